@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.engine.cel.ast import (
-    Call,
-    Comprehension,
-    Expr,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 
 
-def nodes(root: Expr) -> Iterator[Expr]:
+def nodes(root: ast.Expr) -> Iterator[ast.Expr]:
     """Every node of an expression, whatever its depth."""
     waiting = [root]
     while waiting:
@@ -26,35 +16,35 @@ def nodes(root: Expr) -> Iterator[Expr]:
         waiting.extend(parts(node))
 
 
-def parts(node: Expr) -> tuple[Expr, ...]:
+def parts(node: ast.Expr) -> tuple[ast.Expr, ...]:
     """The nodes that a node is made of, in the order in which they are written."""
     match node:
-        case Select():
+        case ast.Select():
             return (node.operand,)
-        case Call():
+        case ast.Call():
             return node.args if node.target is None else (node.target, *node.args)
-        case ListLiteral():
+        case ast.ListLiteral():
             return node.elements
-        case MapLiteral():
+        case ast.MapLiteral():
             return tuple(part for entry in node.entries for part in (entry.key, entry.value))
-        case StructLiteral():
+        case ast.StructLiteral():
             return tuple(entry.value for entry in node.fields)
-        case Comprehension():
+        case ast.Comprehension():
             loop = (node.loop_condition, node.loop_step, node.result)
             return (node.iter_range, node.accu_init, *loop)
-        case Literal() | Ident():
+        case ast.Literal() | ast.Ident():
             return ()
 
 
-def qualified_name(expr: Expr) -> str | None:
+def qualified_name(expr: ast.Expr) -> str | None:
     """`a.b.c` as a text; None where it is not made of names alone."""
     parts: list[str] = []
-    while isinstance(expr, Select):
+    while isinstance(expr, ast.Select):
         if expr.test_only:
             return None
         parts.append(expr.field)
         expr = expr.operand
-    if not isinstance(expr, Ident):
+    if not isinstance(expr, ast.Ident):
         return None
     parts.append(expr.name)
     return ".".join(reversed(parts))

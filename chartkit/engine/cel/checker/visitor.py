@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chartkit.engine.cel.ast import (
-    Call,
-    Comprehension,
-    Expr,
-    FieldEntry,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import UndefinedField
 from chartkit.engine.cel.checker.formatting import format_call, format_type, type_name
 from chartkit.engine.cel.checker.messages import message_name
@@ -92,10 +81,10 @@ class Visitor:
         self.overloads: dict[int, tuple[str, ...]] = {}
         self.names: dict[int, str] = {}
         self.issues: list[Issue] = []
-        self.literals: list[ListLiteral | MapLiteral] = []
-        self.calls: list[Call] = []
+        self.literals: list[ast.ListLiteral | ast.MapLiteral] = []
+        self.calls: list[ast.Call] = []
 
-    def visit(self, expr: Expr) -> Type:
+    def visit(self, expr: ast.Expr) -> Type:
         """The type of the node, which is filed under its id."""
         found = _VISITS[expr.__class__](self, expr)
         self.types[expr.id] = found
@@ -104,27 +93,27 @@ class Visitor:
     def _complain(self, offset: int, message: str) -> None:
         self.issues.append(Issue(message, offset))
 
-    def _undeclared(self, expr: Expr, name: str) -> Type:
+    def _undeclared(self, expr: ast.Expr, name: str) -> Type:
         self._complain(expr.offset, f"undeclared reference to '{name}' (in container '')")
         return ERROR
 
-    def _mismatch(self, expr: Expr, expected: Type, actual: Type) -> None:
+    def _mismatch(self, expr: ast.Expr, expected: Type, actual: Type) -> None:
         self._complain(
             expr.offset,
             f"expected type '{format_type(expected)}' but found '{format_type(actual)}'",
         )
 
-    def _literal(self, expr: Literal) -> Type:
+    def _literal(self, expr: ast.Literal) -> Type:
         return _LITERAL_TYPES[expr.value.__class__]
 
-    def _ident(self, expr: Ident) -> Type:
+    def _ident(self, expr: ast.Ident) -> Type:
         found = self._scopes.find(expr.name)
         if found is None:
             return self._undeclared(expr, expr.name)
         self.names[expr.id], known = found
         return known
 
-    def _select(self, expr: Select) -> Type:
+    def _select(self, expr: ast.Select) -> Type:
         found = self._scopes.find_qualified(expr)
         if found is not None:
             self.names[expr.id], known = found
@@ -133,7 +122,7 @@ class Visitor:
         return BOOL if expr.test_only else self.variables.resolve(selected)
 
     def _select_field(
-        self, expr: Select | Call, operand: Expr, field: str, *, optional: bool
+        self, expr: ast.Select | ast.Call, operand: ast.Expr, field: str, *, optional: bool
     ) -> Type:
         """Return the type of a value's field; of an optional value, an optional."""
         target, present = _unwrapped(self.variables.resolve(self.visit(operand)))
@@ -173,7 +162,7 @@ class Visitor:
             return ERROR
         return found
 
-    def _call(self, expr: Call) -> Type:
+    def _call(self, expr: ast.Call) -> Type:
         function = expr.function
         if function == OPTIONAL_SELECT:
             return self._optional_select(expr)
@@ -185,16 +174,16 @@ class Visitor:
         self.calls.append(expr)
         return found
 
-    def _optional_select(self, expr: Call) -> Type:
+    def _optional_select(self, expr: ast.Call) -> Type:
         operand, field = expr.args
-        name = field.value if isinstance(field, Literal) else None
+        name = field.value if isinstance(field, ast.Literal) else None
         if not isinstance(name, str):
             raise TypeError("the field of an optional selection is a text")
         selected = self._select_field(expr, operand, name, optional=True)
         self.overloads[expr.id] = ("select_optional_field",)
         return self.variables.resolve(selected)
 
-    def _resolve_call(self, expr: Call) -> Type:
+    def _resolve_call(self, expr: ast.Call) -> Type:
         visits, types = _VISITS, self.types
         arguments = []
         for each in expr.args:
@@ -221,7 +210,7 @@ class Visitor:
         return self._overloads_of(expr, signatures, True, arguments)
 
     def _overloads_of(
-        self, expr: Call, signatures: Signatures, member: bool, arguments: list[Type]
+        self, expr: ast.Call, signatures: Signatures, member: bool, arguments: list[Type]
     ) -> Type:
         if signatures.name in ("_&&_", "_||_"):
             return self._logical(expr, signatures, arguments)
@@ -236,7 +225,7 @@ class Visitor:
         self.overloads[expr.id] = found.ids
         return found.returns
 
-    def _logical(self, expr: Call, signatures: Signatures, arguments: list[Type]) -> Type:
+    def _logical(self, expr: ast.Call, signatures: Signatures, arguments: list[Type]) -> Type:
         """`&&` and `||`: what is wrong with an operand is said at the operand."""
         right = True
         for each, found in zip(expr.args, arguments, strict=True):
@@ -247,7 +236,7 @@ class Visitor:
             self.overloads[expr.id] = (signatures.globals[0].overload.id,)
         return BOOL if right else ERROR
 
-    def _list(self, expr: ListLiteral) -> Type:
+    def _list(self, expr: ast.ListLiteral) -> Type:
         element: Type | None = None
         for position, each in enumerate(expr.elements):
             found = self.visit(each)
@@ -258,7 +247,7 @@ class Visitor:
             self.literals.append(expr)
         return list_of(element or self.variables.make())
 
-    def _map(self, expr: MapLiteral) -> Type:
+    def _map(self, expr: ast.MapLiteral) -> Type:
         key: Type | None = None
         value: Type | None = None
         for entry in expr.entries:
@@ -274,7 +263,7 @@ class Visitor:
         check_size(found)
         return found
 
-    def _unwrap_entry(self, expr: Expr, found: Type) -> Type:
+    def _unwrap_entry(self, expr: ast.Expr, found: Type) -> Type:
         """Return the type of an entry after `?`; only optionals may follow it."""
         inner, optional = _unwrapped(found)
         if not optional and not inner.is_dynamic:
@@ -289,7 +278,7 @@ class Visitor:
             return most_general(before, found)
         return DYN
 
-    def _struct(self, expr: StructLiteral) -> Type:
+    def _struct(self, expr: ast.StructLiteral) -> Type:
         name, found = self._literal_of(expr)
         if name is None:
             return self._undeclared(expr, expr.name)
@@ -297,7 +286,7 @@ class Visitor:
             self._field(entry, name)
         return found
 
-    def _literal_of(self, expr: StructLiteral) -> tuple[str | None, Type]:
+    def _literal_of(self, expr: ast.StructLiteral) -> tuple[str | None, Type]:
         """The name under which the fields are looked up, and the type of the literal."""
         name = expr.name.removeprefix(".")
         variable = self._tables.environment.variables.get(name)
@@ -315,7 +304,7 @@ class Visitor:
         self._complain(expr.offset, f"'{type_name(found)}' is not a message type")
         return name, ERROR
 
-    def _field(self, entry: FieldEntry, name: str) -> None:
+    def _field(self, entry: ast.FieldEntry, name: str) -> None:
         found = self.visit(entry.value)
         wanted = self._field_type(entry.offset, name, entry.field)
         if entry.optional:
@@ -327,7 +316,7 @@ class Visitor:
                 f"but provided type is '{format_type(found)}'",
             )
 
-    def _comprehension(self, expr: Comprehension) -> Type:
+    def _comprehension(self, expr: ast.Comprehension) -> Type:
         over = self.visit(expr.iter_range)
         accumulated = self.visit(expr.accu_init)
         first, second = self._element_types(expr, self.variables.resolve(over))
@@ -343,7 +332,7 @@ class Visitor:
         self._scopes.leave()
         return self.variables.resolve(found)
 
-    def _element_types(self, expr: Comprehension, over: Type) -> tuple[Type, Type]:
+    def _element_types(self, expr: ast.Comprehension, over: Type) -> tuple[Type, Type]:
         """The types of one or two variables that run over a list or a map."""
         if over.kind is TypeKind.LIST:
             element = over.parameters[0]
@@ -360,7 +349,7 @@ class Visitor:
         )
         return ERROR, ERROR
 
-    def _assert(self, expr: Expr, expected: Type) -> None:
+    def _assert(self, expr: ast.Expr, expected: Type) -> None:
         found = self.visit(expr)
         if not self.variables.assign(expected, found):
             self._mismatch(expr, expected, found)
@@ -374,12 +363,12 @@ def _unwrapped(value: Type) -> tuple[Type, bool]:
 
 
 _VISITS: dict[type, Callable[[Visitor, Any], Type]] = {
-    Literal: Visitor._literal,
-    Ident: Visitor._ident,
-    Select: Visitor._select,
-    Call: Visitor._call,
-    ListLiteral: Visitor._list,
-    MapLiteral: Visitor._map,
-    StructLiteral: Visitor._struct,
-    Comprehension: Visitor._comprehension,
+    ast.Literal: Visitor._literal,
+    ast.Ident: Visitor._ident,
+    ast.Select: Visitor._select,
+    ast.Call: Visitor._call,
+    ast.ListLiteral: Visitor._list,
+    ast.MapLiteral: Visitor._map,
+    ast.StructLiteral: Visitor._struct,
+    ast.Comprehension: Visitor._comprehension,
 }

@@ -6,18 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chartkit.engine.cel.ast import (
-    ACCUMULATOR,
-    Call,
-    Comprehension,
-    Expr,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
@@ -75,12 +64,12 @@ class Planner:
         self._traced = traced
         self.slots = 0
 
-    def plan(self, expr: Expr, scope: Scope) -> Step:
+    def plan(self, expr: ast.Expr, scope: Scope) -> Step:
         """The step that evaluates a node."""
         step = self._plan(expr, scope)
         return _traced(expr.id, step) if self._traced else step
 
-    def _plan(self, expr: Expr, scope: Scope) -> Step:
+    def _plan(self, expr: ast.Expr, scope: Scope) -> Step:
         if expr.id in self._folded.constants:
             return _constant(self._folded.constants[expr.id])
         selectable = self._selectable(expr, scope)
@@ -90,38 +79,38 @@ class Planner:
 
     # Variables and selections.
 
-    def _selectable(self, expr: Expr, scope: Scope) -> Selectable | None:
+    def _selectable(self, expr: ast.Expr, scope: Scope) -> Selectable | None:
         if expr.id in self._folded.constants:
             return None
         name = variable_name(self._checked, expr)
         if name is not None:
             read = _variable(name, scope)
             return Attribute(expr.id, _traced(expr.id, read) if self._traced else read)
-        if expr.__class__ is Select:
+        if expr.__class__ is ast.Select:
             return None if expr.test_only else self._selected(expr, scope)
-        if expr.__class__ is Call:
+        if expr.__class__ is ast.Call:
             plan = _SELECTIONS.get(expr.function)
             return None if plan is None else plan(self, expr, scope)
         return None
 
-    def _operand(self, expr: Expr, scope: Scope) -> Selectable:
+    def _operand(self, expr: ast.Expr, scope: Scope) -> Selectable:
         found = self._selectable(expr, scope)
         return Attribute(expr.id, self.plan(expr, scope)) if found is None else found
 
-    def _selected(self, expr: Expr, scope: Scope) -> Selectable:
-        assert isinstance(expr, Select)
+    def _selected(self, expr: ast.Expr, scope: Scope) -> Selectable:
+        assert isinstance(expr, ast.Select)
         operand = self._operand(expr.operand, scope)
         return operand.select(Qualifier(expr.id, expr.field, None, False))
 
-    def index(self, expr: Call, scope: Scope) -> Selectable:
+    def index(self, expr: ast.Call, scope: Scope) -> Selectable:
         """`operand[key]`."""
         return self._operand(expr.args[0], scope).select(self._qualifier(expr, scope, False))
 
-    def optional_index(self, expr: Call, scope: Scope) -> Selectable:
+    def optional_index(self, expr: ast.Call, scope: Scope) -> Selectable:
         """`operand[?key]` and `operand.?field`."""
         return self._operand(expr.args[0], scope).select(self._qualifier(expr, scope, True))
 
-    def conditional(self, expr: Call, scope: Scope) -> Selectable:
+    def conditional(self, expr: ast.Call, scope: Scope) -> Selectable:
         """`condition ? yes : no`."""
         condition, yes, no = expr.args
         return Choice(
@@ -131,9 +120,9 @@ class Planner:
             self._operand(no, scope),
         )
 
-    def _qualifier(self, expr: Call, scope: Scope, optional: bool) -> Qualifier:
+    def _qualifier(self, expr: ast.Call, scope: Scope, optional: bool) -> Qualifier:
         key = expr.args[1]
-        if expr.function == "_?._" and isinstance(key, Literal):
+        if expr.function == "_?._" and isinstance(key, ast.Literal):
             return Qualifier(expr.id, key.value, None, optional)
         if key.id in self._folded.constants:
             value = self._folded.constants[key.id]
@@ -143,14 +132,14 @@ class Planner:
         computed = self.plan(key, scope) if selectable is None else resolved(selectable)
         return Qualifier(expr.id, None, computed, optional)
 
-    def select(self, expr: Select, scope: Scope) -> Step:
+    def select(self, expr: ast.Select, scope: Scope) -> Step:
         """`has(operand.field)`; every other selection is an attribute."""
         operand = self._operand(expr.operand, scope)
         return operand.select(Qualifier(expr.id, expr.field, None, False)).present
 
     # Everything else.
 
-    def call(self, expr: Call, scope: Scope) -> Step:
+    def call(self, expr: ast.Call, scope: Scope) -> Step:
         """A function or operator."""
         function, arguments = function_and_arguments(self._checked, expr)
         special = _SPECIAL.get(function)
@@ -178,14 +167,16 @@ class Planner:
             return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)
         return call(dispatch, steps, certain=len(ids) == 1)
 
-    def _in_place(self, function: str, arguments: tuple[Expr, ...], scope: Scope) -> Step | None:
+    def _in_place(
+        self, function: str, arguments: tuple[ast.Expr, ...], scope: Scope
+    ) -> Step | None:
         """The step of a macro that extends its own list or map."""
-        if not arguments or not isinstance(arguments[0], Ident):
+        if not arguments or not isinstance(arguments[0], ast.Ident):
             return None
         local = scope.get(arguments[0].name)
         if local is None or not local.fresh:
             return None
-        if function == "_+_" and isinstance(arguments[1], ListLiteral):
+        if function == "_+_" and isinstance(arguments[1], ast.ListLiteral):
             if arguments[1].optional_indices:
                 return None
             elements = [self.plan(element, scope) for element in arguments[1].elements]
@@ -197,12 +188,12 @@ class Planner:
             return comprehension.inserted(local.read, *more)
         return None
 
-    def list_literal(self, expr: ListLiteral, scope: Scope) -> Step:
+    def list_literal(self, expr: ast.ListLiteral, scope: Scope) -> Step:
         """`[…]`."""
         elements = [self.plan(element, scope) for element in expr.elements]
         return aggregates.list_of_steps(elements, expr.optional_indices)
 
-    def map_literal(self, expr: MapLiteral, scope: Scope) -> Step:
+    def map_literal(self, expr: ast.MapLiteral, scope: Scope) -> Step:
         """`{…}`."""
         return aggregates.map_of_steps(
             [
@@ -211,7 +202,7 @@ class Planner:
             ]
         )
 
-    def struct_literal(self, expr: StructLiteral, scope: Scope) -> Step:
+    def struct_literal(self, expr: ast.StructLiteral, scope: Scope) -> Step:
         """`Name{…}`."""
         name = self._checked.names.get(expr.id, expr.name).removeprefix(".")
         declared = self._environment.find_struct(name)
@@ -223,10 +214,10 @@ class Planner:
         ]
         return aggregates.struct_of_steps(fields, construct)
 
-    def comprehension(self, expr: Comprehension, scope: Scope) -> Step:
+    def comprehension(self, expr: ast.Comprehension, scope: Scope) -> Step:
         """A fold; its variables are seen in it alone."""
         iter_range = self.plan(expr.iter_range, scope)
-        empty = expr.accu_var == ACCUMULATOR and _empty_maker(expr.accu_init)
+        empty = expr.accu_var == ast.ACCUMULATOR and _empty_maker(expr.accu_init)
         place, first = self._slot(), self._slot()
         second = self._slot() if expr.iter_var2 else None
         initial = empty or self.plan(expr.accu_init, scope)
@@ -251,8 +242,8 @@ class Planner:
         return self.slots - 1
 
 
-def _holds(condition: Expr) -> bool:
-    return isinstance(condition, Literal) and condition.value is True
+def _holds(condition: ast.Expr) -> bool:
+    return isinstance(condition, ast.Literal) and condition.value is True
 
 
 def _constant(value: Value) -> Step:
@@ -285,10 +276,10 @@ def _slot_reader(slot: int) -> Step:
     return lambda frame: frame.slots[slot]
 
 
-def _empty_maker(expr: Expr) -> Step | None:
-    if isinstance(expr, ListLiteral) and not expr.elements:
+def _empty_maker(expr: ast.Expr) -> Step | None:
+    if isinstance(expr, ast.ListLiteral) and not expr.elements:
         return lambda _frame: []
-    if isinstance(expr, MapLiteral) and not expr.entries:
+    if isinstance(expr, ast.MapLiteral) and not expr.entries:
         return lambda _frame: {}
     return None
 
@@ -339,10 +330,10 @@ _LAZY: Final[dict[str, tuple[frozenset[str], Callable[..., Step]]]] = {
     "orValue": (_OPTIONAL_OR_VALUE, logic.or_value),
 }
 _PLANS: Final[dict[type, Callable[[Planner, Any, Scope], Step]]] = {
-    Select: Planner.select,
-    Call: Planner.call,
-    ListLiteral: Planner.list_literal,
-    MapLiteral: Planner.map_literal,
-    StructLiteral: Planner.struct_literal,
-    Comprehension: Planner.comprehension,
+    ast.Select: Planner.select,
+    ast.Call: Planner.call,
+    ast.ListLiteral: Planner.list_literal,
+    ast.MapLiteral: Planner.map_literal,
+    ast.StructLiteral: Planner.struct_literal,
+    ast.Comprehension: Planner.comprehension,
 }

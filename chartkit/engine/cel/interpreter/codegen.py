@@ -15,15 +15,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-from chartkit.engine.cel.ast import (
-    Call,
-    Comprehension,
-    Expr,
-    ListLiteral,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter import aggregates, macro_code, operators
@@ -121,7 +113,7 @@ class Generator:
         self.metered = True
         return "m"
 
-    def visit(self, expr: Expr, scope: Scope) -> Code:
+    def visit(self, expr: ast.Expr, scope: Scope) -> Code:
         """The code of a node; raises `Unsupported`."""
         if expr.id in self.folded.constants:
             return self.known(self.folded.constants[expr.id])
@@ -151,7 +143,7 @@ class Generator:
         name = name.removeprefix(".")
         return Code(f"v[{self.constant(name)}]", document=name in DOCUMENTS)
 
-    def select(self, expr: Select, scope: Scope) -> Code:
+    def select(self, expr: ast.Select, scope: Scope) -> Code:
         """`operand.field` and `has(operand.field)`."""
         if expr.test_only:
             return operators.presence(self, expr, scope)
@@ -162,7 +154,7 @@ class Generator:
         self.weight += operators.SELECTION
         return Code(f"{operand.text}[{self.constant(expr.field)}]", document=operand.document)
 
-    def call(self, expr: Call, scope: Scope) -> Code:
+    def call(self, expr: ast.Call, scope: Scope) -> Code:
         """A function or operator."""
         function, arguments = function_and_arguments(self.checked, expr)
         emit = operators.EMITTERS.get((function, len(arguments)))
@@ -172,7 +164,7 @@ class Generator:
                 return code
         return operators.dispatched(self, expr, function, arguments, scope)
 
-    def list_literal(self, expr: ListLiteral, scope: Scope) -> Code:
+    def list_literal(self, expr: ast.ListLiteral, scope: Scope) -> Code:
         """`[…]`."""
         if expr.optional_indices:
             raise Unsupported
@@ -180,7 +172,7 @@ class Generator:
         elements = ", ".join(self.visit(element, scope).text for element in expr.elements)
         return Code(f"[{elements}]", list)
 
-    def map_literal(self, expr: MapLiteral, scope: Scope) -> Code:
+    def map_literal(self, expr: ast.MapLiteral, scope: Scope) -> Code:
         """`{…}` with keys that are texts."""
         self.weight += aggregates.MAP_COST
         entries = []
@@ -192,7 +184,7 @@ class Generator:
             entries.append(f"{key_text}: {self.visit(entry.value, scope).text}")
         return Code("{" + ", ".join(entries) + "}", dict)
 
-    def struct_literal(self, expr: StructLiteral, scope: Scope) -> Code:
+    def struct_literal(self, expr: ast.StructLiteral, scope: Scope) -> Code:
         """`Name{…}`."""
         name = self.checked.names.get(expr.id, expr.name).removeprefix(".")
         declared = self.environment.find_struct(name)
@@ -209,16 +201,16 @@ class Generator:
         )
         return Code(f"{self.constant(declared.construct)}({{{fields}}})")
 
-    def comprehension(self, expr: Comprehension, scope: Scope) -> Code:
+    def comprehension(self, expr: ast.Comprehension, scope: Scope) -> Code:
         """A macro."""
         return macro_code.comprehension(self, expr, scope)
 
 
 _VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {
-    Select: Generator.select,
-    Call: Generator.call,
-    ListLiteral: Generator.list_literal,
-    MapLiteral: Generator.map_literal,
-    StructLiteral: Generator.struct_literal,
-    Comprehension: Generator.comprehension,
+    ast.Select: Generator.select,
+    ast.Call: Generator.call,
+    ast.ListLiteral: Generator.list_literal,
+    ast.MapLiteral: Generator.map_literal,
+    ast.StructLiteral: Generator.struct_literal,
+    ast.Comprehension: Generator.comprehension,
 }

@@ -10,17 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from chartkit.engine.cel.ast import (
-    Call,
-    Comprehension,
-    Expr,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
@@ -80,38 +70,38 @@ class _Folder:
         self._patterns = Patterns()
         self.folded = Folded()
 
-    def visit(self, expr: Expr) -> bool:
+    def visit(self, expr: ast.Expr) -> bool:
         """Return whether the node is a constant."""
         return _VISITS[expr.__class__](self, expr)
 
-    def _value(self, expr: Expr) -> Value:
+    def _value(self, expr: ast.Expr) -> Value:
         return self.folded.constants[expr.id]
 
-    def _settle(self, expr: Expr, value: Value) -> bool:
+    def _settle(self, expr: ast.Expr, value: Value) -> bool:
         self.folded.constants[expr.id] = value
         return True
 
-    def literal(self, expr: Literal) -> bool:
+    def literal(self, expr: ast.Literal) -> bool:
         return self._settle(expr, expr.value)
 
-    def named(self, expr: Ident) -> bool:
+    def named(self, expr: ast.Ident) -> bool:
         value = constant_named(self._checked, self._environment, expr)
         return value is not NO_CONSTANT and self._settle(expr, value)
 
-    def select(self, expr: Select) -> bool:
+    def select(self, expr: ast.Select) -> bool:
         if expr.id in self._checked.names:
             value = constant_named(self._checked, self._environment, expr)
             return value is not NO_CONSTANT and self._settle(expr, value)
         self.visit(expr.operand)
         return False
 
-    def list_literal(self, expr: ListLiteral) -> bool:
+    def list_literal(self, expr: ast.ListLiteral) -> bool:
         known = [self.visit(element) for element in expr.elements]
         if not self._optimize or expr.optional_indices or not all(known):
             return False
         return self._settle(expr, [self._value(element) for element in expr.elements])
 
-    def map_literal(self, expr: MapLiteral) -> bool:
+    def map_literal(self, expr: ast.MapLiteral) -> bool:
         known = True
         for entry in expr.entries:
             known = self.visit(entry.key) and known
@@ -128,12 +118,12 @@ class _Folder:
             made[key] = self._value(entry.value)
         return self._settle(expr, made)
 
-    def struct_literal(self, expr: StructLiteral) -> bool:
+    def struct_literal(self, expr: ast.StructLiteral) -> bool:
         for entry in expr.fields:
             self.visit(entry.value)
         return False
 
-    def comprehension(self, expr: Comprehension) -> bool:
+    def comprehension(self, expr: ast.Comprehension) -> bool:
         self.visit(expr.accu_init)
         self.visit(expr.iter_range)
         self.visit(expr.loop_condition)
@@ -141,7 +131,7 @@ class _Folder:
         self.visit(expr.result)
         return False
 
-    def call(self, expr: Call) -> bool:
+    def call(self, expr: ast.Call) -> bool:
         function, arguments = function_and_arguments(self._checked, expr)
         known = [self.visit(argument) for argument in arguments]
         if self._optimize and function in CONVERSIONS and len(arguments) == 1 and known[0]:
@@ -159,10 +149,10 @@ class _Folder:
                 self._patterns.read(pattern)
         return False
 
-    def _check_key(self, expr: Expr) -> None:
+    def _check_key(self, expr: ast.Expr) -> None:
         key = self._value(expr)
         # What a variable stands for, such as `json`, is asked when it is read.
-        read = isinstance(expr, Ident | Select) and key.__class__ is not Type
+        read = isinstance(expr, ast.Ident | ast.Select) and key.__class__ is not Type
         opaque = isinstance(key, Opaque) and key.__class__ not in (Duration, Timestamp)
         if key.__class__ not in _HASHED and not read and not opaque:
             raise CelError(f"invalid qualifier type: {go_type(key)}")
@@ -170,7 +160,7 @@ class _Folder:
     def _has_pattern(self, function: str) -> bool:
         return function in PATTERNS or (self._optimize and function == "matches")
 
-    def _membership(self, expr: Call, members: Expr) -> bool:
+    def _membership(self, expr: ast.Call, members: ast.Expr) -> bool:
         if self._checked.overloads.get(expr.id) != ("in_list",):
             return False
         values = self._value(members)
@@ -182,12 +172,12 @@ class _Folder:
 
 
 _VISITS: Final[dict[type, Callable[[_Folder, Any], bool]]] = {
-    Literal: _Folder.literal,
-    Ident: _Folder.named,
-    Select: _Folder.select,
-    Call: _Folder.call,
-    ListLiteral: _Folder.list_literal,
-    MapLiteral: _Folder.map_literal,
-    StructLiteral: _Folder.struct_literal,
-    Comprehension: _Folder.comprehension,
+    ast.Literal: _Folder.literal,
+    ast.Ident: _Folder.named,
+    ast.Select: _Folder.select,
+    ast.Call: _Folder.call,
+    ast.ListLiteral: _Folder.list_literal,
+    ast.MapLiteral: _Folder.map_literal,
+    ast.StructLiteral: _Folder.struct_literal,
+    ast.Comprehension: _Folder.comprehension,
 }

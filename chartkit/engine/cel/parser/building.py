@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chartkit.engine.cel.ast import (
-    ACCUMULATOR,
-    Call,
-    Comprehension,
-    Expr,
-    FieldEntry,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapEntry,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 from chartkit.engine.cel.errors import Issue
 
 
@@ -49,41 +36,41 @@ class MacroBuilder:
     ids: Ids
     offset: int
 
-    def literal(self, value: bool | int | str | None) -> Expr:
-        return Literal(self.ids.take(), self.offset, value)
+    def literal(self, value: bool | int | str | None) -> ast.Expr:
+        return ast.Literal(self.ids.take(), self.offset, value)
 
-    def ident(self, name: str) -> Expr:
-        return Ident(self.ids.take(), self.offset, name)
+    def ident(self, name: str) -> ast.Expr:
+        return ast.Ident(self.ids.take(), self.offset, name)
 
-    def select(self, operand: Expr, field: str, test_only: bool = False) -> Expr:
-        return Select(self.ids.take(), self.offset, operand, field, test_only)
+    def select(self, operand: ast.Expr, field: str, test_only: bool = False) -> ast.Expr:
+        return ast.Select(self.ids.take(), self.offset, operand, field, test_only)
 
-    def call(self, function: str, *args: Expr) -> Expr:
-        return Call(self.ids.take(), self.offset, function, None, args)
+    def call(self, function: str, *args: ast.Expr) -> ast.Expr:
+        return ast.Call(self.ids.take(), self.offset, function, None, args)
 
-    def member_call(self, target: Expr, function: str, *args: Expr) -> Expr:
-        return Call(self.ids.take(), self.offset, function, target, args)
+    def member_call(self, target: ast.Expr, function: str, *args: ast.Expr) -> ast.Expr:
+        return ast.Call(self.ids.take(), self.offset, function, target, args)
 
-    def list_literal(self, *elements: Expr) -> Expr:
-        return ListLiteral(self.ids.take(), self.offset, elements)
+    def list_literal(self, *elements: ast.Expr) -> ast.Expr:
+        return ast.ListLiteral(self.ids.take(), self.offset, elements)
 
-    def map_literal(self, *entries: tuple[Expr, Expr]) -> Expr:
-        made = (MapEntry(self.ids.take(), self.offset, key, value) for key, value in entries)
-        return MapLiteral(self.ids.take(), self.offset, tuple(made))
+    def map_literal(self, *entries: tuple[ast.Expr, ast.Expr]) -> ast.Expr:
+        made = (ast.MapEntry(self.ids.take(), self.offset, key, value) for key, value in entries)
+        return ast.MapLiteral(self.ids.take(), self.offset, tuple(made))
 
     def comprehension(
         self,
-        iter_range: Expr,
+        iter_range: ast.Expr,
         iter_var: str,
-        accu_init: Expr,
-        loop_condition: Expr,
-        loop_step: Expr,
-        result: Expr,
+        accu_init: ast.Expr,
+        loop_condition: ast.Expr,
+        loop_step: ast.Expr,
+        result: ast.Expr,
         *,
         iter_var2: str = "",
-        accu_var: str = ACCUMULATOR,
-    ) -> Expr:
-        return Comprehension(
+        accu_var: str = ast.ACCUMULATOR,
+    ) -> ast.Expr:
+        return ast.Comprehension(
             self.ids.take(),
             self.offset,
             iter_range,
@@ -96,28 +83,28 @@ class MacroBuilder:
             result,
         )
 
-    def copy(self, expr: Expr) -> Expr:
+    def copy(self, expr: ast.Expr) -> ast.Expr:
         """The expression again, at its own place, with new ids."""
         fresh, at, copy = self.ids.take(), expr.offset, self.copy
         match expr:
-            case Literal():
-                return Literal(fresh, at, expr.value)
-            case Ident():
-                return Ident(fresh, at, expr.name)
-            case Select():
-                return Select(fresh, at, copy(expr.operand), expr.field, expr.test_only)
-            case Call():
+            case ast.Literal():
+                return ast.Literal(fresh, at, expr.value)
+            case ast.Ident():
+                return ast.Ident(fresh, at, expr.name)
+            case ast.Select():
+                return ast.Select(fresh, at, copy(expr.operand), expr.field, expr.test_only)
+            case ast.Call():
                 target = None if expr.target is None else copy(expr.target)
-                return Call(fresh, at, expr.function, target, tuple(map(copy, expr.args)))
-            case ListLiteral():
+                return ast.Call(fresh, at, expr.function, target, tuple(map(copy, expr.args)))
+            case ast.ListLiteral():
                 elements = tuple(map(copy, expr.elements))
-                return ListLiteral(fresh, at, elements, expr.optional_indices)
-            case MapLiteral():
-                return MapLiteral(fresh, at, tuple(map(self._entry, expr.entries)))
-            case StructLiteral():
-                return StructLiteral(fresh, at, expr.name, tuple(map(self._field, expr.fields)))
-            case Comprehension():
-                return Comprehension(
+                return ast.ListLiteral(fresh, at, elements, expr.optional_indices)
+            case ast.MapLiteral():
+                return ast.MapLiteral(fresh, at, tuple(map(self._entry, expr.entries)))
+            case ast.StructLiteral():
+                return ast.StructLiteral(fresh, at, expr.name, tuple(map(self._field, expr.fields)))
+            case ast.Comprehension():
+                return ast.Comprehension(
                     fresh,
                     at,
                     copy(expr.iter_range),
@@ -130,14 +117,14 @@ class MacroBuilder:
                     copy(expr.result),
                 )
 
-    def _entry(self, entry: MapEntry) -> MapEntry:
+    def _entry(self, entry: ast.MapEntry) -> ast.MapEntry:
         fresh, key, value = self.ids.take(), self.copy(entry.key), self.copy(entry.value)
-        return MapEntry(fresh, self.offset, key, value, entry.optional)
+        return ast.MapEntry(fresh, self.offset, key, value, entry.optional)
 
-    def _field(self, entry: FieldEntry) -> FieldEntry:
+    def _field(self, entry: ast.FieldEntry) -> ast.FieldEntry:
         fresh, value = self.ids.take(), self.copy(entry.value)
-        return FieldEntry(fresh, self.offset, entry.field, value, entry.optional)
+        return ast.FieldEntry(fresh, self.offset, entry.field, value, entry.optional)
 
-    def fail(self, expr: Expr | None, message: str) -> MacroError:
+    def fail(self, expr: ast.Expr | None, message: str) -> MacroError:
         """The error to raise, at the place of `expr` or else of the call."""
         return MacroError(Issue(message, self.offset if expr is None else expr.offset))

@@ -9,19 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chartkit.engine.cel.ast import (
-    Call,
-    Expr,
-    FieldEntry,
-    Ident,
-    ListLiteral,
-    Literal,
-    MacroCall,
-    MapEntry,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel import ast
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.parser import lexer, literals
@@ -82,7 +70,7 @@ class Reader:
 
     def __init__(self, tokens: list[Token], environment: Environment) -> None:
         self.issues: list[Issue] = []
-        self.macro_calls: dict[int, MacroCall] = {}
+        self.macro_calls: dict[int, ast.MacroCall] = {}
         self.ids = Ids()
         self._macros = environment.macros
         self._tokens = tokens
@@ -91,7 +79,7 @@ class Reader:
         self._expressions = self._relations = self._calculations = 0
         self._height = 0
 
-    def whole(self) -> Expr:
+    def whole(self) -> ast.Expr:
         """The expression that all the tokens are."""
         root = self._expression()
         if self._token.kind != lexer.EOF:
@@ -123,7 +111,7 @@ class Reader:
         at = min(self._position + distance, len(self._tokens) - 1)
         return self._tokens[at].kind
 
-    def _expression(self, conditional: bool = True) -> Expr:
+    def _expression(self, conditional: bool = True) -> ast.Expr:
         """An expression; where it is not `conditional`, a `?` behind it is not its own."""
         self._expressions += conditional
         self._relations += 1
@@ -156,7 +144,7 @@ class Reader:
         self._expressions -= conditional
         return result
 
-    def _balanced(self, function: str, terms: list[Expr], signs: list[Token]) -> Expr:
+    def _balanced(self, function: str, terms: list[ast.Expr], signs: list[Token]) -> ast.Expr:
         if not signs:
             return terms[0]
         middle = len(signs) // 2
@@ -164,10 +152,10 @@ class Reader:
         right = self._balanced(function, terms[middle + 1 :], signs[middle + 1 :])
         return self._operation(signs[middle], function, left, right)
 
-    def _operation(self, sign: Token, function: str, *args: Expr) -> Expr:
-        return Call(self.ids.take(), sign.offset, function, None, args)
+    def _operation(self, sign: Token, function: str, *args: ast.Expr) -> ast.Expr:
+        return ast.Call(self.ids.take(), sign.offset, function, None, args)
 
-    def _binary(self, power: int) -> Expr:
+    def _binary(self, power: int) -> ast.Expr:
         """Operands joined by operators that bind at least as close as `power`."""
         self._calculations += 1
         if max(self._calculations, self._relations) > MAX_DEPTH:
@@ -189,7 +177,7 @@ class Reader:
         self._calculations -= 1
         return left
 
-    def _operand(self) -> Expr:
+    def _operand(self) -> ast.Expr:
         """A primary with its signs before it and its selections, calls and indices behind."""
         first = self._token
         odd = False
@@ -202,7 +190,7 @@ class Reader:
             self._height += 1
         return self._operation(first, f"{first.kind}_", result) if odd else result
 
-    def _selection(self, operand: Expr) -> Expr:
+    def _selection(self, operand: ast.Expr) -> ast.Expr:
         dot = self._next()
         optional = self._accept("?")
         name = self._token
@@ -211,8 +199,8 @@ class Reader:
             return self._invocation(name.text, operand)
         field = self._field_name()
         if not optional:
-            return Select(self.ids.take(), dot.offset, operand, field)
-        literal = Literal(self.ids.take(), name.offset, field)
+            return ast.Select(self.ids.take(), dot.offset, operand, field)
+        literal = ast.Literal(self.ids.take(), name.offset, field)
         return self._operation(dot, "_?._", operand, literal)
 
     def _field_name(self) -> str:
@@ -220,7 +208,7 @@ class Reader:
             return self._next().text[1:-1]
         return self._expect(lexer.IDENTIFIER).text
 
-    def _index(self, operand: Expr) -> Expr:
+    def _index(self, operand: ast.Expr) -> ast.Expr:
         height = self._height
         bracket = self._next()
         function = "_[?_]" if self._accept("?") else "_[_]"
@@ -229,7 +217,7 @@ class Reader:
         self._height = max(height, self._height)
         return self._operation(bracket, function, operand, index)
 
-    def _primary(self) -> Expr:
+    def _primary(self) -> ast.Expr:
         self._height = 0
         kind = self._token.kind
         if kind in _LITERALS or (kind == "-" and self._behind() in _SIGNED):
@@ -247,7 +235,7 @@ class Reader:
             return self._map()
         raise UnexpectedTokenError
 
-    def _literal(self) -> Expr:
+    def _literal(self) -> ast.Expr:
         start = self._token
         sign = "-" if self._accept("-") else ""
         token = self._next()
@@ -255,14 +243,14 @@ class Reader:
             value = _LITERALS[token.kind](sign + token.text)
         except literals.LiteralError as error:
             return self._complain(str(error), start.offset)
-        return Literal(self.ids.take(), start.offset, value)
+        return ast.Literal(self.ids.take(), start.offset, value)
 
-    def _complain(self, message: str, offset: int) -> Expr:
+    def _complain(self, message: str, offset: int) -> ast.Expr:
         """Notes an issue; what it is about is something of which nothing is known."""
         self.issues.append(Issue(message, offset))
-        return Call(self.ids.take(), offset, "", None, ())
+        return ast.Call(self.ids.take(), offset, "", None, ())
 
-    def _name(self) -> Expr:
+    def _name(self) -> ast.Expr:
         start = self._token
         dot = "." if self._accept(".") else ""
         if self._token.kind == lexer.IDENTIFIER and self._opens_struct():
@@ -275,7 +263,7 @@ class Reader:
             # Of what is called by a reserved name, the arguments are not looked at.
             del self.issues[known:]
             return self._complain(f"reserved identifier: {name.text}", start.offset)
-        return call or Ident(self.ids.take(), name.offset, dot + name.text)
+        return call or ast.Ident(self.ids.take(), name.offset, dot + name.text)
 
     def _opens_struct(self) -> bool:
         """Return whether a brace follows the dotted name that begins here."""
@@ -284,10 +272,10 @@ class Reader:
             distance += 2
         return self._behind(distance) == "{"
 
-    def _invocation(self, function: str, target: Expr | None) -> Expr:
+    def _invocation(self, function: str, target: ast.Expr | None) -> ast.Expr:
         height = self._height
         parenthesis = self._next()
-        args: list[Expr] = []
+        args: list[ast.Expr] = []
         if self._token.kind != ")":
             args.append(self._expression())
             height = max(height, self._height)
@@ -299,11 +287,11 @@ class Reader:
         expanded = self._expand(function, target, tuple(args), parenthesis.offset)
         if expanded is not None:
             return expanded
-        return Call(self.ids.take(), parenthesis.offset, function, target, tuple(args))
+        return ast.Call(self.ids.take(), parenthesis.offset, function, target, tuple(args))
 
     def _expand(
-        self, function: str, target: Expr | None, args: tuple[Expr, ...], offset: int
-    ) -> Expr | None:
+        self, function: str, target: ast.Expr | None, args: tuple[ast.Expr, ...], offset: int
+    ) -> ast.Expr | None:
         """Return the expansion of a macro; None for the call of a function."""
         receiver = target is not None
         macro = self._macros.get((function, receiver, len(args))) or self._macros.get(
@@ -321,7 +309,7 @@ class Reader:
         if self.ids.following > MAX_NODES + 1:
             return self._complain(large, offset)
         if expanded is not None:
-            self.macro_calls[expanded.id] = MacroCall(function, target, args)
+            self.macro_calls[expanded.id] = ast.MacroCall(function, target, args)
         return expanded
 
     def _parts(self, close: str, read: Callable[[], None]) -> None:
@@ -339,9 +327,9 @@ class Reader:
         self._expect(close)
         self._height = height
 
-    def _list(self) -> Expr:
+    def _list(self) -> ast.Expr:
         bracket = self._token
-        elements: list[Expr] = []
+        elements: list[ast.Expr] = []
         optional: list[int] = []
 
         def element() -> None:
@@ -350,11 +338,13 @@ class Reader:
             elements.append(self._expression())
 
         self._parts("]", element)
-        return ListLiteral(self.ids.take(), bracket.offset, tuple(elements), frozenset(optional))
+        return ast.ListLiteral(
+            self.ids.take(), bracket.offset, tuple(elements), frozenset(optional)
+        )
 
-    def _map(self) -> Expr:
+    def _map(self) -> ast.Expr:
         brace = self._token
-        entries: list[MapEntry] = []
+        entries: list[ast.MapEntry] = []
 
         def entry() -> None:
             optional = self._accept("?")
@@ -363,24 +353,24 @@ class Reader:
             colon = self._expect(":")
             value = self._expression()
             self._height = max(height, self._height)
-            entries.append(MapEntry(self.ids.take(), colon.offset, key, value, optional))
+            entries.append(ast.MapEntry(self.ids.take(), colon.offset, key, value, optional))
 
         self._parts("}", entry)
-        return MapLiteral(self.ids.take(), brace.offset, tuple(entries))
+        return ast.MapLiteral(self.ids.take(), brace.offset, tuple(entries))
 
-    def _struct(self, dot: str) -> Expr:
+    def _struct(self, dot: str) -> ast.Expr:
         name = dot + self._next().text
         while self._accept("."):
             name += f".{self._next().text}"
         brace = self._token
-        fields: list[FieldEntry] = []
+        fields: list[ast.FieldEntry] = []
 
         def field() -> None:
             optional = self._accept("?")
             named = self._field_name()
             colon = self._expect(":")
             value = self._expression()
-            fields.append(FieldEntry(self.ids.take(), colon.offset, named, value, optional))
+            fields.append(ast.FieldEntry(self.ids.take(), colon.offset, named, value, optional))
 
         self._parts("}", field)
-        return StructLiteral(self.ids.take(), brace.offset, name, tuple(fields))
+        return ast.StructLiteral(self.ids.take(), brace.offset, name, tuple(fields))

@@ -100,22 +100,10 @@ def _round(value: float) -> float:
     return whole + (math.copysign(1, value) if abs(value - whole) >= 0.5 else 0)
 
 
-def _absolute_int(value: int) -> int:
-    return checked_int(abs(value))
-
-
 def _sign_double(value: float) -> float:
     if math.isnan(value):
         return value
     return float((value > 0) - (value < 0))
-
-
-def _sign_int(value: int) -> int:
-    return (value > 0) - (value < 0)
-
-
-def _sign_uint(value: Uint) -> Uint:
-    return Uint(value > 0)
 
 
 def _root(value: float) -> float:
@@ -144,14 +132,6 @@ def _shift(name: str, code: Callable[[int, int], int]) -> Implementation:
     return shifted
 
 
-def _not_int(value: int) -> int:
-    return ~value
-
-
-def _not_uint(value: Uint) -> Uint:
-    return Uint(UINT_MAX - int(value))
-
-
 _BITS: Final = "Bits of two whole numbers combined: "
 _SHIFT: Final = "The bits of a whole number moved; a uint stays one, an int is taken as 64 bits."
 _ROWS: Final[tuple[tuple[str, Implementation, str, str], ...]] = (
@@ -171,15 +151,15 @@ _ROWS: Final[tuple[tuple[str, Implementation, str, str], ...]] = (
      "Whether it is a number and no infinity.", "math.isFinite(1.5)  // true"),
     ("math_abs_double: math.abs(double) -> double", abs,
      "The number without its sign.", "math.abs(-1.5)  // 1.5"),
-    ("math_abs_int: math.abs(int) -> int", _absolute_int,
+    ("math_abs_int: math.abs(int) -> int", lambda value: checked_int(abs(value)),
      "The number without its sign.", "math.abs(-1)  // 1"),
     ("math_abs_uint: math.abs(uint) -> uint", _same,
      "The number without its sign.", "math.abs(1u)  // 1u"),
     ("math_sign_double: math.sign(double) -> double", _sign_double,
      "-1, 0 or 1.", "math.sign(-2.5)  // -1.0"),
-    ("math_sign_int: math.sign(int) -> int", _sign_int,
+    ("math_sign_int: math.sign(int) -> int", lambda value: (value > 0) - (value < 0),
      "-1, 0 or 1.", "math.sign(7)  // 1"),
-    ("math_sign_uint: math.sign(uint) -> uint", _sign_uint,
+    ("math_sign_uint: math.sign(uint) -> uint", lambda value: Uint(value > 0),
      "0 or 1.", "math.sign(7u)  // 1u"),
     ("math_sqrt_double: math.sqrt(double) -> double", _root,
      "The square root; NaN below zero.", "math.sqrt(6.25)  // 2.5"),
@@ -199,9 +179,9 @@ _ROWS: Final[tuple[tuple[str, Implementation, str, str], ...]] = (
      f"{_BITS}those that only one has.", "math.bitXor(6, 3)  // 5"),
     ("math_bitXor_uint_uint: math.bitXor(uint, uint) -> uint", _uint(operator.xor),
      f"{_BITS}those that only one has.", "math.bitXor(6u, 3u)  // 5u"),
-    ("math_bitNot_int_int: math.bitNot(int) -> int", _not_int,
+    ("math_bitNot_int_int: math.bitNot(int) -> int", lambda value: ~value,
      "Every bit of a whole number turned.", "math.bitNot(1)  // -2"),
-    ("math_bitNot_uint_uint: math.bitNot(uint) -> uint", _not_uint,
+    ("math_bitNot_uint_uint: math.bitNot(uint) -> uint", lambda value: Uint(UINT_MAX - int(value)),
      "Every bit of a whole number turned.", "math.bitNot(1u)  // 18446744073709551614u"),
     ("math_bitShiftLeft_int_int: math.bitShiftLeft(int, int) -> int",
      _shift("bitShiftLeft", operator.lshift), _SHIFT, "math.bitShiftLeft(1, 3)  // 8"),

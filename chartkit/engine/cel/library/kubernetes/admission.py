@@ -9,95 +9,84 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Library, StructType
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.types import (
-    BOOL,
-    DYN,
-    INT,
-    LIST_STRING,
-    STRING,
-    TIMESTAMP,
-    Type,
-    list_of,
-    map_of,
-    struct,
-)
 from chartkit.engine.cel.values import Value
 
-REQUEST: Final = struct("kubernetes.AdmissionRequest")
-NAMESPACE: Final = struct("kubernetes.Namespace")
+REQUEST: Final = types.struct("kubernetes.AdmissionRequest")
+NAMESPACE: Final = types.struct("kubernetes.Namespace")
 
-_KIND: Final = struct("kubernetes.GroupVersionKind")
-_RESOURCE: Final = struct("kubernetes.GroupVersionResource")
-_USER: Final = struct("kubernetes.UserInfo")
-_METADATA: Final = struct("kubernetes.NamespaceMetadata")
-_SPEC: Final = struct("kubernetes.NamespaceSpec")
-_STATUS: Final = struct("kubernetes.NamespaceStatus")
-_CONDITION: Final = struct("kubernetes.NamespaceCondition")
-_LABELS: Final = map_of(STRING, STRING)
+_KIND: Final = types.struct("kubernetes.GroupVersionKind")
+_RESOURCE: Final = types.struct("kubernetes.GroupVersionResource")
+_USER: Final = types.struct("kubernetes.UserInfo")
+_METADATA: Final = types.struct("kubernetes.NamespaceMetadata")
+_SPEC: Final = types.struct("kubernetes.NamespaceSpec")
+_STATUS: Final = types.struct("kubernetes.NamespaceStatus")
+_CONDITION: Final = types.struct("kubernetes.NamespaceCondition")
+_LABELS: Final = types.map_of(types.STRING, types.STRING)
 
-_REQUEST_FIELDS: Final[Mapping[str, Type]] = {
+_REQUEST_FIELDS: Final[Mapping[str, types.Type]] = {
     "kind": _KIND,
     "resource": _RESOURCE,
-    "subResource": STRING,
+    "subResource": types.STRING,
     "requestKind": _KIND,
     "requestResource": _RESOURCE,
-    "requestSubResource": STRING,
-    "name": STRING,
-    "namespace": STRING,
-    "operation": STRING,
+    "requestSubResource": types.STRING,
+    "name": types.STRING,
+    "namespace": types.STRING,
+    "operation": types.STRING,
     "userInfo": _USER,
-    "dryRun": BOOL,
-    "options": DYN,
+    "dryRun": types.BOOL,
+    "options": types.DYN,
 }
-_OBJECTS: Final[Mapping[str, Type]] = {"object": DYN, "oldObject": DYN}
-_SHARED: Final[tuple[tuple[Type, Mapping[str, Type]], ...]] = (
-    (_KIND, {"group": STRING, "version": STRING, "kind": STRING}),
-    (_RESOURCE, {"group": STRING, "version": STRING, "resource": STRING}),
+_OBJECTS: Final[Mapping[str, types.Type]] = {"object": types.DYN, "oldObject": types.DYN}
+_SHARED: Final[tuple[tuple[types.Type, Mapping[str, types.Type]], ...]] = (
+    (_KIND, {"group": types.STRING, "version": types.STRING, "kind": types.STRING}),
+    (_RESOURCE, {"group": types.STRING, "version": types.STRING, "resource": types.STRING}),
     (
         _USER,
         {
-            "username": STRING,
-            "uid": STRING,
-            "groups": LIST_STRING,
-            "extra": map_of(STRING, LIST_STRING),
+            "username": types.STRING,
+            "uid": types.STRING,
+            "groups": types.LIST_STRING,
+            "extra": types.map_of(types.STRING, types.LIST_STRING),
         },
     ),
     (NAMESPACE, {"metadata": _METADATA, "spec": _SPEC, "status": _STATUS}),
     (
         _METADATA,
         {
-            "name": STRING,
-            "generateName": STRING,
-            "namespace": STRING,
+            "name": types.STRING,
+            "generateName": types.STRING,
+            "namespace": types.STRING,
             "labels": _LABELS,
             "annotations": _LABELS,
-            "UID": STRING,
-            "creationTimestamp": TIMESTAMP,
-            "deletionGracePeriodSeconds": INT,
-            "deletionTimestamp": TIMESTAMP,
-            "generation": INT,
-            "resourceVersion": STRING,
-            "finalizers": LIST_STRING,
+            "UID": types.STRING,
+            "creationTimestamp": types.TIMESTAMP,
+            "deletionGracePeriodSeconds": types.INT,
+            "deletionTimestamp": types.TIMESTAMP,
+            "generation": types.INT,
+            "resourceVersion": types.STRING,
+            "finalizers": types.LIST_STRING,
         },
     ),
-    (_SPEC, {"finalizers": LIST_STRING}),
-    (_STATUS, {"conditions": list_of(_CONDITION), "phase": STRING}),
+    (_SPEC, {"finalizers": types.LIST_STRING}),
+    (_STATUS, {"conditions": types.list_of(_CONDITION), "phase": types.STRING}),
     (
         _CONDITION,
         {
-            "status": STRING,
-            "type": STRING,
-            "lastTransitionTime": TIMESTAMP,
-            "message": STRING,
-            "reason": STRING,
+            "status": types.STRING,
+            "type": types.STRING,
+            "lastTransitionTime": types.TIMESTAMP,
+            "message": types.STRING,
+            "reason": types.STRING,
         },
     ),
 )
 
 
-def declared(kind: Type, fields: Mapping[str, Type]) -> StructType:
+def declared(kind: types.Type, fields: Mapping[str, types.Type]) -> StructType:
     """A type that checks field names; a literal of it compiles, but has no value."""
     return StructType(kind.name, MappingProxyType(dict(fields)), _refusing(kind.name))
 
@@ -109,7 +98,7 @@ def _refusing(name: str) -> Callable[[Mapping[str, Value]], Value]:
     return construct
 
 
-def _library(name: str, request: Mapping[str, Type], doc: str) -> Library:
+def _library(name: str, request: Mapping[str, types.Type], doc: str) -> Library:
     structs = [declared(kind, fields) for kind, fields in _SHARED]
     return Library(name, structs=(declared(REQUEST, request), *structs), doc=doc)
 

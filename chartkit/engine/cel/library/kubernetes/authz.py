@@ -13,7 +13,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
 from chartkit.engine.cel.library.kubernetes import naming
@@ -199,33 +199,6 @@ def _name(check: ResourceCheck, name: str) -> ResourceCheck:
     return replace(check, access=replace(check.access, name=name))
 
 
-def _selector_cost(args: Sequence[Value], _result: Value) -> int:
-    # A list, a traversal, and for every second character at most a requirement of 50.
-    size = size_of(args[1])
-    return 10 + ceil(size * TRAVERSAL) + 50 * ceil(size / 2)
-
-
-@_overload(
-    "authorizer_fieldselector: ResourceCheck.fieldSelector(string) -> ResourceCheck",
-    "Asks only about objects whose fields a selector matches.",
-    "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('get').allowed()"
-    "  // true",
-    cost=_selector_cost,
-)
-def _field_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, field_selector=selector))
-
-
-@_overload(
-    "authorizer_labelselector: ResourceCheck.labelSelector(string) -> ResourceCheck",
-    "Asks only about objects whose labels a selector matches.",
-    "authorizer.group('').resource('pods').labelSelector('app=a').check('get').allowed()  // true",
-    cost=_selector_cost,
-)
-def _label_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
-    return replace(check, access=replace(check.access, label_selector=selector))
-
-
 def _checking(_args: Sequence[Value], _result: Value) -> int:
     return _CHECK_COST
 
@@ -253,24 +226,6 @@ def _check_resource(check: ResourceCheck, verb: str) -> Decision:
 
 
 @_overload(
-    "decision_allowed: Decision.allowed() -> bool",
-    "Whether it is allowed.",
-    "authorizer.path('/').check('get').allowed()  // true",
-)
-def _allowed(decision: Decision) -> bool:
-    return decision.allowed
-
-
-@_overload(
-    "decision_reason: Decision.reason() -> string",
-    "Why it is or is not allowed.",
-    "authorizer.path('/').check('put').reason()  // 'only reading is allowed'",
-)
-def _reason(decision: Decision) -> str:
-    return decision.reason
-
-
-@_overload(
     "decision_errored: Decision.errored() -> bool",
     "Whether the check failed.",
     "authorizer.path('/').check('get').errored()  // false",
@@ -288,25 +243,56 @@ def _error(decision: Decision) -> str:
     return decision.error
 
 
-LIBRARY: Final = Library(
-    "kubernetes.authz",
-    overloads=(
-        _path,
-        _group,
-        _service_account,
-        _resource,
-        _subresource,
-        _namespace,
-        _name,
-        _check_path,
-        _check_resource,
-        _errored,
-        _error,
-        _allowed,
-        _reason,
-    ),
-    doc="What a user may do.",
+@_overload(
+    "decision_allowed: Decision.allowed() -> bool",
+    "Whether it is allowed.",
+    "authorizer.path('/').check('get').allowed()  // true",
 )
+def _allowed(decision: Decision) -> bool:
+    return decision.allowed
+
+
+@_overload(
+    "decision_reason: Decision.reason() -> string",
+    "Why it is or is not allowed.",
+    "authorizer.path('/').check('put').reason()  // 'only reading is allowed'",
+)
+def _reason(decision: Decision) -> str:
+    return decision.reason
+
+
+LIBRARY: Final = Library(
+    "kubernetes.authz", overloads=declared(globals()), doc="What a user may do."
+)
+
+
+def _selector_cost(args: Sequence[Value], _result: Value) -> int:
+    # A list, a traversal, and for every second character at most a requirement of 50.
+    size = size_of(args[1])
+    return 10 + ceil(size * TRAVERSAL) + 50 * ceil(size / 2)
+
+
+@_overload(
+    "authorizer_fieldselector: ResourceCheck.fieldSelector(string) -> ResourceCheck",
+    "Asks only about objects whose fields a selector matches.",
+    "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('get').allowed()"
+    "  // true",
+    cost=_selector_cost,
+)
+def _field_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
+    return replace(check, access=replace(check.access, field_selector=selector))
+
+
+@_overload(
+    "authorizer_labelselector: ResourceCheck.labelSelector(string) -> ResourceCheck",
+    "Asks only about objects whose labels a selector matches.",
+    "authorizer.group('').resource('pods').labelSelector('app=a').check('get').allowed()  // true",
+    cost=_selector_cost,
+)
+def _label_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
+    return replace(check, access=replace(check.access, label_selector=selector))
+
+
 SELECTORS_LIBRARY: Final = Library(
     "kubernetes.authzSelectors",
     overloads=(_field_selector, _label_selector),

@@ -11,62 +11,52 @@ from chartkit.go.duration import HOUR, MILLISECOND, MINUTE
 _Part = Callable[[Timestamp], int]
 
 
-def _year(time: Timestamp) -> int:
-    return time.moment.date[0]
-
-
-def _month(time: Timestamp) -> int:
-    return time.moment.date[1] - 1
-
-
-def _day_of_year(time: Timestamp) -> int:
-    return time.day_of_year
-
-
-def _day_of_month(time: Timestamp) -> int:
-    return time.moment.date[2] - 1
-
-
-def _date(time: Timestamp) -> int:
-    return time.moment.date[2]
-
-
-def _day_of_week(time: Timestamp) -> int:
-    return time.moment.weekday
-
-
-def _hours(time: Timestamp) -> int:
-    return time.time_of_day[0]
-
-
-def _minutes(time: Timestamp) -> int:
-    return time.time_of_day[1]
-
-
-def _seconds(time: Timestamp) -> int:
-    return time.time_of_day[2]
-
-
-def _milliseconds(time: Timestamp) -> int:
-    return time.time_of_day[3] // MILLISECOND
-
-
 def _whole_seconds(duration: Duration) -> int:
     # By way of a double, as Go has it: the last of many digits may be rounded.
     return int(duration.seconds)
 
 
 _PARTS: tuple[tuple[str, str, _Part, str, int], ...] = (
-    ("getFullYear", "year", _year, "The year", 2024),
-    ("getMonth", "month", _month, "The month; January is 0", 4),
-    ("getDayOfYear", "day_of_year", _day_of_year, "The day of the year; the first is 0", 126),
-    ("getDayOfMonth", "day_of_month", _day_of_month, "The day of the month; the first is 0", 5),
-    ("getDate", "day_of_month_1_based", _date, "The day of the month; the first is 1", 6),
-    ("getDayOfWeek", "day_of_week", _day_of_week, "The day of the week; Sunday is 0", 1),
-    ("getHours", "hours", _hours, "The hour of the day", 22),
-    ("getMinutes", "minutes", _minutes, "The minute of the hour", 8),
-    ("getSeconds", "seconds", _seconds, "The second of the minute", 9),
-    ("getMilliseconds", "milliseconds", _milliseconds, "The millisecond of the second", 125),
+    ("getFullYear", "year", lambda time: time.moment.date[0], "The year", 2024),
+    ("getMonth", "month", lambda time: time.moment.date[1] - 1, "The month; January is 0", 4),
+    (
+        "getDayOfYear",
+        "day_of_year",
+        lambda time: time.day_of_year,
+        "The day of the year; the first is 0",
+        126,
+    ),
+    (
+        "getDayOfMonth",
+        "day_of_month",
+        lambda time: time.moment.date[2] - 1,
+        "The day of the month; the first is 0",
+        5,
+    ),
+    (
+        "getDate",
+        "day_of_month_1_based",
+        lambda time: time.moment.date[2],
+        "The day of the month; the first is 1",
+        6,
+    ),
+    (
+        "getDayOfWeek",
+        "day_of_week",
+        lambda time: time.moment.weekday,
+        "The day of the week; Sunday is 0",
+        1,
+    ),
+    ("getHours", "hours", lambda time: time.time_of_day[0], "The hour of the day", 22),
+    ("getMinutes", "minutes", lambda time: time.time_of_day[1], "The minute of the hour", 8),
+    ("getSeconds", "seconds", lambda time: time.time_of_day[2], "The second of the minute", 9),
+    (
+        "getMilliseconds",
+        "milliseconds",
+        lambda time: time.time_of_day[3] // MILLISECOND,
+        "The millisecond of the second",
+        125,
+    ),
 )
 _DURATIONS: tuple[tuple[str, str, Callable[[Duration], int], int], ...] = (
     ("getHours", "hours", lambda duration: duration.whole(HOUR), 1),

@@ -1,10 +1,14 @@
-"""`+`, `-`, `*`, `/` and `%`: numbers within 64 bits, texts, bytes, lists, times."""
+"""`+`, `-`, `*`, `/` and `%`: numbers within 64 bits, texts, bytes, lists, times.
+
+The order is cel-go's: where the types of operands are not known, the first one that fits shows.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Final
 
-from chartkit.engine.cel.declarations import Overload, overload
+from chartkit.engine.cel.declarations import declared, overload
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.numbers import checked_int, checked_uint, divide, modulo
@@ -19,33 +23,9 @@ _MODULO = "What a division of whole numbers leaves; it has the sign of the first
 _NEGATE = "The number with the other sign."
 
 
-@overload(
-    "add_int64: _+_(int, int) -> int",
-    _ADD,
-    "1 + 2  // 3",
-    "'a' + 'b'  // 'ab'",
-    "[1] + [2, 3]  // [1, 2, 3]",
-    "duration('1m') + duration('1s')  // duration('61s')",
-    "9223372036854775807 + 1  // error: integer overflow",
-)
-def add_int(left: int, right: int) -> int:
-    return checked_int(left + right)
-
-
-@overload("add_uint64: _+_(uint, uint) -> uint", _ADD)
-def add_uint(left: Uint, right: Uint) -> Uint:
-    return checked_uint(int(left) + right)
-
-
-@overload("add_double: _+_(double, double) -> double", _ADD)
-def add_double(left: float, right: float) -> float:
-    return left + right
-
-
-@overload("add_string: _+_(string, string) -> string", _ADD, cost=costs.of_both)
-def add_string(left: str, right: str) -> str:
-    bounded(len(left) + len(right))
-    return left + right
+def negated(duration: Duration) -> Duration:
+    """The duration backwards; raises `CelError`."""
+    return Duration(checked_int(-duration.nanoseconds))
 
 
 @overload("add_bytes: _+_(bytes, bytes) -> bytes", _ADD, cost=costs.of_both)
@@ -54,9 +34,8 @@ def add_bytes(left: bytes, right: bytes) -> bytes:
     return left + right
 
 
-@overload("add_list: _+_(list(A), list(A)) -> list(A)", _ADD)
-def add_list(left: list[Value], right: list[Value]) -> list[Value]:
-    bounded_members(len(left) + len(right))
+@overload("add_double: _+_(double, double) -> double", _ADD)
+def add_double(left: float, right: float) -> float:
     return left + right
 
 
@@ -76,19 +55,33 @@ def add_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
 
 
 @overload(
-    "subtract_int64: _-_(int, int) -> int",
-    _SUBTRACT,
-    "5 - 7  // -2",
-    "timestamp('2024-01-02T00:00:00Z') - duration('12h')  // timestamp('2024-01-01T12:00:00Z')",
-    "1u - 2u  // error: unsigned integer overflow",
+    "add_int64: _+_(int, int) -> int",
+    _ADD,
+    "1 + 2  // 3",
+    "'a' + 'b'  // 'ab'",
+    "[1] + [2, 3]  // [1, 2, 3]",
+    "duration('1m') + duration('1s')  // duration('61s')",
+    "9223372036854775807 + 1  // error: integer overflow",
 )
-def subtract_int(left: int, right: int) -> int:
-    return checked_int(left - right)
+def add_int(left: int, right: int) -> int:
+    return checked_int(left + right)
 
 
-@overload("subtract_uint64: _-_(uint, uint) -> uint", _SUBTRACT)
-def subtract_uint(left: Uint, right: Uint) -> Uint:
-    return checked_uint(int(left) - right)
+@overload("add_list: _+_(list(A), list(A)) -> list(A)", _ADD)
+def add_list(left: list[Value], right: list[Value]) -> list[Value]:
+    bounded_members(len(left) + len(right))
+    return left + right
+
+
+@overload("add_string: _+_(string, string) -> string", _ADD, cost=costs.of_both)
+def add_string(left: str, right: str) -> str:
+    bounded(len(left) + len(right))
+    return left + right
+
+
+@overload("add_uint64: _+_(uint, uint) -> uint", _ADD)
+def add_uint(left: Uint, right: Uint) -> Uint:
+    return checked_uint(int(left) + right)
 
 
 @overload("subtract_double: _-_(double, double) -> double", _SUBTRACT)
@@ -101,6 +94,17 @@ def subtract_durations(left: Duration, right: Duration) -> Duration:
     return Duration(checked_int(left.nanoseconds - right.nanoseconds))
 
 
+@overload(
+    "subtract_int64: _-_(int, int) -> int",
+    _SUBTRACT,
+    "5 - 7  // -2",
+    "timestamp('2024-01-02T00:00:00Z') - duration('12h')  // timestamp('2024-01-01T12:00:00Z')",
+    "1u - 2u  // error: unsigned integer overflow",
+)
+def subtract_int(left: int, right: int) -> int:
+    return checked_int(left - right)
+
+
 @overload("subtract_timestamp_duration: _-_(timestamp, duration) -> timestamp", _SUBTRACT)
 def subtract_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
     return left.plus(negated(right))
@@ -109,6 +113,16 @@ def subtract_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
 @overload("subtract_timestamp_timestamp: _-_(timestamp, timestamp) -> duration", _SUBTRACT)
 def subtract_timestamps(left: Timestamp, right: Timestamp) -> Duration:
     return left.minus(right)
+
+
+@overload("subtract_uint64: _-_(uint, uint) -> uint", _SUBTRACT)
+def subtract_uint(left: Uint, right: Uint) -> Uint:
+    return checked_uint(int(left) - right)
+
+
+@overload("multiply_double: _*_(double, double) -> double", _MULTIPLY)
+def multiply_double(left: float, right: float) -> float:
+    return left * right
 
 
 @overload("multiply_int64: _*_(int, int) -> int", _MULTIPLY, "-2 * 6  // -12", "3.5 * 4.0  // 14.0")
@@ -121,9 +135,13 @@ def multiply_uint(left: Uint, right: Uint) -> Uint:
     return checked_uint(int(left) * right)
 
 
-@overload("multiply_double: _*_(double, double) -> double", _MULTIPLY)
-def multiply_double(left: float, right: float) -> float:
-    return left * right
+@overload("divide_double: _/_(double, double) -> double", _DIVIDE)
+def divide_double(left: float, right: float) -> float:
+    if right:
+        return left / right
+    if not left or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
 @overload(
@@ -140,15 +158,6 @@ def divide_int(left: int, right: int) -> int:
 @overload("divide_uint64: _/_(uint, uint) -> uint", _DIVIDE)
 def divide_uint(left: Uint, right: Uint) -> Uint:
     return Uint(divide(left, right))
-
-
-@overload("divide_double: _/_(double, double) -> double", _DIVIDE)
-def divide_double(left: float, right: float) -> float:
-    if right:
-        return left / right
-    if not left or math.isnan(left):
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
 @overload(
@@ -169,46 +178,14 @@ def modulo_uint(left: Uint, right: Uint) -> Uint:
     return Uint(modulo(left, right))
 
 
-@overload("negate_int64: -_(int) -> int", _NEGATE, "-(2 + 3)  // -5")
-def negate_int(value: int) -> int:
-    return checked_int(-value)
-
-
 @overload("negate_double: -_(double) -> double", _NEGATE)
 def negate_double(value: float) -> float:
     return -value
 
 
-def negated(duration: Duration) -> Duration:
-    """The duration backwards; raises `CelError`."""
-    return Duration(checked_int(-duration.nanoseconds))
+@overload("negate_int64: -_(int) -> int", _NEGATE, "-(2 + 3)  // -5")
+def negate_int(value: int) -> int:
+    return checked_int(-value)
 
 
-# In cel-go's order: where the types of operands are not known, the first one that fits shows.
-OVERLOADS: tuple[Overload, ...] = (
-    add_bytes,
-    add_double,
-    add_durations,
-    add_duration_timestamp,
-    add_timestamp_duration,
-    add_int,
-    add_list,
-    add_string,
-    add_uint,
-    subtract_double,
-    subtract_durations,
-    subtract_int,
-    subtract_timestamp_duration,
-    subtract_timestamps,
-    subtract_uint,
-    multiply_double,
-    multiply_int,
-    multiply_uint,
-    divide_double,
-    divide_int,
-    divide_uint,
-    modulo_int,
-    modulo_uint,
-    negate_double,
-    negate_int,
-)
+OVERLOADS: Final = declared(globals())

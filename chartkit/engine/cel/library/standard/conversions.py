@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chartkit.engine.cel import times
+from chartkit.engine.cel import times, types
 from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.numbers import checked_int, checked_uint, int_of_double, uint_of_double
-from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import (
-    BOOL,
-    DOUBLE,
-    INT,
-    UINT,
-    Type,
-)
 from chartkit.engine.cel.values import UINT_MAX, Opaque, Uint, Value, type_of
 from chartkit.go.duration import SECOND
 from chartkit.go.fmt import format_float
@@ -30,11 +22,11 @@ _BOOLS = {
 _UINT_DIGITS = len(str(UINT_MAX))
 
 
-def _refused(wanted: Type) -> CelError:
+def _refused(wanted: types.Type) -> CelError:
     return CelError(f"type conversion error from 'string' to '{wanted}'")
 
 
-def _type_value(value: Value) -> Type:
+def _type_value(value: Value) -> types.Type:
     return value.type_value() if isinstance(value, Opaque) else type_of(value)
 
 
@@ -46,7 +38,7 @@ def bool_of_text(text: str) -> bool:
     """`true`, `t`, `1`, `false` and so on, as Go reads booleans; raises `CelError`."""
     known = _BOOLS.get(text)
     if known is None:
-        raise _refused(BOOL)
+        raise _refused(types.BOOL)
     return known
 
 
@@ -55,17 +47,17 @@ def int_of_text(text: str) -> int:
     try:
         return parse_int(text)
     except NumberError:
-        raise _refused(INT) from None
+        raise _refused(types.INT) from None
 
 
 def uint_of_text(text: str) -> Uint:
     """A decimal number without a sign; raises `CelError`."""
     if not (text.isascii() and text.isdigit()):
-        raise _refused(UINT)
+        raise _refused(types.UINT)
     digits = text.lstrip("0")
     number = int(digits or "0") if len(digits) <= _UINT_DIGITS else UINT_MAX + 1
     if number > UINT_MAX:
-        raise _refused(UINT)
+        raise _refused(types.UINT)
     return Uint(number)
 
 
@@ -74,7 +66,7 @@ def double_of_text(text: str) -> float:
     try:
         return parse_float(text)
     except NumberError:
-        raise _refused(DOUBLE) from None
+        raise _refused(types.DOUBLE) from None
 
 
 def bytes_of_text(text: str) -> bytes:
@@ -98,22 +90,6 @@ def text_of_bool(value: bool) -> str:
 def text_of_int(value: int) -> str:
     """The number in decimal, without the `u` of a uint."""
     return str(int(value))
-
-
-def _int_of_uint(value: Uint) -> int:
-    return checked_int(int(value))
-
-
-def _timestamp_of_int(value: int) -> Timestamp:
-    return times.checked_timestamp(value * SECOND)
-
-
-def _nanoseconds(value: Duration) -> int:
-    return value.nanoseconds
-
-
-def _unix(value: Timestamp) -> int:
-    return value.seconds
 
 
 def _double_of_int(value: int) -> float:
@@ -177,7 +153,12 @@ OVERLOADS: tuple[Overload, ...] = (
             "int(-1.9)  // -1",
             "int(dyn(1e19))  // error: integer overflow",
         ),
-        ("duration_to_int64", "duration", _nanoseconds, "int(duration('1us'))  // 1000"),
+        (
+            "duration_to_int64",
+            "duration",
+            lambda value: value.nanoseconds,
+            "int(duration('1us'))  // 1000",
+        ),
         (
             "string_to_int64",
             "string",
@@ -185,8 +166,8 @@ OVERLOADS: tuple[Overload, ...] = (
             "int('-7')  // -7",
             "int(dyn('x'))  // error: type conversion error from 'string' to 'int'",
         ),
-        ("timestamp_to_int64", "timestamp", _unix, "int(timestamp(7))  // 7"),
-        ("uint64_to_int64", "uint", _int_of_uint),
+        ("timestamp_to_int64", "timestamp", lambda value: value.seconds, "int(timestamp(7))  // 7"),
+        ("uint64_to_int64", "uint", lambda value: checked_int(int(value))),
     ),
     *_conversions(
         "string",
@@ -218,7 +199,7 @@ OVERLOADS: tuple[Overload, ...] = (
         (
             "int64_to_timestamp",
             "int",
-            _timestamp_of_int,
+            lambda value: times.checked_timestamp(value * SECOND),
             "string(timestamp(0))  // '1970-01-01T00:00:00Z'",
         ),
         ("string_to_timestamp", "string", times.timestamp_of_text),

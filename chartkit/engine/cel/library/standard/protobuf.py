@@ -17,19 +17,6 @@ from chartkit.engine.cel.library.natives import content, json_of, no_conversion,
 from chartkit.engine.cel.library.standard.constants import EMPTY
 from chartkit.engine.cel.numbers import INT_OVERFLOW, UINT_OVERFLOW
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import (
-    ANY,
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-)
 from chartkit.engine.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -44,18 +31,25 @@ from chartkit.go.duration import SECOND
 
 _Fields = Mapping[str, Value]
 _Construct = Callable[[_Fields], Value]
-_CLASSES: Final = {BOOL: bool, BYTES: bytes, DOUBLE: float, INT: int, STRING: str, UINT: Uint}
+_CLASSES: Final = {
+    types.BOOL: bool,
+    types.BYTES: bytes,
+    types.DOUBLE: float,
+    types.INT: int,
+    types.STRING: str,
+    types.UINT: Uint,
+}
 
 
 def _field_error(place: str, reason: object) -> CelError:
     return CelError(f"field type conversion error for {place} value type: {reason}")
 
 
-def _scalar(place: str, value: Value, kind: Type, native: str) -> Value:
+def _scalar(place: str, value: Value, kind: types.Type, native: str) -> Value:
     """A field's value, refused where it is of another type than was declared."""
     try:
         value = content(value) if isinstance(value, OptionalValue) else value
-        value = _as_text(value) if kind == STRING else value
+        value = _as_text(value) if kind == types.STRING else value
         if value.__class__ is not _CLASSES[kind]:
             raise _refusal(value, native)
     except CelError as error:
@@ -77,7 +71,7 @@ def _refusal(value: Value, native: str) -> CelError:
     return no_conversion(value, native)
 
 
-def _wrapper(name: str, kind: Type, native: str, zero: Value) -> StructType:
+def _wrapper(name: str, kind: types.Type, native: str, zero: Value) -> StructType:
     full = f"google.protobuf.{name}"
 
     def construct(fields: _Fields) -> Value:
@@ -99,18 +93,18 @@ def _float32(value: float) -> float:
 
 
 def _time_fields(name: str, fields: _Fields) -> tuple[int, int]:
-    seconds = _scalar(f"{name}.seconds", fields.get("seconds", 0), INT, "int64")
-    nanos = _scalar(f"{name}.nanos", fields.get("nanos", 0), INT, "int32")
+    seconds = _scalar(f"{name}.seconds", fields.get("seconds", 0), types.INT, "int64")
+    nanos = _scalar(f"{name}.nanos", fields.get("nanos", 0), types.INT, "int32")
     return seconds, nanos  # type: ignore[return-value]
 
 
 def _timestamp(fields: _Fields) -> Timestamp:
-    seconds, nanos = _time_fields(TIMESTAMP.name, fields)
+    seconds, nanos = _time_fields(types.TIMESTAMP.name, fields)
     return Timestamp(seconds * SECOND + nanos)
 
 
 def _duration(fields: _Fields) -> Duration:
-    seconds, nanos = _time_fields(DURATION.name, fields)
+    seconds, nanos = _time_fields(types.DURATION.name, fields)
     # What is beyond 64 bits becomes the longest duration there is.
     return Duration(max(INT_MIN, min(INT_MAX, seconds * SECOND + nanos)))
 
@@ -141,15 +135,15 @@ class _Json:
         return made
 
 
-_VALUE_FIELDS: Final[Mapping[str, tuple[Type, str]]] = {
-    "null_value": (INT, "protoreflect.EnumNumber"),
-    "number_value": (DOUBLE, "float64"),
-    "string_value": (STRING, "string"),
-    "bool_value": (BOOL, "bool"),
-    "struct_value": (types.map_of(STRING, DYN), "*structpb.Struct"),
+_VALUE_FIELDS: Final[Mapping[str, tuple[types.Type, str]]] = {
+    "null_value": (types.INT, "protoreflect.EnumNumber"),
+    "number_value": (types.DOUBLE, "float64"),
+    "string_value": (types.STRING, "string"),
+    "bool_value": (types.BOOL, "bool"),
+    "struct_value": (types.map_of(types.STRING, types.DYN), "*structpb.Struct"),
     "list_value": (types.LIST_DYN, "*structpb.ListValue"),
 }
-_WITH_MEMBERS: Final[dict[type, Type]] = {list: types.LIST_DYN, dict: types.MAP_DYN}
+_WITH_MEMBERS: Final[dict[type, types.Type]] = {list: types.LIST_DYN, dict: types.MAP_DYN}
 _COMPOSED: Final[Mapping[str, type]] = {"struct_value": dict, "list_value": list}
 
 
@@ -189,20 +183,20 @@ def _holder(name: str, field: str, kind: type) -> _Construct:
     return construct
 
 
-_OTHERS: Final[tuple[tuple[str, Mapping[str, Type], _Construct, Type], ...]] = (
-    (TIMESTAMP.name, {"seconds": INT, "nanos": INT}, _timestamp, TIMESTAMP),
-    (DURATION.name, {"seconds": INT, "nanos": INT}, _duration, DURATION),
+_OTHERS: Final[tuple[tuple[str, Mapping[str, types.Type], _Construct, types.Type], ...]] = (
+    (types.TIMESTAMP.name, {"seconds": types.INT, "nanos": types.INT}, _timestamp, types.TIMESTAMP),
+    (types.DURATION.name, {"seconds": types.INT, "nanos": types.INT}, _duration, types.DURATION),
     (
         "google.protobuf.Value",
         {name: kind for name, (kind, _) in _VALUE_FIELDS.items()},
         _value,
-        DYN,
+        types.DYN,
     ),
     (
         "google.protobuf.Struct",
-        {"fields": types.map_of(STRING, DYN)},
+        {"fields": types.map_of(types.STRING, types.DYN)},
         _holder("Struct", "fields", dict),
-        types.map_of(STRING, DYN),
+        types.map_of(types.STRING, types.DYN),
     ),
     (
         "google.protobuf.ListValue",
@@ -221,15 +215,17 @@ def _any(fields: _Fields) -> Value:
 
 
 STRUCTS: Final[tuple[StructType, ...]] = (
-    _wrapper("BoolValue", BOOL, "bool", False),
-    _wrapper("BytesValue", BYTES, "[]uint8", b""),
-    _wrapper("DoubleValue", DOUBLE, "float64", 0.0),
-    _wrapper("FloatValue", DOUBLE, "float32", 0.0),
-    _wrapper("Int32Value", INT, "int32", 0),
-    _wrapper("Int64Value", INT, "int64", 0),
-    _wrapper("StringValue", STRING, "string", ""),
-    _wrapper("UInt32Value", UINT, "uint32", Uint(0)),
-    _wrapper("UInt64Value", UINT, "uint64", Uint(0)),
+    _wrapper("BoolValue", types.BOOL, "bool", False),
+    _wrapper("BytesValue", types.BYTES, "[]uint8", b""),
+    _wrapper("DoubleValue", types.DOUBLE, "float64", 0.0),
+    _wrapper("FloatValue", types.DOUBLE, "float32", 0.0),
+    _wrapper("Int32Value", types.INT, "int32", 0),
+    _wrapper("Int64Value", types.INT, "int64", 0),
+    _wrapper("StringValue", types.STRING, "string", ""),
+    _wrapper("UInt32Value", types.UINT, "uint32", Uint(0)),
+    _wrapper("UInt64Value", types.UINT, "uint64", Uint(0)),
     *(StructType(name, fields, construct, kind) for name, fields, construct, kind in _OTHERS),
-    StructType("google.protobuf.Any", {"type_url": STRING, "value": BYTES}, _any, ANY),
+    StructType(
+        "google.protobuf.Any", {"type_url": types.STRING, "value": types.BYTES}, _any, types.ANY
+    ),
 )

@@ -1,0 +1,65 @@
+"""The result of converting a legacy policy: new documents, and what became of each rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, Location, Resource
+
+
+class NotConvertible(ChartkitError):  # noqa: N818 - a statement about a rule, no fault
+    """A rule that has no exact form among the new types.
+
+    message: the reason, as a table shows it; path: the JSON pointer of the part in the policy's
+    document that has no form (`/spec/rules/0/context/1`), empty for the rule itself; nearest: the
+    nearest CEL, for a comment; empty for none.
+    """
+
+    def __init__(self, reason: str, path: str = "", nearest: str = "", hint: str = "") -> None:
+        super().__init__(reason, hint=hint)
+        self.path = path
+        self.nearest = nearest
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """What became of a rule.
+
+    rule: its name; empty for an object without rules (a cleanup policy, an exception); type: its
+    type, as `validate.pattern`; replaced_by: `Kind/name` of the documents that take over, none
+    where it is left to be done by hand; reason: why it is left; changes: behaviour that differs,
+    a sentence each; nearest: the nearest CEL of a rule that is left.
+    """
+
+    rule: str
+    type: str
+    location: Location
+    replaced_by: tuple[str, ...] = ()
+    reason: str = ""
+    changes: tuple[str, ...] = ()
+    nearest: str = ""
+
+    @property
+    def converted(self) -> bool:
+        """Return whether new documents take over."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A legacy object and what replaces it.
+
+    documents: the new objects, in the order in which they are to be created; remaining: the legacy
+    object with the rules that are left alone, None where nothing is.
+    """
+
+    legacy: Resource
+    documents: tuple[Body, ...]
+    outcomes: tuple[RuleOutcome, ...]
+    remaining: Body | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every rule was converted."""
+        return all(outcome.converted for outcome in self.outcomes)

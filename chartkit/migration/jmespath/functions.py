@@ -1,0 +1,164 @@
+"""JMESPath's functions, Kyverno's among them: one declaration each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.jmespath.terms import (
+    Constant,
+    Stream,
+    Term,
+    Value,
+    computed,
+    expression_of,
+)
+from chartkit.migration.place import TEXT, Place
+
+if TYPE_CHECKING:
+    from chartkit.migration.jmespath.translate import Translator
+
+Function = Callable[["Translator", Sequence[Term]], Term]
+FUNCTIONS: Final[dict[str, Function]] = {}
+
+
+def _declare(function: Function) -> Function:
+    FUNCTIONS[function.__name__.strip("_")] = function
+    return function
+
+
+@_declare
+def length(_translator: Translator, args: Sequence[Term]) -> Term:
+    """The number of elements, members or characters."""
+    (term,) = args
+    match term:
+        case Stream():
+            return computed(term.size(), "int")
+        case Value(place):
+            return computed(cel.method(place.value, "size"), "int")
+        case Constant(value):
+            return Constant(len(value))
+
+
+@_declare
+def contains(_translator: Translator, args: Sequence[Term]) -> Term:
+    """Whether a list has an element or a text a part."""
+    where, what = args
+    part = expression_of(what)
+    match where:
+        case Stream():
+            return computed(where.exists(lambda item: cel.equal(item.value, part)), "bool")
+        case Value(place) if place.is_list:
+            return computed(cel.contains(place.value, part), "bool")
+        case Value(place) if place.type == TEXT:
+            return computed(cel.method(place.value, "contains", part), "bool")
+    raise NotConvertible("contains of a value whose type is not known")
+
+
+@_declare
+def keys(translator: Translator, args: Sequence[Term]) -> Term:
+    """The keys of an object."""
+    (term,) = args
+    if not isinstance(term, Value):
+        raise NotConvertible("the keys of a computed value")
+    # A loop over a map in CEL is a loop over its keys.
+    variable = "key"
+    while variable in translator.names.taken:
+        variable += "_"
+    from chartkit.migration.jmespath.terms import Generator
+
+    entries = Place(term.place.or_value({}) if not term.strict else term.place.value)
+    return Stream((Generator(variable, entries),), Place(cel.ident(variable), (), TEXT))
+
+
+@_declare
+def values(translator: Translator, args: Sequence[Term]) -> Term:
+    """The values of an object."""
+    (term,) = args
+    found = keys(translator, args)
+    assert isinstance(found, Stream)
+    assert isinstance(term, Value)
+    inner = term.place.type.removeprefix("{}") if term.place.type.startswith("{}") else "dyn"
+    (generator,) = found.generators
+    item = Place(cel.index(generator.elements.value, found.item.value), (), inner)
+    return Stream(found.generators, item)
+
+
+@_declare
+def to_array(_translator: Translator, args: Sequence[Term]) -> Term:
+    """A list as it is."""
+    (term,) = args
+    if isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list):
+        return term
+    raise NotConvertible("to_array of a value that is no list")
+
+
+@_declare
+def sort(_translator: Translator, args: Sequence[Term]) -> Term:
+    """A list in order: what is asked of it does not depend on the order."""
+    (term,) = args
+    if isinstance(term, Stream):
+        return term
+    raise NotConvertible("sort of a value that is no list")
+
+
+def _text(term: Term) -> Expr:
+    match term:
+        case Constant(str() as value):
+            return cel.literal(value)
+        case Value(place) if place.type == TEXT:
+            return place.value
+    raise NotConvertible("a text is needed where the type is not known")
+
+
+def _texts(name: str, method: str) -> None:
+    def function(_translator: Translator, args: Sequence[Term]) -> Term:
+        first, *others = args
+        return computed(cel.method(_text(first), method, *map(_text, others)), TEXT)
+
+    FUNCTIONS[name] = function
+
+
+def _tests(name: str, method: str) -> None:
+    def function(_translator: Translator, args: Sequence[Term]) -> Term:
+        first, second = args
+        return computed(cel.method(_text(first), method, _text(second)), "bool")
+
+    FUNCTIONS[name] = function
+
+
+_texts("to_upper", "upperAscii")
+_texts("to_lower", "lowerAscii")
+_tests("starts_with", "startsWith")
+_tests("ends_with", "endsWith")
+
+
+@_declare
+def split(_translator: Translator, args: Sequence[Term]) -> Term:
+    """The parts of a text between separators."""
+    text, separator = args
+    parts = cel.method(_text(text), "split", _text(separator))
+    return Value(Place(parts, (), "[]string"))
+
+
+@_declare
+def regex_match(_translator: Translator, args: Sequence[Term]) -> Term:
+    """Whether a text matches a regular expression of RE2, which CEL has, too."""
+    expression, text = args
+    if isinstance(text, Value) and text.place.type != TEXT:
+        raise NotConvertible("a regular expression on a value that may be no text")
+    return computed(cel.method(_text(text), "matches", _text(expression)), "bool")
+
+
+@_declare
+def to_string(_translator: Translator, args: Sequence[Term]) -> Term:
+    """A text as it is, a number as its text."""
+    (term,) = args
+    if isinstance(term, Value) and term.place.type == TEXT:
+        return term
+    if isinstance(term, Value) and term.place.type in ("int", "bool"):
+        return computed(cel.call("string", term.place.value), TEXT)
+    raise NotConvertible("to_string of a value whose type is not known")

@@ -1,0 +1,171 @@
+"""The results of translated expressions: constants, single values, and the elements of lists.
+
+JMESPath's null is an optional without a value. What a projection gives stays a stream (loops over
+lists and an item), so that a question about it becomes `exists` or `all` and no list is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.place import TEXT, UNKNOWN, Place
+from chartkit.migration.verdict import conjunction, disjunction
+from chartkit.model import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that is known."""
+
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A single value, or nothing.
+
+    place: where it is; strict: whether it is an error for JMESPath if there is nothing.
+    """
+
+    place: Place
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A loop over a list; where: what its elements must meet."""
+
+    variable: str
+    elements: Place
+    where: Expr = cel.TRUE
+
+    @property
+    def list(self) -> Expr:
+        """Return the list, empty where there is none."""
+        return self.elements.or_value([])
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The items of nested loops, without those that are nothing.
+
+    item: the place of an item, by the variable of the innermost loop; presence: whether there is
+    a list at all (without one JMESPath gives null); strict: whether null is an error.
+    """
+
+    generators: tuple[Generator, ...]
+    item: Place
+    presence: Expr = cel.TRUE
+    strict: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether it is a list as it stands."""
+        (first, *rest) = self.generators
+        return not rest and first.where == cel.TRUE and self.item.value == cel.ident(first.variable)
+
+    def exists(self, test: Callable[[Place], Expr]) -> Expr:
+        """Return whether a test holds of an item."""
+        item = self.item.settled()
+        body = conjunction(self.item.is_present(), test(item))
+        for each in reversed(self.generators):
+            body = cel.macro(each.list, "exists", each.variable, conjunction(each.where, body))
+        return body
+
+    def all(self, test: Callable[[Place], Expr]) -> Expr:
+        """Return whether a test holds of every item."""
+        item = self.item.settled()
+        body = disjunction(cel.negate(self.item.is_present()), test(item))
+        for each in reversed(self.generators):
+            inner = disjunction(cel.negate(each.where), body)
+            body = cel.macro(each.list, "all", each.variable, inner)
+        return body
+
+    def list(self) -> Expr:
+        """Return the items as a list."""
+        found, *outer = reversed(self.generators)
+        made = _mapped(found, self.item)
+        for each in outer:
+            made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
+        return made
+
+    def size(self) -> Expr:
+        """Return the number of items."""
+        return cel.method(self.list(), "size")
+
+
+def _filtered(generator: Generator, *further: Expr) -> Expr:
+    where = conjunction(generator.where, *further)
+    if where == cel.TRUE:
+        return generator.list
+    return cel.macro(generator.list, "filter", generator.variable, where)
+
+
+def _mapped(generator: Generator, item: Place) -> Expr:
+    kept = _filtered(generator, item.is_present())
+    if item.value == cel.ident(generator.variable):
+        return kept
+    return cel.macro(kept, "map", generator.variable, item.value)
+
+
+Term: TypeAlias = Constant | Value | Stream
+
+
+def computed(expression: Expr, type_: str = UNKNOWN) -> Value:
+    """Return a value that an expression gives."""
+    return Value(Place(expression, (), type_))
+
+
+def expression_of(term: Term) -> Expr:
+    """Return a term as an expression; nothing where there must be something is an error."""
+    match term:
+        case Constant(value):
+            return cel.literal(value)
+        case Value(place, strict):
+            if place.is_optional and not strict:
+                return place.or_value(cel.NULL)
+            return place.value
+        case Stream():
+            return term.list()
+
+
+def is_truthy(term: Term) -> Expr:
+    """Return whether JMESPath takes a term for true: it is not null, false or empty."""
+    match term:
+        case Constant(value):
+            return cel.literal(value not in (None, False, "", [], {}) or value is True)
+        case Stream():
+            return term.exists(lambda _item: cel.TRUE)
+        case Value(place):
+            return _is_truthy(place)
+
+
+def _is_truthy(place: Place) -> Expr:
+    if place.type == "bool":
+        return place.or_value(cel.FALSE)
+    if place.type == TEXT:
+        return cel.not_equal(place.or_value(""), "")
+    if place.type in ("int", "double", "quantity"):
+        return place.is_present()
+    if place.is_list:
+        return cel.compare(">", cel.method(place.or_value([]), "size"), 0)
+    if place.is_map:
+        if place.requires_something:
+            return place.is_present()
+        return cel.compare(">", cel.method(place.or_value({}), "size"), 0)
+    raise NotConvertible("a value of a type that is not known is asked for its truth")
+
+
+def falsy(place: Place) -> Json:
+    """Return the one value of a type, besides nothing, that JMESPath takes for false; None where
+    there is none."""
+    if place.is_list:
+        return []
+    if place.is_map:
+        return {}
+    return {TEXT: "", "bool": False}.get(place.type)

@@ -1,0 +1,336 @@
+"""JMESPath trees as terms, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.parser import parse
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.jmespath.terms import (
+    Constant,
+    Generator,
+    Stream,
+    Term,
+    Value,
+    computed,
+    expression_of,
+    falsy,
+    is_truthy,
+)
+from chartkit.migration.names import loop_variable
+from chartkit.migration.place import TEXT, UNKNOWN, Place
+from chartkit.migration.verdict import conjunction, disjunction
+
+_SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names at the root of an expression.
+
+    objects: `request.object` and so on, by their path; others: context variables, `element` and
+    what else a rule may name; taken: the names of loop variables in use.
+    """
+
+    objects: Mapping[tuple[str, ...], Term]
+    others: Mapping[str, Term] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+
+    def with_others(self, **named: Term) -> Names:
+        """Return the names with others, which go first."""
+        return replace(self, others={**self.others, **named})
+
+    def without(self, variable: str) -> Names:
+        """Return the names with a loop's variable in use."""
+        return replace(self, taken=self.taken | {variable})
+
+
+class Translator:
+    """Translates expressions that see the same names."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def text(self, query: str) -> Term:
+        """Return what an expression gives; raises `NotConvertible`."""
+        try:
+            tree = parse(query)
+        except JMESPathError as error:
+            raise NotConvertible(f"the expression {query} is malformed: {error}") from None
+        return self.node(tree, None)
+
+    def node(self, node: Node, current: Term | None) -> Term:
+        """Return what a node gives; current: the value of `@`, None at the root."""
+        handler = _HANDLERS.get(node.kind)
+        if handler is None:
+            raise NotConvertible(f"an expression with {node.kind.name.lower().replace('_', ' ')}")
+        return handler(self, node, current)
+
+    def _field(self, node: Node, current: Term | None) -> Term:
+        if current is None:
+            return self._root((node.value,))
+        return self.member(current, node.value)
+
+    def _root(self, path: tuple[str, ...]) -> Term:
+        if path in self.names.objects:
+            return self.names.objects[path]
+        if any(known[: len(path)] == path for known in self.names.objects):
+            return Constant(_Unfinished(path))
+        if len(path) == 1 and path[0] in self.names.others:
+            return self.names.others[path[0]]
+        raise NotConvertible(f"the variable {'.'.join(path)} has no form in CEL")
+
+    def member(self, term: Term, key: str) -> Term:
+        """Return a field of a term."""
+        match term:
+            case Constant(_Unfinished(path)):
+                return self._root((*path, key))
+            case Constant(dict() as value):
+                return Constant(value.get(key))
+            case Constant():
+                return Constant(None)
+            case Value(place, strict):
+                if place.is_list or (place.is_known and not place.is_map):
+                    raise NotConvertible(f"the field {key} of a value that is no object")
+                return Value(place.child(key), strict)
+            case Stream():
+                raise NotConvertible(f"the field {key} of a list")
+
+    def _subexpression(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        term = self.node(left, current)
+        if isinstance(term, Constant) and isinstance(term.value, _Unfinished):
+            if right.kind is not Kind.FIELD:
+                raise NotConvertible("the request as a whole")
+            return self._root((*term.value.path, right.value))
+        return self.node(right, term)
+
+    def _index_expression(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        term = self.node(left, current)
+        if right.kind is not Kind.INDEX:
+            raise NotConvertible("a slice of a list")
+        if not isinstance(term, Value):
+            if isinstance(term, Stream) and right.value >= 0:
+                return Value(Place(term.list(), (right.value,), term.item.type), strict=False)
+            raise NotConvertible("an element of a list that is computed")
+        if right.value < 0:
+            raise NotConvertible("an element counted from the end of a list")
+        return Value(term.place.at(right.value), strict=False)
+
+    def _index(self, node: Node, current: Term | None) -> Term:
+        if isinstance(current, Value) and node.value >= 0:
+            return Value(current.place.at(node.value), strict=False)
+        if isinstance(current, Stream) and node.value >= 0:
+            return Value(Place(current.list(), (node.value,), current.item.type), strict=False)
+        raise NotConvertible("an element of a list that is computed")
+
+    def _current(self, _node: Node, current: Term | None) -> Term:
+        if current is None:
+            raise NotConvertible("the whole context")
+        return current
+
+    def _literal(self, node: Node, _current: Term | None) -> Term:
+        return Constant(node.value)
+
+    def _pipe(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        return self.node(right, self.node(left, current))
+
+    def _projection(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        return self._projected(self.stream(self.node(left, current)), right)
+
+    def _flatten(self, node: Node, current: Term | None) -> Term:
+        (inner,) = node.children
+        if inner.kind is Kind.SUBEXPRESSION and inner.children[1].kind is Kind.MULTI_SELECT_LIST:
+            parent = self.node(inner.children[0], current)
+            return self._joined([self.node(one, parent) for one in inner.children[1].children])
+        if inner.kind is Kind.MULTI_SELECT_LIST:
+            return self._joined([self.node(one, current) for one in inner.children])
+        term = self.node(inner, current)
+        if isinstance(term, Stream) and term.item.is_list:
+            return self._nested(term, term.item)
+        return term if isinstance(term, Stream) else self.stream(term)
+
+    def _joined(self, terms: list[Term]) -> Term:
+        """Return lists one after the other as one."""
+        places = [term.place for term in terms if isinstance(term, Value)]
+        if len(places) != len(terms) or not all(place.is_list for place in places):
+            raise NotConvertible("a list made of several values")
+        types = {place.type for place in places}
+        total = cel.literal([])
+        for number, place in enumerate(sorted(places, key=lambda each: each.is_optional)):
+            total = cel.compare("+", total, place.or_value([])) if number else place.or_value([])
+        type_ = types.pop() if len(types) == 1 else _common(places)
+        named = Place(total, (), type_)
+        variable = loop_variable(places[0], self.names.taken)
+        return Stream((Generator(variable, named),), named.element(variable))
+
+    def stream(self, term: Term) -> Stream:
+        """Return a list as a stream of its elements."""
+        match term:
+            case Stream():
+                return term
+            case Value(place, _strict):
+                if place.is_known and not place.is_list:
+                    raise NotConvertible("a value that is no list is read as one")
+                variable = loop_variable(place, self.names.taken)
+                loop = Generator(variable, place)
+                return Stream((loop,), place.element(variable), place.is_present())
+            case Constant():
+                raise NotConvertible("a list that is written in the expression")
+
+    def _nested(self, outer: Stream, inner: Place) -> Stream:
+        taken = self.names.taken | {each.variable for each in outer.generators}
+        variable = loop_variable(inner, taken)
+        loop = Generator(variable, inner)
+        return Stream((*outer.generators, loop), inner.element(variable), outer.presence)
+
+    def _projected(self, stream: Stream, node: Node) -> Term:
+        taken = replace(
+            self.names,
+            taken=self.names.taken | {each.variable for each in stream.generators},
+        )
+        if node.kind is Kind.CURRENT:
+            return stream
+        item = Translator(taken).node(node, Value(stream.item, strict=False))
+        match item:
+            case Value(place):
+                return replace(stream, item=place)
+            case Stream():
+                # Lists in a list: a flatten that follows reads them as one.
+                return replace(
+                    stream, generators=(*stream.generators, *item.generators), item=item.item
+                )
+            case Constant():
+                raise NotConvertible("a constant for each element of a list")
+
+    def _filter(self, node: Node, current: Term | None) -> Term:
+        left, right, condition = node.children
+        stream = self.stream(self.node(left, current))
+        *outer, last = stream.generators
+        taken = replace(
+            self.names,
+            taken=self.names.taken | {each.variable for each in stream.generators},
+        )
+        holds = Translator(taken).truth(condition, Value(stream.item, strict=False))
+        if stream.item.is_optional or stream.item.value != cel.ident(last.variable):
+            holds = conjunction(stream.item.is_present(), holds)
+        kept = replace(last, where=conjunction(last.where, holds))
+        filtered = replace(stream, generators=(*outer, kept))
+        return self._projected(filtered, right)
+
+    def truth(self, node: Node, current: Term | None) -> Expr:
+        """Return whether JMESPath takes what a node gives for true."""
+        match node.kind:
+            case Kind.AND_EXPRESSION:
+                return conjunction(*(self.truth(each, current) for each in node.children))
+            case Kind.OR_EXPRESSION:
+                return disjunction(*(self.truth(each, current) for each in node.children))
+            case Kind.NOT_EXPRESSION:
+                return cel.negate(self.truth(node.children[0], current))
+            case _:
+                return is_truthy(self.lenient(self.node(node, current)))
+
+    @staticmethod
+    def lenient(term: Term) -> Term:
+        """Return a term that is null where there is nothing."""
+        return replace(term, strict=False) if isinstance(term, Value | Stream) else term
+
+    def _or(self, node: Node, current: Term | None) -> Term:
+        left, right = (self.node(each, current) for each in node.children)
+        match left:
+            case Constant(value):
+                return left if value else right
+            case Stream():
+                if isinstance(right, Constant) and right.value in ([], "", None):
+                    return replace(left, presence=cel.TRUE, strict=False)
+                raise NotConvertible("another list where one is empty")
+            case Value(place):
+                return self._default(place, right)
+
+    def _default(self, place: Place, default: Term) -> Term:
+        match default:
+            case Constant(value) if place.is_list and value in ([], "", None):
+                return Value(Place(place.or_value([]), (), place.type), strict=False)
+            case Constant(value) if value is not None and value == falsy(place):
+                return computed(place.or_value(value), place.type)
+            case Constant(value) if place.type in ("int", "double"):
+                return computed(place.or_value(value), place.type)
+            case Constant(str() as value) if place.type in (TEXT, "quantity", UNKNOWN):
+                if not value:
+                    return computed(place.or_value(value), place.type)
+                given = cel.not_equal(place.or_value(""), "")
+                chosen = cel.conditional(given, place.value, value)
+                return computed(chosen, place.type)
+            case Constant() | Value() | Stream():
+                given = is_truthy(Value(place, strict=False))
+                other = expression_of(default)
+                return computed(cel.conditional(given, place.value, other), place.type)
+
+    def _multi_select(self, _node: Node, _current: Term | None) -> Term:
+        raise NotConvertible("a list made of several values")
+
+    def _comparator(self, node: Node, current: Term | None) -> Term:
+        left, right = (self.lenient(self.node(each, current)) for each in node.children)
+        sign = _SIGNS[str(node.value.name)] if hasattr(node.value, "name") else str(node.value)
+        if sign in ("==", "!="):
+            return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
+        if any(isinstance(each, Value) and each.place.type != "int" for each in (left, right)):
+            raise NotConvertible("an order of values that are no numbers")
+        if any(isinstance(each, Value) and each.place.is_optional for each in (left, right)):
+            raise NotConvertible("an order of values that may be absent")
+        return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
+
+    def _truth_value(self, node: Node, current: Term | None) -> Term:
+        return computed(self.truth(node, current), "bool")
+
+    def _call(self, node: Node, current: Term | None) -> Term:
+        from chartkit.migration.jmespath.functions import FUNCTIONS
+
+        function = FUNCTIONS.get(node.value)
+        if function is None:
+            raise NotConvertible(f"the function {node.value} has no form in CEL yet")
+        return function(self, [self.node(each, current) for each in node.children])
+
+
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """The start of a path that names nothing by itself: `request`."""
+
+    path: tuple[str, ...]
+
+
+def _common(places: list[Place]) -> str:
+    """Return the type of lists of several types: one of all their elements' types."""
+    inner = sorted({place.type.removeprefix("[]") for place in places})
+    return "[]" + "|".join(inner)
+
+
+_Handler = Callable[[Translator, Node, "Term | None"], Term]
+_HANDLERS: Final[Mapping[Kind, _Handler]] = {
+    Kind.FIELD: Translator._field,
+    Kind.SUBEXPRESSION: Translator._subexpression,
+    Kind.INDEX_EXPRESSION: Translator._index_expression,
+    Kind.INDEX: Translator._index,
+    Kind.CURRENT: Translator._current,
+    Kind.IDENTITY: Translator._current,
+    Kind.LITERAL: Translator._literal,
+    Kind.PIPE: Translator._pipe,
+    Kind.PROJECTION: Translator._projection,
+    Kind.FLATTEN: Translator._flatten,
+    Kind.FILTER_PROJECTION: Translator._filter,
+    Kind.OR_EXPRESSION: Translator._or,
+    Kind.AND_EXPRESSION: Translator._truth_value,
+    Kind.NOT_EXPRESSION: Translator._truth_value,
+    Kind.COMPARATOR: Translator._comparator,
+    Kind.MULTI_SELECT_LIST: Translator._multi_select,
+    Kind.FUNCTION_EXPRESSION: Translator._call,
+}

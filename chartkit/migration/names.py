@@ -1,0 +1,37 @@
+"""Names that generated expressions give to what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from chartkit.engine.cel.syntax.tree import Call, Expr, Select
+from chartkit.migration.place import Place
+
+_SINGULAR: Final = {"ies": "y", "sses": "ss", "xes": "x", "s": ""}
+_NOT_PLURAL: Final = frozenset({"drop", "add", "data"})
+
+
+def loop_variable(place: Place, taken: Iterable[str]) -> str:
+    """Return the name of a loop's variable: the list's field in the singular, else `item`."""
+    steps = [step for step in place.optional if isinstance(step, str)]
+    name = steps[-1] if steps else _field_of(place.root)
+    for ending, singular in _SINGULAR.items():
+        if name.endswith(ending) and name != ending:
+            name = name.removesuffix(ending) + singular
+            break
+    else:
+        name = "item"
+    if not name.isidentifier():
+        name = "item"
+    taken = frozenset(taken)
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    return free
+
+
+def _field_of(expr: Expr) -> str:
+    while isinstance(expr, Call) and expr.target is not None:
+        expr = expr.target
+    return expr.field if isinstance(expr, Select) else "item"

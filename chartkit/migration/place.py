@@ -1,0 +1,159 @@
+"""Places in an object as expressions reach them, with what is known of their types.
+
+Of Kubernetes' own kinds the table of shapes knows the fields, their types and which are required:
+an optional is written only where a field may be absent. Of other kinds nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final
+
+from chartkit.engine.cel.shapes import Field, fields_of, type_of_kind
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+
+UNKNOWN: Final = "dyn"
+TEXT: Final = "string"
+_LIST: Final = "[]"
+_MAP: Final = "{}"
+_EITHER: Final = "|"
+_CUSTOM: Final = "object"
+"""The type of an object of a kind that the table does not have."""
+_ALWAYS: Final = {"apiVersion": TEXT, "kind": TEXT, "metadata": "meta.v1.ObjectMeta"}
+_HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
+"""Fields that an object must have because something in them is required."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in an object.
+
+    root: the expression that the optional steps start from, which is always there; optional: the
+    steps from there, the first of which may be absent; type: as the table of shapes writes it
+    (`string`, `int`, `bool`, `quantity`, `int-or-string`, `[]T`, `{}T`, a type's name), `dyn` for
+    one that is not known.
+    """
+
+    root: Expr
+    optional: tuple[str | int, ...] = ()
+    type: str = UNKNOWN
+
+    @property
+    def is_optional(self) -> bool:
+        """Return whether there may be nothing here."""
+        return bool(self.optional)
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the type is known; values of another are refused by the API server."""
+        return self.type != UNKNOWN
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether it is known to be a list."""
+        return self.type.startswith(_LIST)
+
+    @property
+    def is_map(self) -> bool:
+        """Return whether it is known to be an object or a map."""
+        return self.type.startswith(_MAP) or bool(_fields(self.type))
+
+    @property
+    def value(self) -> Expr:
+        """Return the value; evaluated where there is none, it is an error."""
+        return cel.path(self.root, *self.optional)
+
+    @property
+    def as_optional(self) -> Expr:
+        """Return the value as an optional: `root.?a.?b`, none where a step is absent."""
+        return cel.optional_field(self.root, *self.optional)
+
+    def or_value(self, default: Operand) -> Expr:
+        """Return the value, or a default where there may be none and is none."""
+        return cel.or_value(self.as_optional, default) if self.optional else self.value
+
+    def is_present(self) -> Expr:
+        """Return whether there is a value: true where it is always there."""
+        match self.optional:
+            case ():
+                return cel.TRUE
+            case (str() as key,):
+                return cel.has(self.root, key)
+            case _:
+                return cel.method(self.as_optional, "hasValue")
+
+    def child(self, key: str) -> Place:
+        """Return the place of a field, or of an entry of a map."""
+        type_, required = self._field(key)
+        if self.optional or not required:
+            return Place(self.root, (*self.optional, key), type_)
+        return Place(cel.step(self.root, key), (), type_)
+
+    def at(self, index: int) -> Place:
+        """Return the place of an element of the list here, which may not be there."""
+        inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
+        return Place(self.root, (*self.optional, index), inner)
+
+    @property
+    def requires_something(self) -> bool:
+        """Return whether an object here cannot be empty."""
+        return any(field.required for field in _fields(self.type).values())
+
+    def element(self, variable: str) -> Place:
+        """Return the place of a loop's variable over the list here."""
+        inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
+        return Place(cel.ident(variable), (), inner)
+
+    def settled(self) -> Place:
+        """Return the same place where it is known to be there: after `is_present`."""
+        return replace(self, root=self.value, optional=())
+
+    def _field(self, key: str) -> tuple[str, bool]:
+        if self.type.startswith(_MAP):
+            return self.type.removeprefix(_MAP), False
+        field = _fields(self.type).get(key)
+        if field is None:
+            return UNKNOWN, False
+        holds = key in _HOLDERS and any(each.required for each in _fields(field.type).values())
+        return field.type, field.required or holds
+
+
+def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") -> Place:
+    """Return the place of an object of one of several kinds; none: of any kind."""
+    known = [type_of_kind(kind) or _CUSTOM for kind in kinds]
+    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or _CUSTOM)
+
+
+@cache
+def _fields(type_name: str) -> Mapping[str, Field]:
+    """Return the fields that all of several types have, with what is the same of each."""
+    fields, *others = (_fields_of_one(each) for each in type_name.split(_EITHER))
+    for other in others:
+        fields = {
+            name: Field(
+                _either(fields[name].type, other[name].type),
+                fields[name].required and other[name].required,
+            )
+            for name in fields
+            if name in other
+        }
+    return fields
+
+
+def _either(one: str, other: str) -> str:
+    names = set(one.split(_EITHER)) | set(other.split(_EITHER))
+    return UNKNOWN if UNKNOWN in names else _EITHER.join(sorted(names))
+
+
+def _fields_of_one(type_name: str) -> Mapping[str, Field]:
+    if type_name == _CUSTOM:
+        return {name: Field(kind, required=True) for name, kind in _ALWAYS.items()}
+    fields = fields_of(type_name)
+    if "metadata" not in fields or "kind" not in fields:
+        return fields
+    return {**fields} | {name: Field(fields[name].type, required=True) for name in _ALWAYS}

@@ -1,0 +1,41 @@
+"""A converted rule: the part of a new policy that says what the rule said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.migration.scope import Condition, Scope
+from chartkit.model import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the new policy."""
+
+    name: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedRule:
+    """What a rule becomes.
+
+    conditions: those of its preconditions, behind those of its scope; spec: the fields that its
+    kind alone has (`validations`, `mutations`, `generate` …), with expressions as trees; changes:
+    behaviour that differs, a sentence each.
+    """
+
+    kind: CelKind
+    scope: Scope
+    spec: Body
+    conditions: tuple[Condition, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    changes: tuple[str, ...] = field(default=())
+
+
+RuleConverter = Callable[[Rule, Policy], ConvertedRule]
+"""The converter of a type of rule; raises `NotConvertible`."""

@@ -1,0 +1,337 @@
+"""The objects and requests that a rule speaks of: match and exclude as the new types have them.
+
+Kinds and operations become match constraints, everything else a match condition. What CEL cannot
+know (the roles of a user) has no form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.cel.shapes.table import known_kinds
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, resource_name
+from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.place import Place, object_of
+from chartkit.migration.wildcards import fits, fits_any
+from chartkit.model import Body
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+WRITES: Final = ("CREATE", "UPDATE")
+_ANY: Final = "*"
+_NAMESPACE: Final = "Namespace"
+_KIND: Final = ("group", "version", "kind")
+_ACCOUNT: Final = "system:serviceaccount"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A match condition."""
+
+    name: str
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a rule speaks of.
+
+    constraints: `matchConstraints`; kinds: Kubernetes' own among the kinds, empty where another
+    may come; object: the place of the object.
+    """
+
+    constraints: Body
+    conditions: tuple[Condition, ...]
+    kinds: tuple[GroupVersionKind, ...]
+    object: Place
+
+    @property
+    def about_pods(self) -> bool:
+        """Return whether it speaks of Pods alone, so that Kyverno extends it to controllers."""
+        return self.kinds == (_POD,)
+
+
+_POD: Final = GroupVersionKind("", "v1", "Pod")
+
+
+def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
+    """Return the scope of a rule; operations: those of a rule that names none.
+
+    Raises `NotConvertible`.
+    """
+    filters = _filters(rule.match)
+    kinds = _Kinds(filters if not rule.match.all else filters[:1])
+    facts = _Facts(kinds)
+    conditions: list[Condition] = []
+    matched = _matched(rule.match, filters, facts)
+    if matched != cel.TRUE:
+        conditions.append(Condition("match", matched))
+    if rule.exclude is not None:
+        excluded = _joined(rule.exclude, facts)
+        if excluded == cel.TRUE:
+            raise NotConvertible("the rule excludes everything that it matches", "exclude")
+        if excluded != cel.FALSE:
+            conditions.append(Condition("exclude", cel.negate(excluded)))
+    selector = _native_selector(filters)
+    constraints: Body = {"resourceRules": kinds.rules(_operations(filters, operations))}
+    if selector is not None:
+        constraints["namespaceSelector"] = selector
+    return Scope(constraints, tuple(conditions), kinds.known, object_of(kinds.known))
+
+
+def _filters(match: Match) -> tuple[ResourceFilter, ...]:
+    return match.any or match.all or (match.direct,)
+
+
+def _operations(filters: Iterable[ResourceFilter], default: Sequence[str]) -> list[str]:
+    filters = list(filters)
+    named = list(dict.fromkeys(name for each in filters for name in each.operations))
+    if all(each.operations for each in filters):
+        return named
+    return list(dict.fromkeys((*default, *named)))
+
+
+class _Kinds:
+    """The kinds that filters name."""
+
+    def __init__(self, filters: Sequence[ResourceFilter]) -> None:
+        named = list(dict.fromkeys(kind for each in filters for kind in each.kinds))
+        self.named = frozenset(named)
+        if not named or not all(each.kinds for each in filters):
+            raise NotConvertible("the match names no kinds", "match")
+        self._found = [_kinds_of(each) for each in named]
+        everything = [kind for each in self._found for kind in each.kinds]
+        self.known = tuple(everything) if all(each.kinds for each in self._found) else ()
+        self.has_namespaces = not self.known or any(each.kind == _NAMESPACE for each in self.known)
+        self.namespaced = bool(self.known) and not any(map(is_cluster_scoped, self.known))
+
+    def rules(self, operations: list[str]) -> list[Body]:
+        """Return the resource rules, a group and its versions each."""
+        grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for found in self._found:
+            for group, versions, resource in found.resources:
+                grouped.setdefault((group, versions), []).append(resource)
+        return [
+            {
+                "apiGroups": [group],
+                "apiVersions": list(versions),
+                "operations": operations,
+                "resources": list(dict.fromkeys(resources)),
+            }
+            for (group, versions), resources in grouped.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a kind selector stands for: resources, as (group, versions, resource), and the kinds;
+    no kinds where they are not known."""
+
+    resources: tuple[tuple[str, tuple[str, ...], str], ...]
+    kinds: tuple[GroupVersionKind, ...]
+
+
+def _kinds_of(text: str) -> _Found:
+    group, version, kind, sub = parse_kind_selector(text)
+    if kind == _ANY:
+        resource = f"{_ANY}/{sub}" if sub else _ANY
+        return _Found(((group, (version,), resource),), ())
+    if any(has_wildcard(part) for part in (kind, sub)) or (group != _ANY and has_wildcard(group)):
+        raise NotConvertible(f"a kind with wildcards, {text}, has no resource", "match")
+    behind = f"/{sub}" if sub else ""
+    known = [
+        each
+        for each in known_kinds()
+        if each.kind == kind and group in (_ANY, each.group) and version in (_ANY, each.version)
+    ]
+    if not known:
+        return _Found(((group, (version,), resource_name(kind) + behind),), ())
+    by_group: dict[str, list[str]] = {}
+    for each in known:
+        by_group.setdefault(each.group, []).append(each.version)
+    resources = tuple(
+        (name, tuple(versions), resource_name(kind) + behind) for name, versions in by_group.items()
+    )
+    return _Found(resources, () if sub else tuple(known))
+
+
+class _Facts:
+    """The facts of a request as expressions."""
+
+    def __init__(self, kinds: _Kinds) -> None:
+        self.kinds = kinds
+        self._metadata = object_of().child("metadata")
+
+    @property
+    def namespace(self) -> Expr:
+        """Return the namespace's name, of a Namespace its own; empty where there is none."""
+        if self.kinds.namespaced:
+            return cel.path("request", "namespace")
+        named = cel.or_value(cel.optional_field("request", "namespace"), "")
+        if not self.kinds.has_namespaces:
+            return named
+        is_namespace = cel.equal(cel.path("request", "kind", "kind"), _NAMESPACE)
+        return cel.conditional(is_namespace, cel.path("request", "name"), named)
+
+    @property
+    def name(self) -> Expr:
+        """Return the object's name, or what its name is made from."""
+        generated = self._metadata.child("generateName").or_value("")
+        return self._metadata.child("name").or_value(generated)
+
+    def entries(self, field: str) -> Place:
+        """Return the place of the labels or annotations."""
+        return self._metadata.child(field)
+
+
+def _matched(match: Match, filters: Sequence[ResourceFilter], facts: _Facts) -> Expr:
+    if _native_selector(filters) is not None:
+        filters = [replace(each, namespace_selector=None) for each in filters]
+    kinds = len({each.kinds for each in filters}) > 1
+    operations = len({each.operations for each in filters}) > 1
+    tests = [_filter(each, facts, kinds=kinds, operations=operations) for each in filters]
+    if match.all:
+        return cel.all_of(each for each in tests if each != cel.TRUE)
+    return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
+
+
+def _joined(exclude: Match, facts: _Facts) -> Expr:
+    filters = _filters(exclude)
+    tests = [
+        _filter(each, facts, kinds=True, operations=True)
+        for each in filters
+        if each != ResourceFilter()
+    ]
+    if not tests:
+        return cel.FALSE
+    return cel.all_of(tests) if exclude.all else cel.any_of(tests)
+
+
+def _native_selector(filters: Sequence[ResourceFilter]) -> Body | None:
+    """Return the one namespace selector of a match that Kubernetes itself can have."""
+    if len(filters) != 1 or filters[0].namespace_selector is None:
+        return None
+    selector = filters[0].namespace_selector
+    texts = (*selector.labels, *selector.labels.values())
+    if any(map(has_wildcard, texts)) or "Namespace" in filters[0].kinds:
+        return None
+    made: Body = {}
+    if selector.labels:
+        made["matchLabels"] = dict(selector.labels)
+    if selector.expressions:
+        made["matchExpressions"] = [_requirement(each) for each in selector.expressions]
+    return made or None
+
+
+def _requirement(one: Requirement) -> Body:
+    made: Body = {"key": one.key, "operator": one.operator}
+    return {**made, "values": list(one.values)} if one.values else made
+
+
+def _filter(one: ResourceFilter, facts: _Facts, *, kinds: bool, operations: bool) -> Expr:
+    """Return a filter as a test; kinds, operations: whether it says them or the constraints do."""
+    if one.roles or one.cluster_roles:
+        raise NotConvertible("the roles of a user cannot be asked in CEL", "match")
+    tests: list[Expr] = []
+    if kinds and one.kinds:
+        tests.append(_is_kind(one.kinds, facts))
+    if operations and one.operations:
+        tests.append(fits_any(cel.path("request", "operation"), one.operations))
+    for names in ((one.name,) if one.name else (), one.names):
+        if names:
+            tests.append(fits_any(facts.name, names))
+    if one.namespaces:
+        tests.append(fits_any(facts.namespace, one.namespaces))
+    for key, text in (one.annotations or {}).items():
+        tests.append(_entry(facts.entries("annotations"), key, text))
+    if one.selector is not None:
+        tests.append(_selected(one.selector, facts.entries("labels")))
+    if one.namespace_selector is not None:
+        tests.append(_in_labelled_namespace(one.namespace_selector, facts))
+    if one.subjects:
+        tests.append(cel.any_of(map(_is_subject, one.subjects)))
+    return cel.all_of(each for each in tests if each != cel.TRUE)
+
+
+def _is_kind(kinds: Sequence[str], facts: _Facts) -> Expr:
+    named = [parse_kind_selector(kind) for kind in kinds]
+    if facts.kinds.named <= set(kinds):
+        return cel.TRUE
+    tests: list[Expr] = []
+    bare = [each for each in named if each[:2] == (_ANY, _ANY) and not each.subresource]
+    if bare:
+        tests.append(fits_any(cel.path("request", "kind", "kind"), [each.kind for each in bare]))
+    for each in named:
+        if each in bare:
+            continue
+        parts = [(key, text) for key, text in zip(_KIND, each[:3], strict=True) if text != _ANY]
+        terms = [fits(cel.path("request", "kind", key), text) for key, text in parts]
+        if each.subresource:
+            sub = cel.or_value(cel.optional_field("request", "subResource"), "")
+            terms.append(fits(sub, each.subresource))
+        tests.append(cel.all_of(terms))
+    return cel.any_of(tests)
+
+
+def _entry(entries: Place, key: str, text: str) -> Expr:
+    """Return whether a map has an entry, with wildcards in both."""
+    if not has_wildcard(key):
+        if not text.strip(_ANY) and has_wildcard(text):
+            return entries.child(key).is_present()
+        if has_wildcard(text):
+            return cel.all_of(
+                (entries.child(key).is_present(), fits(entries.child(key).value, text))
+            )
+        return cel.equal(entries.child(key).or_value(cel.NULL), text)
+    inside = cel.index(entries.value, cel.ident("key"))
+    test = cel.all_of((fits(cel.ident("key"), key), fits(inside, text)))
+    return cel.macro(entries.or_value({}), "exists", "key", test)
+
+
+def _selected(selector: LabelSelector, labels: Place) -> Expr:
+    if selector_problem(LabelSelector(expressions=selector.expressions)):
+        return cel.FALSE
+    tests = []
+    for key, text in selector.labels.items():
+        if has_wildcard(key) or has_wildcard(text):
+            raise NotConvertible("a label selector with wildcards", "match")
+        tests.append(_entry(labels, key, text))
+    tests += [_requires(one, labels) for one in selector.expressions]
+    return cel.all_of(tests)
+
+
+def _requires(one: Requirement, labels: Place) -> Expr:
+    place = labels.child(one.key)
+    if one.operator in ("Exists", "DoesNotExist"):
+        present = place.is_present()
+        return present if one.operator == "Exists" else cel.negate(present)
+    among = cel.contains(cel.list_of(one.values), place.or_value(cel.NULL))
+    return among if one.operator == "In" else cel.negate(among)
+
+
+def _in_labelled_namespace(selector: LabelSelector, facts: _Facts) -> Expr:
+    labels = Place(cel.ident("namespaceObject"), ("metadata", "labels"), "{}string")
+    selected = _selected(selector, labels)
+    known = cel.not_equal(cel.ident("namespaceObject"), cel.NULL)
+    tests = [known, selected]
+    if facts.kinds.has_namespaces:
+        tests.insert(0, cel.not_equal(cel.path("request", "kind", "kind"), _NAMESPACE))
+    return cel.all_of(tests)
+
+
+def _is_subject(subject: Subject) -> Expr:
+    name = cel.path("request", "userInfo", "username")
+    if subject.kind == "ServiceAccount":
+        return fits(name, f"{_ACCOUNT}:{subject.namespace}:{subject.name}")
+    if subject.kind == "Group":
+        groups = cel.or_value(cel.optional_field(cel.path("request", "userInfo"), "groups"), [])
+        if not has_wildcard(subject.name):
+            return cel.contains(groups, subject.name)
+        return cel.macro(groups, "exists", "group", fits(cel.ident("group"), subject.name))
+    return fits(name, subject.name) if subject.kind == "User" else cel.FALSE

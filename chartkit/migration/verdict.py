@@ -1,0 +1,111 @@
+"""The three answers of a pattern as expressions: it holds, it does not apply, it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import FALSE, TRUE
+from chartkit.engine.cel.syntax.tree import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answers of a part of a pattern for a value.
+
+    holds: whether it holds; skips: whether an anchor's condition is not met, so that it does not
+    apply; allows: whether one of the two is so, as it is best said.
+    """
+
+    holds: Expr
+    skips: Expr
+    allows: Expr
+
+    @property
+    def always_applies(self) -> bool:
+        """Return whether no condition can keep it from applying."""
+        return self.skips == FALSE
+
+
+PASSES = Verdict(TRUE, FALSE, TRUE)
+
+
+def plain(holds: Expr) -> Verdict:
+    """Return the verdict of a part without conditions."""
+    return Verdict(holds, FALSE, holds)
+
+
+def condition(holds: Expr) -> Verdict:
+    """Return the verdict of a condition: where it is not met, its object does not apply."""
+    return Verdict(holds, negated(holds), TRUE)
+
+
+def in_order(parts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of parts of which the first that does not hold decides."""
+    if not parts:
+        return PASSES
+    first, rest = parts[0], in_order(parts[1:])
+    if rest == PASSES:
+        return first
+    holds = conjunction(first.holds, rest.holds)
+    skips = disjunction(first.skips, conjunction(first.holds, rest.skips))
+    if first.always_applies:
+        return Verdict(holds, skips, conjunction(first.holds, rest.allows))
+    return Verdict(holds, skips, disjunction(first.skips, conjunction(first.allows, rest.allows)))
+
+
+def any_of(parts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict of alternatives: one that holds is enough; none applies if none does."""
+    holds = disjunction(*(part.holds for part in parts))
+    skips = conjunction(*(part.skips for part in parts))
+    return Verdict(holds, skips, disjunction(holds, skips))
+
+
+def if_present(present: Expr, inner: Verdict) -> Verdict:
+    """Return the verdict of a part that counts only where there is something."""
+    if present == TRUE:
+        return inner
+    absent = negated(present)
+    skips = inner.skips if inner.skips == FALSE else conjunction(present, inner.skips)
+    return Verdict(disjunction(absent, inner.holds), skips, disjunction(absent, inner.allows))
+
+
+def of_elements(elements: Expr, variable: str, inner: Verdict) -> Verdict:
+    """Return the verdict of a part that is compared with every element of a list."""
+    allows = _all(elements, variable, inner.allows)
+    if inner.always_applies:
+        return plain(allows)
+    none_applies = conjunction(
+        cel.compare(">", cel.method(elements, "size"), 0), _all(elements, variable, inner.skips)
+    )
+    return Verdict(conjunction(allows, negated(none_applies)), none_applies, allows)
+
+
+def _all(elements: Expr, variable: str, body: Expr) -> Expr:
+    return TRUE if body == TRUE else cel.macro(elements, "all", variable, body)
+
+
+def conjunction(*terms: Expr) -> Expr:
+    """Return the terms joined by `&&`, without those that are true."""
+    if FALSE in terms:
+        return FALSE
+    return cel.all_of(dict.fromkeys(term for term in terms if term != TRUE))
+
+
+def disjunction(*terms: Expr) -> Expr:
+    """Return the terms joined by `||`, without those that are false."""
+    if TRUE in terms:
+        return TRUE
+    return cel.any_of(dict.fromkeys(term for term in terms if term != FALSE))
+
+
+def is_presence(term: Expr) -> bool:
+    """Return whether a term asks that something is there."""
+    return isinstance(term, Call) and term.function in ("has", "hasValue")
+
+
+def negated(term: Expr) -> Expr:
+    """Return the opposite of a term."""
+    return cel.negate(term)

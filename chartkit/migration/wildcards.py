@@ -1,0 +1,49 @@
+"""Kyverno's wildcards (`*`, `?`) as tests in CEL, by the function that says it plainest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.scalars.wildcard import has_wildcard
+
+_ANY: Final = "*"
+_SPECIAL: Final = re.compile(r"([\\.+()|\[\]{}^$])")
+
+
+def fits(text: Expr, pattern: str) -> Expr:
+    """Return whether a text fits a pattern; text: evaluated once."""
+    if not has_wildcard(pattern):
+        return cel.equal(text, pattern)
+    inner = pattern.strip(_ANY)
+    if not inner:
+        return cel.TRUE
+    if inner == "?" and pattern != "?":
+        return cel.not_equal(text, "")
+    if has_wildcard(inner):
+        return cel.method(text, "matches", expression_of(pattern))
+    begins, ends = pattern.endswith(_ANY), pattern.startswith(_ANY)
+    function = "contains" if begins and ends else "startsWith" if begins else "endsWith"
+    return cel.method(text, function, inner)
+
+
+def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
+    """Return whether a text fits one of several patterns."""
+    patterns = list(dict.fromkeys(patterns))
+    literals = [each for each in patterns if not has_wildcard(each)]
+    tests = [fits(text, each) for each in patterns if has_wildcard(each)]
+    if len(literals) == 1:
+        tests.insert(0, cel.equal(text, literals[0]))
+    elif literals:
+        tests.insert(0, cel.contains(cel.list_of(literals), text))
+    return cel.any_of(tests)
+
+
+def expression_of(pattern: str) -> str:
+    """Return the regular expression (RE2) of a pattern: it fits the whole text, line breaks too."""
+    escaped = _SPECIAL.sub(r"\\\1", pattern)
+    middle = escaped.replace("?", ".").replace(_ANY, ".*")
+    return f"(?s)^{middle}$"

@@ -5,7 +5,9 @@ Only the boundary in `chartkit.cli` turns them into text and an exit code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 from chartkit.model import Diagnostic, Location
@@ -61,3 +63,14 @@ class EvaluationError(ChartkitError):
 
 class TerminatedError(KeyboardInterrupt):
     """SIGTERM, which ends the command like Ctrl-C and removes temporary files."""
+
+
+@contextmanager
+def system_errors(what: str, path: Path | str) -> Iterator[None]:
+    """Raise InputError with its reason where the system refuses what is done at a path; what: the
+    message before the reason, such as `cannot be read`."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{what}: {error.strerror or error}"
+        raise InputError(message, Location(str(path))) from None

@@ -147,6 +147,16 @@ def mappings_at(body: Json, *path: str) -> list[Body]:
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
+def list_of(value: Json) -> list[Json]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def texts_of(value: Json) -> list[str]:
+    """Return the texts in a list; none if the value is no list."""
+    return [each for each in list_of(value) if isinstance(each, str)]
+
+
 class Status(StrEnum):
     """The status of a result, in the words of a PolicyReport."""
 

@@ -19,7 +19,7 @@ from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.policies import CEL_FILE, METADATA_FILE, POLICY_FILE
 from chartkit.library.upstream import is_policy, read_policy_text, references
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Location, list_of, mapping_at
 
 _ANNOTATION: Final = "policies.kyverno.io/"
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
@@ -77,7 +77,7 @@ def _named(folder: str, found: Sequence[tuple[str, Document]]) -> Iterator[Entry
 
 def _plain(reference: str, file: str, document: Document) -> Entry:
     body = document.body
-    annotations = _mapping(_mapping(body.get("metadata")).get("annotations"))
+    annotations = mapping_at(mapping_at(body.get("metadata")).get("annotations"))
     name = _name(body)
 
     def about(key: str) -> str:
@@ -125,7 +125,7 @@ def _own(folder: str, texts: Mapping[str, str], root: Path) -> Entry:
         description=text("description"),
         category=text("category"),
         severity=text("severity"),
-        subjects=tuple(one_line(str(each)) for each in _list(metadata.get("subject"))),
+        subjects=tuple(one_line(str(each)) for each in list_of(metadata.get("subject"))),
         kinds=tuple(_ordered(kind for kind in kinds if kind is not None)),
         forms=tuple(dict.fromkeys(forms)),
         minimum=_minimum(text("minimumKyverno"), []),
@@ -140,7 +140,7 @@ def kinds_of(body: Body) -> list[Kind]:
     kind = FORMS[body["kind"]]
     if kind is not None:
         return [kind]
-    rules = map(_mapping, _list(body["spec"].get("rules")))
+    rules = map(mapping_at, list_of(body["spec"].get("rules")))
     return _ordered(RULES[key] for rule in rules for key in RULES if key in rule)
 
 
@@ -150,7 +150,7 @@ def _ordered(found: Iterable[Kind]) -> list[Kind]:
 
 
 def _name(body: Body) -> str:
-    return one_line(str(_mapping(body.get("metadata")).get("name") or ""))
+    return one_line(str(mapping_at(body.get("metadata")).get("name") or ""))
 
 
 def _subjects(text: str) -> tuple[str, ...]:
@@ -160,23 +160,15 @@ def _subjects(text: str) -> tuple[str, ...]:
 def matched(body: Body) -> list[str]:
     """The kinds that a policy matches (in CEL the resources, as they are named there)."""
     spec = body["spec"]
-    constraints = _mapping(spec.get("matchConstraints"))
-    rules = [_mapping(rule) for rule in _list(constraints.get("resourceRules"))]
+    constraints = mapping_at(spec.get("matchConstraints"))
+    rules = [mapping_at(rule) for rule in list_of(constraints.get("resourceRules"))]
     lists = [rule.get("resources") for rule in rules]
-    for one in (spec, *map(_mapping, _list(spec.get("rules")))):
-        match = _mapping(one.get("match"))
-        for block in (match, *_list(match.get("any")), *_list(match.get("all"))):
-            lists.append(_mapping(_mapping(block).get("resources")).get("kinds"))
-    texts = [one_line(str(text)) for each in lists for text in _list(each)]
+    for one in (spec, *map(mapping_at, list_of(spec.get("rules")))):
+        match = mapping_at(one.get("match"))
+        for block in (match, *list_of(match.get("any")), *list_of(match.get("all"))):
+            lists.append(mapping_at(mapping_at(block).get("resources")).get("kinds"))
+    texts = [one_line(str(text)) for each in lists for text in list_of(each)]
     return list(dict.fromkeys(text.rpartition("/")[2] for text in texts))
-
-
-def _mapping(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _minimum(claimed: str, bodies: Iterable[Body]) -> str:

@@ -13,8 +13,7 @@ from typing import Final
 from chartkit.catalog import cache
 from chartkit.catalog.cache import Stamp, Unit
 from chartkit.catalog.model import Entry
-from chartkit.errors import InputError
-from chartkit.model import Location
+from chartkit.errors import system_errors
 
 SUFFIXES: Final = (".yaml", ".yml")
 _OWN_FORMAT: Final = {"policy.yaml", "metadata.yaml"}
@@ -100,19 +99,15 @@ def _folders(root: Path) -> Iterator[tuple[str, dict[str, Stamp]]]:
         name, path = waiting.pop()
         files: dict[str, Stamp] = {}
         folders: list[tuple[str, str]] = []
-        try:
-            with os.scandir(path) as found:
-                for each in found:
-                    if each.name.startswith("."):
-                        continue
-                    if each.is_dir(follow_symlinks=False):
-                        folders.append((f"{name}/{each.name}".lstrip("/"), each.path))
-                    elif each.name.endswith(SUFFIXES) and each.is_file(follow_symlinks=False):
-                        about = each.stat(follow_symlinks=False)
-                        files[each.name] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns)
-        except OSError as error:
-            text = f"cannot be read: {error.strerror or error}"
-            raise InputError(text, Location(path)) from None
+        with system_errors("cannot be read", path), os.scandir(path) as found:
+            for each in found:
+                if each.name.startswith("."):
+                    continue
+                if each.is_dir(follow_symlinks=False):
+                    folders.append((f"{name}/{each.name}".lstrip("/"), each.path))
+                elif each.name.endswith(SUFFIXES) and each.is_file(follow_symlinks=False):
+                    about = each.stat(follow_symlinks=False)
+                    files[each.name] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         if _CHART in files:
             continue
         if files:

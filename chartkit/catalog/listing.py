@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.model import Entry
@@ -62,7 +61,5 @@ def entry_body(entry: Entry) -> Body:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Sequence[Entry]], str]]] = MappingProxyType(
-    {"text": as_text, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[Sequence[Entry]], str]]] = {"text": as_text, "json": as_json}
 """The ways to write a list of policies."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Location
@@ -22,35 +21,31 @@ class Kind(StrEnum):
     CLEANUP = "cleanup"
 
 
-FORMS: Final[Mapping[str, Kind | None]] = MappingProxyType(
-    {
-        "ClusterPolicy": None,
-        "Policy": None,
-        "ClusterCleanupPolicy": Kind.CLEANUP,
-        "CleanupPolicy": Kind.CLEANUP,
-        "ValidatingPolicy": Kind.VALIDATE,
-        "MutatingPolicy": Kind.MUTATE,
-        "GeneratingPolicy": Kind.GENERATE,
-        "DeletingPolicy": Kind.CLEANUP,
-        "ImageValidatingPolicy": Kind.IMAGE,
-        "NamespacedValidatingPolicy": Kind.VALIDATE,
-        "NamespacedMutatingPolicy": Kind.MUTATE,
-        "NamespacedGeneratingPolicy": Kind.GENERATE,
-        "NamespacedDeletingPolicy": Kind.CLEANUP,
-        "NamespacedImageValidatingPolicy": Kind.IMAGE,
-        "ValidatingAdmissionPolicy": Kind.VALIDATE,
-        "MutatingAdmissionPolicy": Kind.MUTATE,
-    }
-)
+FORMS: Final[Mapping[str, Kind | None]] = {
+    "ClusterPolicy": None,
+    "Policy": None,
+    "ClusterCleanupPolicy": Kind.CLEANUP,
+    "CleanupPolicy": Kind.CLEANUP,
+    "ValidatingPolicy": Kind.VALIDATE,
+    "MutatingPolicy": Kind.MUTATE,
+    "GeneratingPolicy": Kind.GENERATE,
+    "DeletingPolicy": Kind.CLEANUP,
+    "ImageValidatingPolicy": Kind.IMAGE,
+    "NamespacedValidatingPolicy": Kind.VALIDATE,
+    "NamespacedMutatingPolicy": Kind.MUTATE,
+    "NamespacedGeneratingPolicy": Kind.GENERATE,
+    "NamespacedDeletingPolicy": Kind.CLEANUP,
+    "NamespacedImageValidatingPolicy": Kind.IMAGE,
+    "ValidatingAdmissionPolicy": Kind.VALIDATE,
+    "MutatingAdmissionPolicy": Kind.MUTATE,
+}
 """The forms that a policy can have, and what each does; None where its rules say it."""
-RULES: Final[Mapping[str, Kind]] = MappingProxyType(
-    {
-        "validate": Kind.VALIDATE,
-        "mutate": Kind.MUTATE,
-        "generate": Kind.GENERATE,
-        "verifyImages": Kind.IMAGE,
-    }
-)
+RULES: Final[Mapping[str, Kind]] = {
+    "validate": Kind.VALIDATE,
+    "mutate": Kind.MUTATE,
+    "generate": Kind.GENERATE,
+    "verifyImages": Kind.IMAGE,
+}
 """The effect of a ClusterPolicy's rule, by its key."""
 SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
 """The severities, the gravest first."""

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.authoring.examples import ShownExample, examples_of
@@ -23,15 +22,13 @@ from chartkit.library.policy import Control
 from chartkit.model import Body, Json, Resource
 
 _WIDTH: Final = 100
-_ACTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        Kind.VALIDATE: ("refuses", "accepts"),
-        Kind.IMAGE: ("refuses", "accepts"),
-        Kind.MUTATE: ("changes", "leaves as it is"),
-        Kind.GENERATE: ("generates for", "passes over"),
-        Kind.CLEANUP: ("deletes", "keeps"),
-    }
-)
+_ACTS: Final[Mapping[str, tuple[str, str]]] = {
+    Kind.VALIDATE: ("refuses", "accepts"),
+    Kind.IMAGE: ("refuses", "accepts"),
+    Kind.MUTATE: ("changes", "leaves as it is"),
+    Kind.GENERATE: ("generates for", "passes over"),
+    Kind.CLEANUP: ("deletes", "keeps"),
+}
 """The effects of each kind of policy on an object that it acts on, and on any other."""
 
 
@@ -200,7 +197,5 @@ def _example(one: Resource | None) -> Json:
     return None if one is None else {"location": str(one.location), "object": one.body}
 
 
-FORMATS: Final[Mapping[str, Callable[[Details], str]]] = MappingProxyType(
-    {"text": as_text, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[Details], str]]] = {"text": as_text, "json": as_json}
 """The ways to write one policy."""

@@ -9,7 +9,7 @@ from typing import Any
 from chartkit import bundled
 from chartkit.charts.engine.monitoring import API
 from chartkit.documents.reader import read_file
-from chartkit.errors import InputError
+from chartkit.errors import InputError, system_errors
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
@@ -81,13 +81,10 @@ def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
     for name in sorted(files, key=lambda name: (name == FILE_NAME, name)):
         file = folder / name
         atomic_folder.require_inside(file, folder)
-        try:
+        with system_errors("cannot be written", file):
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("x", encoding="utf-8", newline="\n") as out:
                 out.write(files[name])
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"cannot be written: {reason}", Location(str(file))) from None
         written.append(file)
     return written
 

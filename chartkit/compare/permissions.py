@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from chartkit.model import Body, Json, mappings_at
+from chartkit.model import Body, mappings_at, texts_of
 
 _ANY = "*"
 
@@ -50,17 +50,13 @@ def widened(before: Body, after: Body) -> list[Grant]:
 
 
 def _of(rule: Body) -> Iterator[Grant]:
-    verbs = _texts(rule.get("verbs"))
-    groups, resources = _texts(rule.get("apiGroups")), _texts(rule.get("resources"))
-    names = _texts(rule.get("resourceNames")) or [""]
+    verbs = texts_of(rule.get("verbs"))
+    groups, resources = texts_of(rule.get("apiGroups")), texts_of(rule.get("resources"))
+    names = texts_of(rule.get("resourceNames")) or [""]
     for verb, group, resource, name in product(verbs, groups, resources, names):
         yield Grant(verb, group, resource, name)
-    for verb, url in product(verbs, _texts(rule.get("nonResourceURLs"))):
+    for verb, url in product(verbs, texts_of(rule.get("nonResourceURLs"))):
         yield Grant(verb, "", url if url.startswith("/") else f"/{url}", "")
-
-
-def _texts(value: Json) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _covers(resource: str, other: str) -> bool:

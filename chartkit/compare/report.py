@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -108,9 +107,11 @@ def as_json(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: 
     return json.dumps({"comparisons": body}, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = MappingProxyType(
-    {"text": as_text, "markdown": as_markdown, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "json": as_json,
+}
 """The writers by the names of `--output`; the second argument is whether to use colour."""
 
 

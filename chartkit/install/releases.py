@@ -89,19 +89,15 @@ class Releases(Protocol):
 
     def read(self, name: str) -> Release | None:
         """Return a release, None where there is none."""
-        ...
 
     def install(self, wanted: DesiredRelease) -> None:
         """Install a chart, in a namespace that is created if it is missing; waits for hooks."""
-        ...
 
     def upgrade(self, wanted: DesiredRelease) -> None:
         """Upgrade a release to a chart and these values alone; waits for hooks."""
-        ...
 
     def uninstall(self, name: str, hooks: bool) -> None:
         """Remove a release; hooks: whether its clean-up jobs run first."""
-        ...
 
 
 def failure(text: str) -> ReleaseError:

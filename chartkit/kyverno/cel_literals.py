@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Body, Json
@@ -182,33 +181,31 @@ def results(text: str) -> set[str]:
 
 
 _ALONE: Final = ""
-CALLS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        root: frozenset(names.split())
-        for root, names in {
-            _ALONE: "image isImage listObjToMap md5 parseImageReference parseServiceAccount random"
-            " sha1 sha256",
-            "base64": "decode encode",
-            "exceptions": "allowedImages allowedValues",
-            "globalContext": "Get get",
-            "gzip": "compress decompress",
-            "hash": "md5 sha1 sha256",
-            "http": "Client Get Post client get post",
-            "image": "GetMetadata getMetadata",
-            "json": "encode marshal unmarshal",
-            "math": "abs bitAnd bitNot bitOr bitShiftLeft bitShiftRight bitXor ceil floor greatest"
-            " isFinite isInf isNaN least round sign sqrt trunc",
-            "random": "random",
-            "regex": "extract extractAll replace",
-            "resource": "Get List Post ToGVR get list post toGVR",
-            "time": "now toCron truncate",
-            "transform": "listObjToMap",
-            "user": "parseServiceAccount",
-            "x509": "decode",
-            "yaml": "parse",
-        }.items()
-    }
-)
+CALLS: Final[Mapping[str, frozenset[str]]] = {
+    root: frozenset(names.split())
+    for root, names in {
+        _ALONE: "image isImage listObjToMap md5 parseImageReference parseServiceAccount random"
+        " sha1 sha256",
+        "base64": "decode encode",
+        "exceptions": "allowedImages allowedValues",
+        "globalContext": "Get get",
+        "gzip": "compress decompress",
+        "hash": "md5 sha1 sha256",
+        "http": "Client Get Post client get post",
+        "image": "GetMetadata getMetadata",
+        "json": "encode marshal unmarshal",
+        "math": "abs bitAnd bitNot bitOr bitShiftLeft bitShiftRight bitXor ceil floor greatest"
+        " isFinite isInf isNaN least round sign sqrt trunc",
+        "random": "random",
+        "regex": "extract extractAll replace",
+        "resource": "Get List Post ToGVR get list post toGVR",
+        "time": "now toCron truncate",
+        "transform": "listObjToMap",
+        "user": "parseServiceAccount",
+        "x509": "decode",
+        "yaml": "parse",
+    }.items()
+}
 """CEL functions that Kyverno has and an API server lacks, by what stands before their dot; those of
 functions without one by an empty text. Tests hold the table to the functions of both. Source:
 Kyverno 1.19, `pkg/cel/policies/vpol/compiler`."""

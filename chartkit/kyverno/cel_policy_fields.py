@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.kyverno.cluster_policy_fields import Field, Use, read_fields, rows, tables, uses
@@ -33,20 +32,18 @@ def _served(*pairs: tuple[int, str]) -> tuple[ServedVersion, ...]:
     return tuple(ServedVersion(Version(1, minor), version) for minor, version in pairs)
 
 
-KINDS: Mapping[str, tuple[ServedVersion, ...]] = MappingProxyType(
-    {
-        "ValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
-        "ImageValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
-        "MutatingPolicy": _served((15, "v1alpha1"), (17, "v1")),
-        "GeneratingPolicy": _served((15, "v1alpha1"), (17, "v1")),
-        "DeletingPolicy": _served((15, "v1alpha1"), (17, "v1")),
-        "NamespacedValidatingPolicy": _served((16, "v1beta1"), (17, "v1")),
-        "NamespacedImageValidatingPolicy": _served((16, "v1beta1"), (17, "v1")),
-        "NamespacedDeletingPolicy": _served((16, "v1beta1"), (17, "v1")),
-        "NamespacedMutatingPolicy": _served((17, "v1")),
-        "NamespacedGeneratingPolicy": _served((17, "v1")),
-    }
-)
+KINDS: Mapping[str, tuple[ServedVersion, ...]] = {
+    "ValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
+    "ImageValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
+    "MutatingPolicy": _served((15, "v1alpha1"), (17, "v1")),
+    "GeneratingPolicy": _served((15, "v1alpha1"), (17, "v1")),
+    "DeletingPolicy": _served((15, "v1alpha1"), (17, "v1")),
+    "NamespacedValidatingPolicy": _served((16, "v1beta1"), (17, "v1")),
+    "NamespacedImageValidatingPolicy": _served((16, "v1beta1"), (17, "v1")),
+    "NamespacedDeletingPolicy": _served((16, "v1beta1"), (17, "v1")),
+    "NamespacedMutatingPolicy": _served((17, "v1")),
+    "NamespacedGeneratingPolicy": _served((17, "v1")),
+}
 """The kinds, those of a namespace among them; the newest version stands last."""
 
 

@@ -22,12 +22,10 @@ CORE: Final = ""
 """The name of Kubernetes' first group."""
 
 _KINDS: Final = Path(__file__).with_name("kinds.yaml")
-_MISGUESSED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
-    {
-        ("gateway.networking.k8s.io", "Gateway"): "gateways",
-        ("networking.istio.io", "Gateway"): "gateways",
-    }
-)
+_MISGUESSED: Final[Mapping[tuple[str, str], str]] = {
+    ("gateway.networking.k8s.io", "Gateway"): "gateways",
+    ("networking.istio.io", "Gateway"): "gateways",
+}
 """Kinds of others that policies often speak of, and whose plurals are not what Kubernetes would
 guess. Source: their definitions."""
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.documents.reader import Document, Source, read_source, read_text
@@ -26,7 +25,7 @@ from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.policy import LibraryPolicy
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, mapping_at
 from chartkit.network.downloads.lockfile import digest
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -51,17 +50,15 @@ class UpstreamForm(StrEnum):
 
 
 _ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
-FORMS: Final[Mapping[str, tuple[str, UpstreamForm]]] = MappingProxyType(
-    {
-        "ClusterPolicy": ("kyverno.io", UpstreamForm.RULES),
-        "Policy": ("kyverno.io", UpstreamForm.RULES),
-        "ClusterCleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
-        "CleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
-        **dict.fromkeys(cel_policy_fields.KINDS, (cel_policy_fields.GROUP, UpstreamForm.CEL)),
-        "ValidatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
-        "MutatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
-    }
-)
+FORMS: Final[Mapping[str, tuple[str, UpstreamForm]]] = {
+    "ClusterPolicy": ("kyverno.io", UpstreamForm.RULES),
+    "Policy": ("kyverno.io", UpstreamForm.RULES),
+    "ClusterCleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
+    "CleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
+    **dict.fromkeys(cel_policy_fields.KINDS, (cel_policy_fields.GROUP, UpstreamForm.CEL)),
+    "ValidatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
+    "MutatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
+}
 """The API group of each kind of policy, and its form in the chart."""
 
 
@@ -311,7 +308,7 @@ def read_policy_text(source: Source) -> tuple[UpstreamText, list[Document]]:
 
 def _own_name(body: Json) -> str:
     metadata = body.get("metadata") if isinstance(body, dict) else None
-    return str(_mapping(metadata).get("name") or "")
+    return str(mapping_at(metadata).get("name") or "")
 
 
 def _policy(found: _Found, library: str) -> UpstreamPolicy:
@@ -319,7 +316,7 @@ def _policy(found: _Found, library: str) -> UpstreamPolicy:
     document, has_code = found.document, found.upstream.has_code
     body: Body = document.body
     name = _own_name(body)
-    is_text = isinstance(_mapping(body.get("metadata")).get("name"), str)
+    is_text = isinstance(mapping_at(body.get("metadata")).get("name"), str)
     if not is_text or (has_code and UNKNOWN in name) or not _NAME.fullmatch(name):
         hint = "the chart has to know it: lower-case letters, digits, '-' and '.'"
         message = f"'{name}' cannot be the name of a policy"
@@ -352,7 +349,7 @@ def _policy(found: _Found, library: str) -> UpstreamPolicy:
 
 def _annotation(body: Body, key: str) -> str:
     """Return the annotation `policies.kyverno.io/KEY` as one line; empty where there is none."""
-    value = _mapping(body["metadata"].get("annotations")).get(_ANNOTATION + key)
+    value = mapping_at(body["metadata"].get("annotations")).get(_ANNOTATION + key)
     if value is None or isinstance(value, dict | list):
         return ""
     return " ".join(str(value).split())
@@ -367,7 +364,7 @@ def _text(document: Document) -> str:
 def _binds(body: Json, policy: Body) -> bool:
     if not isinstance(body, dict) or body.get("kind") != f"{policy['kind']}Binding":
         return False
-    return bool(_mapping(body.get("spec")).get("policyName") == policy["metadata"]["name"])
+    return bool(mapping_at(body.get("spec")).get("policyName") == policy["metadata"]["name"])
 
 
 def _require_rules(document: Document) -> None:
@@ -391,12 +388,8 @@ def _minimum(body: Body) -> Version:
         found.append(cel_policy_fields.minimum_version(body)[0])
     elif form is UpstreamForm.RULES:
         found.append(cluster_policy_fields.minimum_version(body)[0])
-    annotations = _mapping(body["metadata"].get("annotations"))
+    annotations = mapping_at(body["metadata"].get("annotations"))
     # A claim that is no version says nothing.
     with contextlib.suppress(InputError):
         found.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
     return max(found)
-
-
-def _mapping(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}

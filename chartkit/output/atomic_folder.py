@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from chartkit.errors import InputError
+from chartkit.errors import InputError, system_errors
 from chartkit.model import Location
 
 _AT_FDCWD = -100
@@ -109,7 +109,7 @@ def replaced(folder: Path, project: Path | None = None) -> Iterator[Path]:
     What a killed run left is cleared first; where filling fails nothing is replaced. Raises
     InputError where the folder cannot be written.
     """
-    try:
+    with system_errors("cannot be written", folder):
         if project is not None:
             require_inside(folder, project)
         target = _resolved(folder, folder)
@@ -122,9 +122,6 @@ def replaced(folder: Path, project: Path | None = None) -> Iterator[Path]:
             replace_folder(new, target)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    except OSError as error:
-        what = f"cannot be written: {error.strerror or error}"
-        raise InputError(what, Location(str(folder))) from None
 
 
 def new_folder(target: Path) -> Path:
@@ -158,11 +155,8 @@ def repair(target: Path) -> None:
 def repair_all(parent: Path) -> None:
     """The same for every folder in another; raises InputError where that cannot be done."""
     for left in left_behind(parent):
-        try:
+        with system_errors("cannot be cleared", left):
             _repair(left, parent / _meant(left))
-        except OSError as error:
-            what = f"cannot be cleared: {error.strerror or error}"
-            raise InputError(what, Location(str(left))) from None
 
 
 def left_behind(parent: Path) -> list[Path]:

@@ -73,7 +73,6 @@ class Writer(Protocol):
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
-        ...
 
 
 class ResultCache(Generic[T]):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from chartkit.atomic import replacing
-from chartkit.errors import InputError
-from chartkit.model import Location, Resource, RuleResult, Status
+from chartkit.errors import InputError, system_errors
+from chartkit.model import Resource, RuleResult, Status
 from chartkit.report import FORMATS, ReportOptions, Writer
 
 
@@ -83,28 +83,20 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
     Symbolic links are followed and the file's mode is kept. A device or a pipe is written to
     directly.
     """
-    try:
+    with system_errors("cannot be written", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(pieces)
         else:
             _replace(path.resolve(), pieces)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written: {error.strerror or error}", Location(str(path))
-        ) from None
 
 
 def write_over(path: Path, text: str) -> None:
     """Write an edited text to the file that it was read from, with the line ends of that file;
     raise InputError as `write_whole` does."""
-    try:
-        with path.open(encoding="utf-8", newline="") as before:
-            ends = "\r\n" if before.readline().endswith("\r\n") else "\n"
-    except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise InputError(what, Location(str(path))) from None
+    with system_errors("cannot be read", path), path.open(encoding="utf-8", newline="") as before:
+        ends = "\r\n" if before.readline().endswith("\r\n") else "\n"
     write_whole(path, text.replace("\n", ends))
 
 

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+from chartkit.model import (
+    Body,
+    Json,
+    Resource,
+    RuleResult,
+    RuleType,
+    Status,
+    mapping_at,
+    mappings_at,
+)
 from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
 from chartkit.report import ReportOptions
@@ -84,14 +93,14 @@ class Comparison:
         return sorted(self._differences)
 
     def _take(self, report: Body) -> None:
-        scope = report.get("scope")
-        for result in _mappings(report.get("results")):
+        scope = mapping_at(report, "scope")
+        for result in mappings_at(report, "results"):
             source = _text(result.get("source")) or _text(report.get("source"))
             said = _RuleKey(source, _text(result.get("policy")), _text(result.get("rule")))
             if said[:2] not in self._known:
                 continue
             self._reported.add((said.source, said.policy))
-            for subject in _mappings(result.get("resources")) or _mappings([scope]):
+            for subject in mappings_at(result, "resources") or [scope]:
                 there = _Object(*(_text(subject.get(key)) for key in _Object._fields))
                 self._theirs.setdefault(there, {})[said] = _text(result.get("result"))
 
@@ -157,10 +166,6 @@ def _kinds(reader: Reader) -> list[ApiResource]:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
-
-
-def _mappings(value: Json) -> list[Body]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _text(value: Json) -> str:

@@ -11,7 +11,7 @@ from typing import TextIO
 from chartkit.documents.input_files import is_file, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.errors import InputError
+from chartkit.errors import InputError, system_errors
 from chartkit.model import Diagnostic, Location, Resource
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -30,12 +30,8 @@ def walk(folder: Path) -> Iterator[Path]:
     Hidden files and folders are skipped. Raise InputError for a folder that cannot be read, and for
     a pipe, a socket or a device among the files.
     """
-    try:
+    with system_errors("cannot be read", folder):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read: {error.strerror or error}", Location(str(folder))
-        ) from None
     for entry in entries:
         path = Path(entry.path)
         if entry.name.startswith("."):

@@ -44,11 +44,9 @@ class LocatedValue(Protocol):
     @property
     def body(self) -> Any:
         """The value."""
-        ...
 
     def locate(self, *path: str | int) -> Location:
         """The place of what is at a path, or of as much of the path as there is."""
-        ...
 
 
 def violations(

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.engine.cli_files import read_values
-from chartkit.errors import InputError
+from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Json, Location
 from chartkit.suggestions import suggestion
 from chartkit.testing.model import Expectation, ResourceSpec, TestFile
@@ -212,11 +212,8 @@ def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
     if os.path.exists(path) and not os.path.isdir(path):
         yield path
         return
-    try:
+    with system_errors("cannot be read", path):
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-    except OSError as error:
-        text = f"cannot be read: {error.strerror or error}"
-        raise InputError(text, Location(str(path))) from None
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from find_tests(Path(entry.path), file_name)

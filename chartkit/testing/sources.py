@@ -21,7 +21,7 @@ from chartkit.engine import (
 )
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
 from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
-from chartkit.errors import CompileError, InputError
+from chartkit.errors import CompileError, InputError, system_errors
 from chartkit.model import Body, Diagnostic, Json, Location, Resource
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
@@ -161,11 +161,8 @@ def _mode(resource: Resource) -> str:
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:
-    try:
+    with system_errors("cannot be read", folder):
         entries = sorted(folder.iterdir())
-    except OSError as error:
-        text = f"cannot be read: {error.strerror or error}"
-        raise InputError(text, Location(str(folder))) from None
     for path in entries:
         if path.name.startswith("."):
             continue

@@ -15,7 +15,7 @@ from chartkit.catalog.model import Entry, Kind
 from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
 from chartkit.library.policies import BAD_FILE, GOOD_FILE
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Resource, texts_of
 
 _TESTS: Final = (".kyverno-test/kyverno-test.yaml", "kyverno-test.yaml")
 _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
@@ -73,7 +73,7 @@ def _tested(entry: Entry, file: Path, root: Path) -> ShownExample:
             continue
         objects = [
             one
-            for name in _texts(body.get("resources"))
+            for name in texts_of(body.get("resources"))
             for one in _objects(file.parent / name, root)
         ]
         for result, one in _results(entry, body, objects):
@@ -89,11 +89,7 @@ def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tupl
             continue
         if str(result.get("policy")).rpartition("/")[2] != entry.name:
             continue
-        for name in _texts(result.get("resources")):
+        for name in texts_of(result.get("resources")):
             for one in objects:
                 if one.name == name.rpartition("/")[2] and one.kind == result.get("kind", one.kind):
                     yield str(result.get("result")), one
-
-
-def _texts(value: Json) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

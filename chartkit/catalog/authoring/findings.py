@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult
@@ -38,7 +37,5 @@ def as_json(found: CheckResult) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[CheckResult], str]]] = MappingProxyType(
-    {"text": as_text, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[CheckResult], str]]] = {"text": as_text, "json": as_json}
 """The ways to write what a check found."""

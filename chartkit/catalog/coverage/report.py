@@ -6,7 +6,6 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCover, State
@@ -16,18 +15,17 @@ from chartkit.model import Body
 
 _WIDTH: Final = 100
 _EXCLUDING: Final = "*"
-_REASON: Final[Mapping[CoverageLevel, str]] = MappingProxyType(
-    {CoverageLevel.PARTLY: "open: ", CoverageLevel.NOT: "no policy: "}
-)
-_IN_FORCE: Final[Mapping[State, str]] = MappingProxyType(
-    {
-        State.ENFORCE: "{} enforced",
-        State.AUDIT: "{} audited",
-        State.ON: "{} switched on",
-        State.SOME: "{} in part",
-        State.OFF: "{} not in force",
-    }
-)
+_REASON: Final[Mapping[CoverageLevel, str]] = {
+    CoverageLevel.PARTLY: "open: ",
+    CoverageLevel.NOT: "no policy: ",
+}
+_IN_FORCE: Final[Mapping[State, str]] = {
+    State.ENFORCE: "{} enforced",
+    State.AUDIT: "{} audited",
+    State.ON: "{} switched on",
+    State.SOME: "{} in part",
+    State.OFF: "{} not in force",
+}
 
 
 def as_text(found: Coverage) -> str:
@@ -174,7 +172,9 @@ def _cells(found: Coverage, cover: ControlCover) -> list[str]:
     return [prose(control.id), title, str(control.covered), *shown, "<br>".join(texts)]
 
 
-FORMATS: Final[Mapping[str, Callable[[Coverage], str]]] = MappingProxyType(
-    {"text": as_text, "json": as_json, "markdown": as_markdown}
-)
+FORMATS: Final[Mapping[str, Callable[[Coverage], str]]] = {
+    "text": as_text,
+    "json": as_json,
+    "markdown": as_markdown,
+}
 """The ways to write a standard's coverage."""

@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.catalog.index import read_index
 from chartkit.catalog.libraries import LibraryFolder, libraries
 from chartkit.catalog.pages.page import MARK, DocumentedLibrary
-from chartkit.errors import InputError
+from chartkit.errors import InputError, system_errors
 from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE
 from chartkit.model import Location
 from chartkit.output import atomic_folder
@@ -111,12 +111,9 @@ def publish(pages: Mapping[str, str], folder: Path) -> None:
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """The files below a folder by their paths there; none where there is no folder."""
-    try:
+    with system_errors("cannot be read", folder):
         if not folder.exists():
             return
         for file in sorted(folder.rglob("*")):
             if file.is_symlink() or not file.is_dir():
                 yield file.relative_to(folder).as_posix(), file.read_bytes()
-    except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise InputError(what, Location(str(folder))) from None

@@ -23,7 +23,7 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, list_of, mapping_at
 
 _READING: Final[Mapping[str, str]] = {
     "resource.Get": "get",
@@ -46,8 +46,8 @@ _PLACEHOLDER: Final = re.compile(r"\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
 
 def cel_needs(kind: str, body: Body, found: Findings) -> None:
     """Add the needs of a policy; kind: of policies.kyverno.io, without `Namespaced`."""
-    spec = _mapping(body.get("spec"))
-    evaluation = _mapping(spec.get("evaluation"))
+    spec = mapping_at(body.get("spec"))
+    evaluation = mapping_at(spec.get("evaluation"))
     existing = _is_on(evaluation, "mutateExisting", False)
     background = _is_on(evaluation, "background", True) and kind != "DeletingPolicy"
     matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), found)
@@ -80,7 +80,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
 def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> list[ResourceName]:
     """Return the existing objects that a policy changes: its targets, or the objects that it
     matches."""
-    constraints = _mapping(spec.get("targetMatchConstraints"))
+    constraints = mapping_at(spec.get("targetMatchConstraints"))
     path: Path = ("spec", "targetMatchConstraints")
     targets = _resources(constraints, path, found)
     expression = constraints.get("expression")
@@ -94,9 +94,9 @@ def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> li
 def _resources(constraints: Json, path: Path, found: Findings) -> list[ResourceName]:
     """The resources of a policy's rules, as they are written there."""
     named = []
-    for index, rule in enumerate(_list(_mapping(constraints).get("resourceRules"))):
-        groups = _list(_mapping(rule).get("apiGroups"))
-        resources = _list(_mapping(rule).get("resources"))
+    for index, rule in enumerate(list_of(mapping_at(constraints).get("resourceRules"))):
+        groups = list_of(mapping_at(rule).get("apiGroups"))
+        resources = list_of(mapping_at(rule).get("resources"))
         for group in groups:
             for resource in resources:
                 if "*" in f"{group}{resource}":
@@ -150,10 +150,10 @@ def _generating_needs(
         verbs |= {"list", "watch", "delete"}
     if spec.get("useServerSideApply") is True:
         verbs.add("patch")
-    for index, entry in enumerate(_list(spec.get("generate"))):
+    for index, entry in enumerate(list_of(spec.get("generate"))):
         path: Path = ("spec", "generate", index)
-        expression = _mapping(entry).get("expression")
-        template = _mapping(_mapping(entry).get("template")).get("value")
+        expression = mapping_at(entry).get("expression")
+        template = mapping_at(mapping_at(entry).get("template")).get("value")
         if isinstance(expression, str):
             made = list(_made(expression, _variables(spec), known))
         elif isinstance(template, str):
@@ -197,7 +197,7 @@ def _in_template(template: str) -> Iterator[ObjectLiteral]:
     except InputError:
         return
     for document in documents:
-        body = _mapping(document.body)
+        body = mapping_at(document.body)
         words = [body.get(key) for key in ("apiVersion", "kind")]
         yield ObjectLiteral(
             *(each if isinstance(each, str) and each != "x" else None for each in words)
@@ -214,7 +214,7 @@ def _named(made: ObjectLiteral, path: Path, found: Findings) -> list[ResourceNam
 def _variables(spec: Body) -> dict[str, str]:
     return {
         each["name"]: each["expression"]
-        for each in _list(spec.get("variables"))
+        for each in list_of(spec.get("variables"))
         if isinstance(each, dict)
         and isinstance(each.get("name"), str)
         and isinstance(each.get("expression"), str)
@@ -233,17 +233,9 @@ def _texts(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _is_on(evaluation: Body, name: str, default: bool) -> bool:
-    enabled = _mapping(evaluation.get(name)).get("enabled")
+    enabled = mapping_at(evaluation.get(name)).get("enabled")
     return enabled if isinstance(enabled, bool) else default
 
 
 def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
-
-
-def _mapping(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

@@ -24,7 +24,7 @@ from chartkit.charts.rbac.requirements import (
     subresource,
 )
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, list_of, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _EXTENDING: Final = (Controller.ADMISSION, Controller.BACKGROUND)
@@ -48,15 +48,15 @@ _OPEN: Final = frozenset({"version", "healthz", "livez", "readyz", "openapi"})
 
 def policy_needs(body: Body, found: Findings) -> None:
     """Add the needs of a ClusterPolicy or Policy."""
-    spec = _mapping(body.get("spec"))
+    spec = mapping_at(body.get("spec"))
     scanned = spec.get("background") is not False
-    for index, rule in enumerate(_list(spec.get("rules"))):
+    for index, rule in enumerate(list_of(spec.get("rules"))):
         if isinstance(rule, dict):
             _rule_needs(spec, rule, scanned, ("spec", "rules", index), found)
 
 
 def _rule_needs(spec: Body, rule: Body, scanned: bool, path: Path, found: Findings) -> None:
-    mutate, generate = _mapping(rule.get("mutate")), _mapping(rule.get("generate"))
+    mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
     extending = bool(generate or mutate.get("targets"))
     matched = list(_matched(rule, path, found))
     if scanned:
@@ -69,7 +69,7 @@ def _rule_needs(spec: Body, rule: Body, scanned: bool, path: Path, found: Findin
         found.allow([Controller.BACKGROUND], matched, ("get", "list"))
     if generate:
         _generate_needs(spec, generate, (*path, "generate"), found)
-    for index, target in enumerate(_list(mutate.get("targets"))):
+    for index, target in enumerate(list_of(mutate.get("targets"))):
         if isinstance(target, dict):
             _target_needs(target, (*path, "mutate", "targets", index), found)
     for secret, place in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
@@ -82,7 +82,7 @@ def _rule_needs(spec: Body, rule: Body, scanned: bool, path: Path, found: Findin
 
 def cleanup_needs(body: Body, found: Findings) -> None:
     """Add the needs of a ClusterCleanupPolicy or CleanupPolicy."""
-    spec = _mapping(body.get("spec"))
+    spec = mapping_at(body.get("spec"))
     found.allow(_CLEANING, _matched(spec, ("spec",), found), ("list", "delete"))
     for entry, place in _contexts(spec, ("spec",)):
         _context_needs(entry, place, _CLEANING, found)
@@ -90,7 +90,7 @@ def cleanup_needs(body: Body, found: Findings) -> None:
 
 def _matched(rule: Body, path: Path, found: Findings) -> Iterator[ResourceName]:
     """The resources that a rule matches, subresources aside: those are no objects of their own."""
-    for kind, place in _kinds(_mapping(rule.get("match")), (*path, "match")):
+    for kind, place in _kinds(mapping_at(rule.get("match")), (*path, "match")):
         group, _, name, part = parse_kind_selector(kind)
         if not part:
             yield from found.named(group, name, place)
@@ -100,11 +100,11 @@ def _kinds(match: Body, path: Path) -> Iterator[tuple[str, Path]]:
     blocks: list[tuple[Json, Path]] = [(match, path)]
     for key in ("any", "all"):
         blocks += [
-            (entry, (*path, key, index)) for index, entry in enumerate(_list(match.get(key)))
+            (entry, (*path, key, index)) for index, entry in enumerate(list_of(match.get(key)))
         ]
     for block, place in blocks:
-        kinds = _mapping(_mapping(block).get("resources")).get("kinds")
-        for index, kind in enumerate(_list(kinds)):
+        kinds = mapping_at(mapping_at(block).get("resources")).get("kinds")
+        for index, kind in enumerate(list_of(kinds)):
             if isinstance(kind, str):
                 yield kind, (*place, "resources", "kinds", index)
 
@@ -113,10 +113,10 @@ def _generate_needs(spec: Body, generate: Body, path: Path, found: Findings) -> 
     synchronized = generate.get("synchronize") is True
     verbs = {"get", "create"} | ({"list", "update", "delete"} if synchronized else set())
     verbs |= {"patch"} if spec.get("useServerSideApply") is True else set()
-    foreach = _list(generate.get("foreach"))
+    foreach = list_of(generate.get("foreach"))
     patterns = [(each, (*path, "foreach", index)) for index, each in enumerate(foreach)]
     for pattern, place in patterns or [(generate, path)]:
-        for resource, own in _generated(_mapping(pattern), place, found):
+        for resource, own in _generated(mapping_at(pattern), place, found):
             found.allow([Controller.BACKGROUND], [resource], verbs | own)
             if synchronized:
                 found.allow([Controller.ADMISSION], [resource], ("get", "list"))
@@ -128,7 +128,7 @@ def _generated(
     pattern: Body, path: Path, found: Findings
 ) -> Iterator[tuple[ResourceName, set[str]]]:
     """Return the generated objects, and the needs of their sources: clones' sources get labels."""
-    kinds = _list(_mapping(pattern.get("cloneList")).get("kinds"))
+    kinds = list_of(mapping_at(pattern.get("cloneList")).get("kinds"))
     for index, text in enumerate(kinds):
         if isinstance(text, str):
             api_version, _, kind = text.rpartition("/")
@@ -200,7 +200,7 @@ def _keys_of_images(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
         for index, each in enumerate(node):
             yield from _keys_of_images(each, (*path, index))
     elif isinstance(node, dict):
-        secret = _mapping(_mapping(node.get("keys")).get("secret"))
+        secret = mapping_at(mapping_at(node.get("keys")).get("secret"))
         if secret:
             name = f"{secret.get('namespace')}/{secret.get('name')}"
             yield name, (*path, "keys", "secret")
@@ -215,10 +215,10 @@ def _context_needs(
     if isinstance(config_map, dict):
         namespace, name = config_map.get("namespace"), config_map.get("name")
         found.reads_config_map(namespace, name, (*path, "configMap"))
-    reference = _mapping(entry.get("globalReference")).get("name")
+    reference = mapping_at(entry.get("globalReference")).get("name")
     if isinstance(reference, str):
         found.global_entries.add(reference)
-    call = _mapping(entry.get("apiCall"))
+    call = mapping_at(entry.get("apiCall"))
     url = call.get("urlPath")
     if isinstance(url, str):
         verb = _CALLS.get(str(call.get("method", "GET")), "")
@@ -265,11 +265,3 @@ def _without_variables(text: str) -> str:
             break
         text = plain
     return text
-
-
-def _mapping(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

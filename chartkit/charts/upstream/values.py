@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.charts.engine import controllers as engine_source
@@ -122,9 +121,7 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
 
 
 _Writer = Callable[[ChartFiles, Environment, Path], Said]
-_WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType(
-    {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
-)
+_WRITERS: Final[Mapping[str, _Writer]] = {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
 """The writer of each chart's values."""
 
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 from urllib.parse import urljoin
 
@@ -46,13 +45,11 @@ from chartkit.network.http.urls import is_url, shown_url
 from chartkit.suggestions import suggestion
 
 _KYVERNO: Final = "https://kyverno.github.io/kyverno"
-REPOSITORIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        ENGINE: _KYVERNO,
-        POLICIES: _KYVERNO,
-        REPORTER: "https://kyverno.github.io/policy-reporter",
-    }
-)
+REPOSITORIES: Final[Mapping[str, str]] = {
+    ENGINE: _KYVERNO,
+    POLICIES: _KYVERNO,
+    REPORTER: "https://kyverno.github.io/policy-reporter",
+}
 """The repository of each chart."""
 _ARCHIVES: Final = (".tgz", ".tar.gz", ".zip")
 _OCI: Final = "oci"

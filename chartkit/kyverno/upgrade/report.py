@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.kyverno.changes import Announcement, Change, announced, changes
@@ -84,9 +83,11 @@ def as_json(plan: Plan) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = MappingProxyType(
-    {"text": as_text, "markdown": as_markdown, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "json": as_json,
+}
 """The writers by what `--output` calls them."""
 
 

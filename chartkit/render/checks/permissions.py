@@ -18,12 +18,12 @@ from chartkit.library.policy import LibraryPolicy
 from chartkit.model import (
     Body,
     Diagnostic,
-    Json,
     Location,
     Resource,
     Severity,
     mapping_at,
     mappings_at,
+    texts_of,
 )
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Row, counted, rows
@@ -92,13 +92,9 @@ def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]
 
 
 def _each(controller: str, rule: Body) -> Iterator[tuple[str, str, str, str]]:
-    parts = (_texts(rule.get(key)) for key in ("apiGroups", "resources", "verbs"))
+    parts = (texts_of(rule.get(key)) for key in ("apiGroups", "resources", "verbs"))
     for group, resource, verb in product(*parts):
         yield controller, group, resource, verb
-
-
-def _texts(value: Json) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _lacking(

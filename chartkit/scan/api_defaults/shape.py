@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.go.quantity import Quantity
 from chartkit.model import Body, Json
 
-_NONE: Final[Mapping[str, Json]] = MappingProxyType({})
+_NONE: Final[Mapping[str, Json]] = {}
 _MAPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("annotations", "labels", "matchLabels", "nodeSelector"), ""),
     **dict.fromkeys(("binaryData", "data", "parameters", "stringData", "volumeAttributes"), ""),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, Severity
@@ -35,7 +34,8 @@ def finding(each: Diagnostic) -> Body:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Sequence[Diagnostic]], str]]] = MappingProxyType(
-    {"text": as_text, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[Sequence[Diagnostic]], str]]] = {
+    "text": as_text,
+    "json": as_json,
+}
 """The writers by what `--output` calls them."""

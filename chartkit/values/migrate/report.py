@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Body
@@ -64,9 +63,7 @@ def as_json(migration: Migration) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = MappingProxyType(
-    {"text": as_text, "json": as_json}
-)
+FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = {"text": as_text, "json": as_json}
 """The writers by what `--report` calls them."""
 
 

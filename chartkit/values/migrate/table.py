@@ -175,21 +175,19 @@ _IMAGE: Final = Shape("An image", _is_singles)
 _ENVIRONMENT: Final = Shape("A mapping of variables", _is_environment)
 _ARGUMENTS: Final = Shape("A list of arguments", _is_singles)
 _TEXTS: Final = Shape("A list of texts", _is_texts)
-_SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
-    {
-        "image": _SINGLE,
-        "tag": _SINGLE,
-        "kubectl-image": _IMAGE,
-        "test-image": _IMAGE,
-        "env": _ENVIRONMENT,
-        "arguments": _ARGUMENTS,
-        "topology-key": _SINGLE,
-        "filters": _TEXTS,
-        "spared-namespaces": _TEXTS,
-        "groups": _TEXTS,
-        "names": _TEXTS,
-    }
-)
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "image": _SINGLE,
+    "tag": _SINGLE,
+    "kubectl-image": _IMAGE,
+    "test-image": _IMAGE,
+    "env": _ENVIRONMENT,
+    "arguments": _ARGUMENTS,
+    "topology-key": _SINGLE,
+    "filters": _TEXTS,
+    "spared-namespaces": _TEXTS,
+    "groups": _TEXTS,
+    "names": _TEXTS,
+}
 
 
 def misshapen(transform: str, value: Json) -> str:

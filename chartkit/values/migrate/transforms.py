@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.values.migrate.affinity import move_affinity, move_selectors, topology_key
@@ -248,40 +247,38 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-TRANSFORMS: Final[Mapping[str, Transform]] = MappingProxyType(
-    {
-        "move": _move,
-        "remove": _remove,
-        "ask": _ask,
-        "move-and-ask": _move_and_ask,
-        "other-chart": _remove,
-        "mode": _mode,
-        "replicas": _replicas,
-        "image": move_image,
-        "tag": move_tag,
-        "secrets": _secrets,
-        "kubectl-image": job_image,
-        "test-image": job_image,
-        "affinity": move_affinity,
-        "selectors": move_selectors,
-        "topology-key": topology_key,
-        "env": _environment,
-        "arguments": move_arguments,
-        "account-create": _account_create,
-        "account-name": _account_name,
-        "resource-names": _resource_names,
-        "filters": move_filters,
-        "spared-namespaces": spared_namespaces,
-        "existing": _existing,
-        "groups": _groups,
-        "names": _names,
-        "webhooks": _webhooks,
-        "with-reports": _with_reports,
-        "truth": _truth,
-        "seconds": _seconds,
-        "action": _action,
-        "actions": _action,
-        "standard": _standard,
-    }
-)
+TRANSFORMS: Final[Mapping[str, Transform]] = {
+    "move": _move,
+    "remove": _remove,
+    "ask": _ask,
+    "move-and-ask": _move_and_ask,
+    "other-chart": _remove,
+    "mode": _mode,
+    "replicas": _replicas,
+    "image": move_image,
+    "tag": move_tag,
+    "secrets": _secrets,
+    "kubectl-image": job_image,
+    "test-image": job_image,
+    "affinity": move_affinity,
+    "selectors": move_selectors,
+    "topology-key": topology_key,
+    "env": _environment,
+    "arguments": move_arguments,
+    "account-create": _account_create,
+    "account-name": _account_name,
+    "resource-names": _resource_names,
+    "filters": move_filters,
+    "spared-namespaces": spared_namespaces,
+    "existing": _existing,
+    "groups": _groups,
+    "names": _names,
+    "webhooks": _webhooks,
+    "with-reports": _with_reports,
+    "truth": _truth,
+    "seconds": _seconds,
+    "action": _action,
+    "actions": _action,
+    "standard": _standard,
+}
 """The kinds of change by what the tables call them."""

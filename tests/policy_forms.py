@@ -19,7 +19,7 @@ from chartkit.engine.request.request import Request
 from chartkit.helm.render import render_chart
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.project.project import read_project
-from chartkit.render.compiled import compiled_set
+from chartkit.render.checks.engine import compiled_set
 from chartkit.scan.verdicts import example_world
 from tests.policy_library import library
 

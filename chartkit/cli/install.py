@@ -147,8 +147,7 @@ def _connected(
     context: str | None, timeout: int, force_conflicts: bool = False
 ) -> tuple[Cluster, Releases]:
     from chartkit.charts.engine.chart import NAMESPACE
-    from chartkit.install.backend import releases
-    from chartkit.install.library import write_as_helm
+    from chartkit.install.library import releases, write_as_helm
     from chartkit.network.cluster.client import connect
 
     write_as_helm()

@@ -54,8 +54,7 @@ def lint_values(
     Exits 1 if there is an error.
     """
     from chartkit.model import Severity
-    from chartkit.values.lint.files import check_each, check_files, defaults
-    from chartkit.values.lint.findings import FORMATS
+    from chartkit.values.lint.files import FORMATS, check_each, check_files, defaults
 
     if fix:
         _fix(files, defaults(chart))

@@ -1,8 +1,8 @@
-"""The objects that a changed policy begins to refuse, or no longer refuses."""
+"""The objects that a changed policy begins to refuse, no longer refuses, or generated before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.compare.fields import ABSENT, FieldChange
@@ -52,10 +52,10 @@ def weaker(change: ObjectChange) -> Iterator[str]:
     before, after = change.before or {}, change.after or {}
     if refuses(before) and not refuses(after):
         yield "no longer refuses: reports only what it refused before"
-    for where in _lost(_overridden(before, _ENFORCE), _overridden(after, _ENFORCE)):
+    for where in _only(_overridden(before, _ENFORCE), _overridden(after, _ENFORCE)):
         if not refuses(after):
             yield f"reports only what it refused before in {where}"
-    for where in _lost(_overridden(after, "Audit"), _overridden(before, "Audit")):
+    for where in _only(_overridden(after, "Audit"), _overridden(before, "Audit")):
         if refuses(after):
             yield f"reports only what it refused before in {where}"
     for field in change.fields:
@@ -65,10 +65,10 @@ def weaker(change: ObjectChange) -> Iterator[str]:
 def stronger(change: ObjectChange) -> Iterator[str]:
     """Return a description of where a policy begins to refuse, by an override or without one."""
     before, after = change.before or {}, change.after or {}
-    for where in _lost(_overridden(after, _ENFORCE), _overridden(before, _ENFORCE)):
+    for where in _only(_overridden(after, _ENFORCE), _overridden(before, _ENFORCE)):
         if not refuses(before):
             yield f"refuses in {where} what it only reported before"
-    for where in _lost(_overridden(before, "Audit"), _overridden(after, "Audit")):
+    for where in _only(_overridden(before, "Audit"), _overridden(after, "Audit")):
         if refuses(before) and refuses(after):
             yield f"refuses in {where} what it only reported before"
 
@@ -114,7 +114,7 @@ def _where(override: Body) -> str:
     return f"namespaces {', '.join(names)}" if names else "the namespaces of a selector"
 
 
-def _lost(before: frozenset[str], after: frozenset[str]) -> list[str]:
+def _only(before: frozenset[str], after: frozenset[str]) -> list[str]:
     return sorted(before - after)
 
 
@@ -130,3 +130,56 @@ def newly(change: ObjectChange) -> str:
     if change.what is What.ADDED:
         return "a new policy that refuses"
     return "refuses what it only reported before"
+
+
+_SYNCHRONIZED = "synchronize"
+_ORPHANED = "orphanDownstreamOnPolicyDelete"
+DELETED = "Kyverno deletes what it generated: synchronize without orphanDownstreamOnPolicyDelete"
+LEFT = "what it generated stays, and this policy restores it no more"
+
+
+def _generating(body: Body | None) -> dict[str, Body]:
+    """Return the generating rules of a policy by name; a CEL policy is one rule without a name."""
+    spec = mapping_at(body or {}, "spec")
+    if "generate" in spec:
+        return {"": mapping_at(spec, "evaluation")}
+    rules = spec.get("rules")
+    found = [each for each in rules if isinstance(each, dict)] if isinstance(rules, list) else []
+    making = [each for each in found if each.get("generate")]
+    return {str(each.get("name")): mapping_at(each, "generate") for each in making}
+
+
+def _is_on(rule: Body, key: str) -> bool:
+    value: Json = rule.get(key)
+    return value is True or (isinstance(value, dict) and value.get("enabled") is True)
+
+
+def going(before: Body, after: Body | None) -> dict[str, Body]:
+    """Return the synchronized rules that a policy loses when it is replaced or removed (None), by
+    name."""
+    rules, left = _generating(before), _generating(after)
+    return {
+        name: rule
+        for name, rule in rules.items()
+        if name not in left and _is_on(rule, _SYNCHRONIZED)
+    }
+
+
+def lost(before: Body, after: Body | None) -> str | None:
+    """Return the consequence for generated objects when a policy is replaced or removed (None);
+    None if there is none."""
+    gone = going(before, after)
+    if any(not _is_on(rule, _ORPHANED) for rule in gone.values()):
+        return DELETED
+    return LEFT if gone else None
+
+
+def kinds(rules: Iterable[Body]) -> list[str]:
+    """Return the kinds that rules name of what they generate; rules in CEL name none."""
+    found: list[Json] = []
+    for rule in rules:
+        each = rule.get("foreach")
+        for one in (rule, *(each if isinstance(each, list) else ())):
+            cloned = mapping_at(one, "cloneList").get("kinds")
+            found += [mapping_at(one).get("kind"), *(cloned if isinstance(cloned, list) else ())]
+    return list(dict.fromkeys(kind for kind in found if isinstance(kind, str) and kind))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from chartkit.compare import generated
+from chartkit.compare import policy_risks
 from chartkit.compare.fields import ABSENT, FieldChange
 from chartkit.compare.objects import ObjectChange, What
 from chartkit.compare.permissions import grants, widened
@@ -85,9 +85,9 @@ def generators(change: ObjectChange) -> Iterator[Risk]:
     """Rate the removal of a generating policy, or of one of its rules: its objects are deleted or
     orphaned."""
     if is_policy(change) and change.before is not None:
-        reason = generated.lost(change.before, change.after)
+        reason = policy_risks.lost(change.before, change.after)
         if reason is not None:
-            yield Risk(Level.HIGH if reason == generated.DELETED else Level.MEDIUM, reason)
+            yield Risk(Level.HIGH if reason == policy_risks.DELETED else Level.MEDIUM, reason)
 
 
 def replicas(change: ObjectChange) -> Iterator[Risk]:

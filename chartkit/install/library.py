@@ -1,4 +1,5 @@
-"""Releases through Helm's library, in a thread, so that Ctrl-C ends an operation in order."""
+"""Releases through Helm's library, in a thread, so that Ctrl-C ends an operation in order; or
+through its program where there is no library."""
 
 from __future__ import annotations
 
@@ -13,7 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from chartkit.install.releases import MARK, DesiredRelease, Release, failure, release_of
+from chartkit.helm.backend import chosen_program
+from chartkit.install.program import ProgramReleases
+from chartkit.install.releases import (
+    MARK,
+    DesiredRelease,
+    Release,
+    Releases,
+    driver,
+    failure,
+    release_of,
+)
 from chartkit.model import Body
 from chartkit.network.cluster.client import MANAGER, Cluster
 
@@ -230,3 +241,22 @@ def _pass_on(reading: int, to: int, shown: set[str]) -> None:
             text = readable(line.rstrip("\n"), shown)
             if text:
                 os.write(to, f"{text}\n".encode())
+
+
+def releases(
+    cluster: Cluster, namespace: str, timeout: int, force_conflicts: bool = False
+) -> Releases:
+    """Return Helm for the releases of a namespace. timeout: seconds for hooks; force_conflicts:
+    whether upgrades take over fields that another program wrote.
+
+    Raises RenderError where there is no Helm, InputError for a HELM_DRIVER that is not known.
+    """
+    kept = driver()
+    program = chosen_program()
+    if program is not None:
+        return ProgramReleases(program, cluster, namespace, timeout, force_conflicts)
+    # Not in the child process of `chartkit.helm`: a release needs the network and the
+    # kubeconfig. `plan` has rendered the same chart within limits before.
+    import helm_python
+
+    return LibraryReleases(helm_python, cluster, namespace, timeout, kept, force_conflicts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -20,11 +20,11 @@ from chartkit.errors import InputError
 from chartkit.helm.render import RenderedChart, read_values, render_chart
 from chartkit.install.records import deployed_objects
 from chartkit.install.releases import DesiredRelease, Release, Releases, Status
-from chartkit.install.roles import ownerless
 from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
-from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.project import Environment, Project
 from chartkit.render.pipeline import RenderOptions, render_project
 
@@ -244,3 +244,35 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
                 f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
             )
     return notes
+
+
+_OWNER = "meta.helm.sh/release-name"
+
+
+def names_of(release: str) -> list[str]:
+    """Return the names of an engine's roles that are put together from others."""
+    return [f"{release}:{component}" for component in CONTROLLERS]
+
+
+def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    """Return those of these cluster roles that no release owns and that allow nothing.
+
+    When Helm deletes the roles that a controller's role is the sum of, kube-controller-manager may
+    write the sum again after Helm has deleted it: without an owner and rules, it keeps Helm from
+    installing again.
+    """
+    found = ((name, cluster.read(CLUSTER_ROLES, name)) for name in names)
+    return [name for name, body in found if body is not None and _is_left(body)]
+
+
+def remove_ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    """Delete roles without an owner; returns their names."""
+    found = ownerless(cluster, names)
+    for name in found:
+        cluster.delete(CLUSTER_ROLES, name)
+    return found
+
+
+def _is_left(body: Body) -> bool:
+    annotations = body["metadata"].get("annotations") or {}
+    return _OWNER not in annotations and not body.get("rules")

@@ -9,10 +9,9 @@ from typing import Final
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
 from chartkit.errors import ChartkitError
-from chartkit.install.plan import ENGINE
+from chartkit.install.plan import ENGINE, names_of, ownerless, remove_ownerless
 from chartkit.install.records import keep_definitions
 from chartkit.install.releases import Release, Releases
-from chartkit.install.roles import names_of, ownerless, remove_ownerless
 from chartkit.install.run import Tools, cut_short
 from chartkit.install.waiting import WEBHOOK_LABEL
 from chartkit.model import Body

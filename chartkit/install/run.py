@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
 from chartkit.errors import ChartkitError, TerminatedError
-from chartkit.install.plan import ENGINE, Action, Plan, Step
+from chartkit.install.plan import ENGINE, Action, Plan, Step, remove_ownerless
 from chartkit.install.releases import Release, Releases, Status, driver, record_name
-from chartkit.install.roles import remove_ownerless
 from chartkit.install.stored import StoredObjects, listed
 from chartkit.install.waiting import Waiter, is_policy
 from chartkit.network.cluster.client import Cluster

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final
 
+from chartkit.documents.reader import read_file
 from chartkit.model import Body, Json
 
 _TOKEN: Final = re.compile(
@@ -181,35 +183,18 @@ def results(text: str) -> set[str]:
 
 
 _ALONE: Final = ""
-CALLS: Final[Mapping[str, frozenset[str]]] = {
-    root: frozenset(names.split())
-    for root, names in {
-        _ALONE: "image isImage listObjToMap md5 parseImageReference parseServiceAccount random"
-        " sha1 sha256",
-        "base64": "decode encode",
-        "exceptions": "allowedImages allowedValues",
-        "globalContext": "Get get",
-        "gzip": "compress decompress",
-        "hash": "md5 sha1 sha256",
-        "http": "Client Get Post client get post",
-        "image": "GetMetadata getMetadata",
-        "json": "encode marshal unmarshal",
-        "math": "abs bitAnd bitNot bitOr bitShiftLeft bitShiftRight bitXor ceil floor greatest"
-        " isFinite isInf isNaN least round sign sqrt trunc",
-        "random": "random",
-        "regex": "extract extractAll replace",
-        "resource": "Get List Post ToGVR get list post toGVR",
-        "time": "now toCron truncate",
-        "transform": "listObjToMap",
-        "user": "parseServiceAccount",
-        "x509": "decode",
-        "yaml": "parse",
-    }.items()
-}
-"""CEL functions that Kyverno has and an API server lacks, by what stands before their dot; those of
-functions without one by an empty text. Tests hold the table to the functions of both. Source:
-Kyverno 1.19, `pkg/cel/policies/vpol/compiler`."""
+_FUNCTIONS: Final = Path(__file__).with_name("cel_functions.yaml")
 _EXPRESSIONS: Final = frozenset(("expression", "messageExpression", "valueExpression"))
+
+
+@cache
+def kyverno_functions() -> Mapping[str, frozenset[str]]:
+    """Return the functions that only Kyverno has, by what is before their dot; empty: nothing."""
+    table: Mapping[str, str] = read_file(_FUNCTIONS)[0].body
+    return {
+        _ALONE if root == "alone" else root: frozenset(names.split())
+        for root, names in table.items()
+    }
 
 
 def kyverno_call(policy: Body) -> str | None:
@@ -227,9 +212,9 @@ def _called(pieces: Sequence[Token], at: int) -> str | None:
     words = [token.text for token in pieces[at : at + 3]]
     if at and pieces[at - 1].text == ".":
         return None
-    if words[1:2] == ["("] and words[0] in CALLS[_ALONE]:
+    if words[1:2] == ["("] and words[0] in kyverno_functions()[_ALONE]:
         return words[0]
-    if words[1:2] == ["."] and words[2:] and words[2] in CALLS.get(words[0], ()):
+    if words[1:2] == ["."] and words[2:] and words[2] in kyverno_functions().get(words[0], ()):
         return f"{words[0]}.{words[2]}"
     return None
 

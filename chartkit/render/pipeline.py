@@ -35,8 +35,7 @@ from chartkit.render.chart import (
     start_chart,
     subject,
 )
-from chartkit.render.checks.policy_warnings import merge_environments
-from chartkit.render.checks.run import check_environment, failed, vendored_rows
+from chartkit.render.checks.run import check_environment, failed, merge_environments, vendored_rows
 from chartkit.render.manifests import drift, manifests
 from chartkit.render.model import Outcome, Row
 from chartkit.temporary import temporary_folder

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.catalog.authoring.check import CheckResult
 from chartkit.model import Severity
-from chartkit.values.lint.findings import finding
+from chartkit.values.lint.files import finding
 
 
 def as_text(found: CheckResult) -> str:

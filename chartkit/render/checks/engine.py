@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.engine import ENFORCE, Reason, RunnablePolicy, is_policy
+from chartkit.engine import ENFORCE, Cleaner, PolicyAttachments, Reason, RunnablePolicy, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
@@ -19,12 +20,41 @@ from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity,
 from chartkit.project.project import Workload
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
-from chartkit.render.compiled import compiled_set
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
 from chartkit.scan.inputs import ChartOptions, is_chart, read_inputs
-from chartkit.scan.policies import PolicySet
+from chartkit.scan.policies import PolicySet, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
 from chartkit.scan.user_inputs import UserInputs
+
+
+def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
+    """Compile each policy, with the bindings among them; what does not compile becomes diagnostics.
+    The same texts give one and the same set.
+
+    allows_http: whether the controllers let policies of a namespace call services.
+    """
+    return _set(tuple((json.dumps(each.body), each.location) for each in found), allows_http)
+
+
+@lru_cache(maxsize=2048)
+def _set(found: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySet:
+    resources = [Resource(json.loads(body), location) for body, location in found]
+    return compile_all(resources, PolicyAttachments(allows_http=allows_http), _remembered)
+
+
+def _remembered(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:
+    bindings = tuple(json.dumps(one.body) for one in around.bindings)
+    return _compiled(json.dumps(resource.body), resource.location, bindings, around.allows_http)
+
+
+@lru_cache(maxsize=2048)
+def _compiled(
+    body: str, location: Location, bindings: tuple[str, ...], allows_http: bool
+) -> RunnablePolicy | Cleaner:
+    bound = tuple(Resource(json.loads(one)) for one in bindings)
+    around = PolicyAttachments(bindings=bound, allows_http=allows_http)
+    return compile_one(Resource(json.loads(body), location), around)
+
 
 TEST_HOOK = "test"
 Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]

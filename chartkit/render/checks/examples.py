@@ -22,10 +22,10 @@ from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.project.project import Action
 from chartkit.render.chart import CheckTarget, part_of
+from chartkit.render.checks.engine import compiled_set
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.checks.reach import never_acts, unreachable
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
-from chartkit.render.compiled import compiled_set
 from chartkit.render.model import Outcome, Row, counted, listed, rows
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.verdicts import example_world, judge

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from chartkit.compare import generated
+from chartkit.compare import policy_risks
 from chartkit.compare.objects import ObjectChange, compare, identity
 from chartkit.compare.risk import Level, generators
 from chartkit.documents.reader import read_source, read_text
@@ -82,10 +82,10 @@ def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
 
 def _which(change: ObjectChange) -> str:
     """Return a removed policy or its removed rules, with the kinds of what they generated."""
-    rules = generated.going(change.before or {}, change.after)
+    rules = policy_risks.going(change.before or {}, change.after)
     named = [name for name in rules if name]
     which = f"{change.identity} goes"
     if change.after is not None and named:
         which = f"{change.identity} loses {', '.join(named)}"
-    kinds = generated.kinds(rules.values())
+    kinds = policy_risks.kinds(rules.values())
     return f"{which} (generates {', '.join(kinds)})" if kinds else which

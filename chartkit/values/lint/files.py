@@ -1,13 +1,15 @@
-"""People's own values files, checked against the engine's chart or another one."""
+"""People's own values files, checked against the engine's chart or another one, and fixed."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import high_availability
@@ -189,3 +191,34 @@ def fix_values(text: str, file: str, defaults: Body) -> tuple[str, list[str]]:
     out = io.StringIO()
     yaml.dump(document, out)
     return out.getvalue(), done
+
+
+def as_text(found: Sequence[Diagnostic]) -> str:
+    """A line a finding, and how many there are of each severity."""
+    counts = Counter(each.severity for each in found)
+    totals = ", ".join(f"{each}s: {counts[each]}" for each in Severity)
+    return "".join(f"{line}\n" for line in [*map(str, found), totals])
+
+
+def as_json(found: Sequence[Diagnostic]) -> str:
+    """One object with `findings`."""
+    body = {"findings": [finding(each) for each in found]}
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def finding(each: Diagnostic) -> Body:
+    """One finding for programs; location and hint are empty where there is none."""
+    return {
+        "rule": each.rule_id,
+        "severity": str(each.severity),
+        "message": each.message,
+        "location": str(each.location) if each.location else "",
+        "hint": each.hint or "",
+    }
+
+
+FORMATS: Final[Mapping[str, Callable[[Sequence[Diagnostic]], str]]] = {
+    "text": as_text,
+    "json": as_json,
+}
+"""The writers by what `--output` calls them."""

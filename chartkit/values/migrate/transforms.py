@@ -187,19 +187,15 @@ def _with_reports(context: Context, row: Row) -> None:
 
 
 def _truth(context: Context, row: Row) -> None:
-    entry = _entry(context, row)
-    data = data_of(entry.value)
+    data = context.value(row.key)
     if isinstance(data, str) and data.lower() in ("true", "false"):
-        _rewrite(entry, data.lower() == "true")
-        context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why)
+        _change(context, row, data.lower() == "true")
 
 
 def _seconds(context: Context, row: Row) -> None:
-    entry = _entry(context, row)
-    data = data_of(entry.value)
+    data = context.value(row.key)
     if isinstance(data, int | float) and not isinstance(data, bool):
-        _rewrite(entry, f"{data}s")
-        context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why)
+        _change(context, row, f"{data}s")
 
 
 def _action(context: Context, row: Row) -> None:
@@ -225,10 +221,14 @@ def _may_hold_actions(text: str) -> bool:
 
 
 def _standard(context: Context, row: Row) -> None:
+    if context.value(row.key) == "default":
+        _change(context, row, "baseline")
+
+
+def _change(context: Context, row: Row, data: object) -> None:
     entry = _entry(context, row)
-    if data_of(entry.value) == "default":
-        _rewrite(entry, "baseline")
-        context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why)
+    _rewrite(entry, data)
+    context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why)
 
 
 def _rewrite(entry: Entry, data: object) -> None:

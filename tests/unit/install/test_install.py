@@ -309,7 +309,7 @@ def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
 
 def test_time_of_a_release_is_read(world: World) -> None:
     from chartkit.charts.engine.chart import NAMESPACE
-    from chartkit.install.backend import releases
+    from chartkit.install.library import releases
     from chartkit.network.cluster.client import connect
 
     world.done()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.render.checks.policy_warnings import merge_environments
+from chartkit.render.checks.run import merge_environments
 from chartkit.render.model import POLICY_WARNINGS as CHECK
 from chartkit.render.model import Outcome, Row
 

@@ -77,7 +77,7 @@ def plan_migration(options: InventoryOptions, output: str) -> None:
 
     stderr = partial(click.echo, err=True)
     inventory = read_inventory(options, sys.stdin, lambda note: stderr(str(note)))
-    plan = make_plan(inventory, None)
+    plan = make_plan(inventory)
     click.echo(FORMATS[output](plan), nl=False)
     for fault in plan.faults:
         stderr(str(fault))

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import Protocol
 
+from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.errors import ChartkitError
+from chartkit.migration.conversion import RuleOutcome
+from chartkit.migration.convert import convert
 from chartkit.migration.inventory import Inventory, LegacyObject
 from chartkit.migration.origin import Origin
 from chartkit.migration.rules import LegacyRule
@@ -25,44 +27,31 @@ class Convertibility(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Outcome(Protocol):
-    """The outcome of a conversion for one rule.
-
-    rule: its name; location: its path is the JSON pointer of what cannot be converted, or of the
-    rule; replaced_by: `Kind/name` of the documents that take over; reason: why it is
-    left to be done by hand, empty where it converts; changes: behaviour that differs.
-    """
-
-    @property
-    def rule(self) -> str: ...
-
-    @property
-    def location(self) -> Location: ...
-
-    @property
-    def replaced_by(self) -> Sequence[str]: ...
-
-    @property
-    def reason(self) -> str: ...
-
-    @property
-    def changes(self) -> Sequence[str]: ...
+Converter = Callable[[Resource], Sequence[RuleOutcome]]
+"""A function that converts a legacy object, with an outcome for each rule, none for what it does
+not know; it raises ChartkitError for an object that cannot be converted at all."""
 
 
-Converter = Callable[[Resource], Sequence[Outcome]]
-"""A function that converts a legacy object, with an outcome for each rule in order; it raises
-ChartkitError for an object that cannot be converted at all."""
+def outcomes_of(resource: Resource) -> Sequence[RuleOutcome]:
+    """Return what becomes of the rules of a legacy object; none for a kind that is not converted
+    yet."""
+    return convert(resource).outcomes if resource.kind in KINDS else ()
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A rule and its verdict; notes: the behaviour that changes, or why it is done by hand."""
+    """A rule and its verdict.
+
+    notes: the behaviour that changes, or why it is done by hand; replaced_by: `Kind/name` of the
+    documents that take over; nearest: the nearest CEL of a rule that is done by hand.
+    """
 
     rule: LegacyRule
     verdict: Convertibility
     location: Location
     notes: tuple[str, ...] = ()
     replaced_by: tuple[str, ...] = ()
+    nearest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +100,17 @@ class Tally:
     verdicts: Counter[Convertibility]
 
 
-def make_plan(inventory: Inventory, convert: Converter | None) -> Plan:
-    """Return the plan for an inventory; without a converter, every verdict is UNKNOWN."""
-    objects = tuple(PlannedObject(each, _planned(each, convert)) for each in inventory.objects)
+def make_plan(inventory: Inventory, converter: Converter = outcomes_of) -> Plan:
+    """Return the plan for an inventory."""
+    objects = tuple(PlannedObject(each, _planned(each, converter)) for each in inventory.objects)
     return Plan(objects, inventory.faults, inventory.unread)
 
 
-def _planned(legacy: LegacyObject, convert: Converter | None) -> tuple[PlannedRule, ...]:
+def _planned(legacy: LegacyObject, converter: Converter) -> tuple[PlannedRule, ...]:
     if legacy.refusal:
         return _all(legacy, Convertibility.BY_HAND, legacy.refusal)
-    if convert is None:
-        return _all(legacy, Convertibility.UNKNOWN)
     try:
-        outcomes = list(convert(legacy.resource))
+        outcomes = list(converter(legacy.resource))
     except ChartkitError as error:
         return _all(legacy, Convertibility.BY_HAND, error.message)
     return tuple(_rule(legacy, rule, outcomes) for rule in legacy.rules)
@@ -135,7 +122,7 @@ def _all(legacy: LegacyObject, verdict: Convertibility, *notes: str) -> tuple[Pl
     )
 
 
-def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[Outcome]) -> PlannedRule:
+def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[RuleOutcome]) -> PlannedRule:
     """Return the plan of a rule by the first outcome of its name, which is taken out."""
     outcome = next((each for each in outcomes if each.rule == rule.name), None)
     if outcome is None:
@@ -143,11 +130,11 @@ def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[Outcome]) -> Pl
         return PlannedRule(rule, Convertibility.UNKNOWN, place)
     outcomes.remove(outcome)
     place = legacy.locate(outcome.location.path or rule.pointer)
-    replaced_by = tuple(outcome.replaced_by)
-    if outcome.reason:
-        return PlannedRule(rule, Convertibility.BY_HAND, place, (outcome.reason,))
+    if not outcome.converted:
+        notes = (outcome.reason,)
+        return PlannedRule(rule, Convertibility.BY_HAND, place, notes, nearest=outcome.nearest)
     verdict = Convertibility.CHANGES if outcome.changes else Convertibility.CONVERTS
-    return PlannedRule(rule, verdict, place, tuple(outcome.changes), replaced_by)
+    return PlannedRule(rule, verdict, place, outcome.changes, outcome.replaced_by)
 
 
 def _by_type(planned: PlannedObject) -> Iterator[tuple[str, list[PlannedRule]]]:

@@ -178,6 +178,7 @@ def _rule_body(rule: PlannedRule) -> Body:
         "verdict": str(rule.verdict),
         "notes": list(rule.notes),
         "replacedBy": list(rule.replaced_by),
+        "nearest": rule.nearest,
         "file": rule.location.file,
         "line": rule.location.line,
     }

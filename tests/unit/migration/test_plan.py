@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pytest
 
 from chartkit.errors import InputError
+from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.inventory import Inventory, LegacyObject
 from chartkit.migration.origin import origin_of
-from chartkit.migration.plan import Converter, Convertibility, Outcome, Plan, make_plan
+from chartkit.migration.plan import Converter, Convertibility, Plan, make_plan
 from chartkit.migration.plan_report import FORMATS
 from chartkit.migration.rules import legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity
@@ -20,21 +20,18 @@ _PLACE = Location("p.yaml", 1, 0, "/spec/rules/2/validate")
 _NAMES = ("same", "loud", "hard", "new", "twice", "twice")
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    rule: str
-    reason: str = ""
-    changes: tuple[str, ...] = ()
-    replaced_by: tuple[str, ...] = ()
-    location: Location = _PLACE
+def _outcome(
+    rule: str, reason: str = "", changes: tuple[str, ...] = (), replaced_by: tuple[str, ...] = ()
+) -> RuleOutcome:
+    return RuleOutcome(rule, "validate.pattern", _PLACE, replaced_by, reason, changes)
 
 
 _OUTCOMES = (
-    _Outcome("twice", replaced_by=("ValidatingPolicy/p",)),
-    _Outcome("hard", "asks a service by POST"),
-    _Outcome("loud", changes=("An absent label fails.",), replaced_by=("ValidatingPolicy/p",)),
-    _Outcome("same", replaced_by=("ValidatingPolicy/p", "MutatingPolicy/p")),
-    _Outcome("twice", "compares with itself"),
+    _outcome("twice", replaced_by=("ValidatingPolicy/p",)),
+    _outcome("hard", "asks a service by POST"),
+    _outcome("loud", changes=("An absent label fails.",), replaced_by=("ValidatingPolicy/p",)),
+    _outcome("same", replaced_by=("ValidatingPolicy/p", "MutatingPolicy/p")),
+    _outcome("twice", "compares with itself"),
 )
 
 
@@ -45,15 +42,19 @@ def _policy(name: str = "p", *rules: str, refusal: str = "") -> LegacyObject:
     return LegacyObject(resource, origin_of(resource), legacy_rules(resource), refusal)
 
 
-def _convert(_policy: Resource) -> Sequence[Outcome]:
+def _convert(_policy: Resource) -> Sequence[RuleOutcome]:
     return _OUTCOMES
 
 
-def _refuse(_policy: Resource) -> Sequence[Outcome]:
+def _know_nothing(_policy: Resource) -> Sequence[RuleOutcome]:
+    return ()
+
+
+def _refuse(_policy: Resource) -> Sequence[RuleOutcome]:
     raise InputError("no form at all")
 
 
-def _plan(*objects: LegacyObject, convert: Converter | None = _convert) -> Plan:
+def _plan(*objects: LegacyObject, convert: Converter = _convert) -> Plan:
     return make_plan(Inventory(objects), convert)
 
 
@@ -76,13 +77,13 @@ def test_verdicts_come_from_the_converter() -> None:
 @pytest.mark.parametrize(
     ("convert", "refusal", "verdict", "notes"),
     [
-        (None, "", Convertibility.UNKNOWN, ()),
+        (_know_nothing, "", Convertibility.UNKNOWN, ()),
         (_refuse, "", Convertibility.BY_HAND, ("no form at all",)),
         (_convert, "has no match", Convertibility.BY_HAND, ("has no match",)),
     ],
 )
 def test_a_verdict_on_a_whole_object(
-    convert: Converter | None, refusal: str, verdict: Convertibility, notes: tuple[str, ...]
+    convert: Converter, refusal: str, verdict: Convertibility, notes: tuple[str, ...]
 ) -> None:
     (planned,) = _plan(_policy("p", "a", "b", refusal=refusal), convert=convert).objects
     assert [(rule.verdict, rule.notes) for rule in planned.rules] == [(verdict, notes)] * 2
@@ -93,9 +94,9 @@ def test_exit_codes_say_what_blocks() -> None:
     assert _plan().exit_code == 0
     # What converts blocks as well, until it is replaced.
     assert _plan(_policy("p", "same")).exit_code == 1
-    assert make_plan(Inventory((), unread=("policies.kyverno.io: forbidden",)), None).exit_code == 1
-    assert make_plan(Inventory((), (fault,)), None).exit_code == 2
-    assert make_plan(Inventory((_policy(),), (fault,)), None).exit_code == 2
+    assert make_plan(Inventory((), unread=("policies.kyverno.io: forbidden",))).exit_code == 1
+    assert make_plan(Inventory((), (fault,))).exit_code == 2
+    assert make_plan(Inventory((_policy(),), (fault,))).exit_code == 2
 
 
 def test_totals_count_objects_and_rules() -> None:
@@ -119,7 +120,7 @@ def test_every_format_ends_with_a_line_and_says_what_blocks(name: str) -> None:
 
 
 def test_a_gap_is_no_all_clear() -> None:
-    gap = make_plan(Inventory((), unread=("clusterpolicies.kyverno.io: forbidden (403)",)), None)
+    gap = make_plan(Inventory((), unread=("clusterpolicies.kyverno.io: forbidden (403)",)))
     for name in ("text", "markdown"):
         text = FORMATS[name](gap)
         assert "will not refuse" not in text
@@ -128,7 +129,7 @@ def test_a_gap_is_no_all_clear() -> None:
 
 def test_the_text_fits_80_columns() -> None:
     name, new = "a" * 63, tuple(f"ValidatingPolicy/p-{number}" for number in range(9))
-    long = _Outcome(name, "", ("a change of many words that goes on " * 5,), new)
+    long = _outcome(name, "", ("a change of many words that goes on " * 5,), new)
     text = FORMATS["text"](_plan(_policy("p", name), convert=lambda _: [long]))
     assert "\n             a change of many words" in text
     assert "→ ValidatingPolicy/p-0, ValidatingPolicy/p-1," in text
@@ -137,10 +138,23 @@ def test_the_text_fits_80_columns() -> None:
 
 def test_text_of_strangers_does_nothing() -> None:
     evil = "x\x1b[2J\n::error::y ![z](https://e.example)"
-    outcome = _Outcome(evil, evil, location=_PLACE)
+    outcome = _outcome(evil, evil)
     plan = _plan(_policy(evil, evil), convert=lambda _: [outcome])
     text, markdown = FORMATS["text"](plan), FORMATS["markdown"](plan)
     assert "\x1b" not in text + markdown
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     assert "![z]" not in markdown
     assert json.loads(FORMATS["json"](plan))["objects"][0]["name"] == evil
+
+
+def test_the_plan_asks_the_converter() -> None:
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    pattern = {"metadata": {"labels": {"team": "?*"}}}
+    rule = {"name": "team", "match": match, "validate": {"message": "m", "pattern": pattern}}
+    body = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}}
+    policy = Resource({**body, "spec": {"rules": [rule]}})
+    cleanup = Resource({**body, "apiVersion": "kyverno.io/v2", "kind": "ClusterCleanupPolicy"})
+    found = [LegacyObject(one, origin_of(one), legacy_rules(one)) for one in (policy, cleanup)]
+    converted, _ = (each.rules[0] for each in make_plan(Inventory(tuple(found))).objects)
+    assert converted.verdict is Convertibility.CONVERTS
+    assert converted.replaced_by == ("ValidatingPolicy/p",)

@@ -136,7 +136,7 @@ def trim(text: str) -> str:
     return text.strip(_SPACE)
 
 
-@overload(
+format_ = overload(
     "string_format: string.format(list(dyn)) -> string",
     "The text with a value for each clause: `%s` any, `%d` whole, `%f` and `%e` double, `%b` "
     "binary, `%o` octal, `%x` and `%X` hexadecimal, `%%` a percent sign; `%.2f` has a precision.",
@@ -145,9 +145,7 @@ def trim(text: str) -> str:
     "'%s'.format([{'a': [1, true]}])  // '{\"a\":[1, true]}'",
     cost=costs.of_first,
     work=_FORMATTING,
-)
-def format_(text: str, arguments: list[Value]) -> str:
-    return format_text(text, arguments)
+)(format_text)
 
 
 _QUOTED: Final = str.maketrans(

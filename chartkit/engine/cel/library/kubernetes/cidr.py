@@ -14,7 +14,7 @@ from chartkit.engine.cel.declarations import Library, Variable, declared, overlo
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
 from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
-from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
+from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
@@ -101,29 +101,24 @@ def _containing_network_text(args: Sequence[Value], result: Value) -> int:
     return _containing_network(args, result) + traversal(size_of(args[1]))
 
 
-@overload(
+_cidr = overload(
     "string_to_cidr: cidr(string) -> net.CIDR",
     "The network that a text is; its address may have bits below the mask.",
     "string(cidr('10.1.2.3/8'))  // '10.1.2.3/8'",
     cost=of_first,
-)
-def _cidr(text: str) -> CidrValue:
-    return parse_cidr(text)
+)(parse_cidr)
 
-
-@overload(
+_is_cidr = overload(
     "is_cidr: isCIDR(string) -> bool",
     "Whether a text is a network.",
     "isCIDR('::1/128')  // true",
     "isCIDR('10.0.0.0/33')  // false",
     cost=of_first,
-)
-def _is_cidr(text: str) -> bool:
-    try:
-        parse_cidr(text)
-    except CelError:
-        return False
-    return True
+)(accepts(parse_cidr))
+
+
+def _within(network: CidrValue, other: CidrValue) -> bool:
+    return network.bits <= other.bits and network.contains(other.address)
 
 
 _CONTAINS_IP: Final = "Whether an address, which may be a text, is in the network."
@@ -163,17 +158,11 @@ def _contains_cidr_text(network: CidrValue, text: str) -> bool:
     return _within(network, parse_cidr(text))
 
 
-@overload(
+_contains_cidr = overload(
     "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool",
     _CONTAINS_CIDR,
     cost=_containing_network,
-)
-def _contains_cidr(network: CidrValue, other: CidrValue) -> bool:
-    return _within(network, other)
-
-
-def _within(network: CidrValue, other: CidrValue) -> bool:
-    return network.bits <= other.bits and network.contains(other.address)
+)(_within)
 
 
 @overload(
@@ -205,13 +194,11 @@ def _prefix_length(network: CidrValue) -> int:
     return network.bits
 
 
-@overload(
+_string = overload(
     "cidr_to_string: string(net.CIDR) -> string",
     "The network as `address/bits`.",
     "string(cidr('::1/64').masked())  // '::/64'",
-)
-def _string(network: CidrValue) -> str:
-    return str(network)
+)(str)
 
 
 LIBRARY: Final = Library(

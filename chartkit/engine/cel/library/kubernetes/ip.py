@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from chartkit.engine.cel.declarations import Library, Overload, Variable, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, traversal
-from chartkit.engine.cel.library.kubernetes.refusing import Refusing
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
@@ -52,7 +52,7 @@ def parse_ip(text: str) -> IpValue:
     return IpValue(address)
 
 
-@overload(
+_ip = overload(
     "string_to_ip: ip(string) -> net.IP",
     "The IP address that a text is; one with a zone, and IPv4 written as IPv6, are refused.",
     "string(ip('2001:DB8::0:1'))  // '2001:db8::1'",
@@ -60,24 +60,15 @@ def parse_ip(text: str) -> IpValue:
     '  // error: IP Address "127.0.0.256" parse error during conversion from string: '
     'ParseAddr("127.0.0.256"): IPv4 field has value >255',
     cost=of_first,
-)
-def _ip(text: str) -> IpValue:
-    return parse_ip(text)
+)(parse_ip)
 
-
-@overload(
+_is_ip = overload(
     "is_ip: isIP(string) -> bool",
     "Whether a text is an IP address.",
     "isIP('::1')  // true",
     "isIP('::ffff:1.2.3.4')  // false",
     cost=of_first,
-)
-def _is_ip(text: str) -> bool:
-    try:
-        parse_ip(text)
-    except CelError:
-        return False
-    return True
+)(accepts(parse_ip))
 
 
 def _twice(args: Sequence[Value], _result: Value) -> int:
@@ -101,13 +92,11 @@ def _family(value: IpValue) -> int:
     return value.address.version
 
 
-@overload(
+_string = overload(
     "ip_to_string: string(net.IP) -> string",
     "The address in its canonical form.",
     "string(ip('127.0.0.1'))  // '127.0.0.1'",
-)
-def _string(value: IpValue) -> str:
-    return str(value)
+)(str)
 
 
 _IPV4_LINK_LOCAL_MULTICAST: Final = 224 << 16

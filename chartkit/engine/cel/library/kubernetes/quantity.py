@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
-from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
+from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Value
@@ -114,30 +114,21 @@ def _whole(number: int) -> QuantityValue:
     return QuantityValue(Quantity(number, 0, Format.DECIMAL_EXPONENT), True)
 
 
-@overload(
+_quantity = overload(
     "string_to_quantity: quantity(string) -> kubernetes.Quantity",
     "The quantity that a text is.",
     "quantity('50k').asInteger()  // 50000",
     "quantity('200K')  // error: unable to parse quantity's suffix",
     cost=of_first,
-)
-def _quantity(text: str) -> QuantityValue:
-    return parse_quantity(text)
+)(parse_quantity)
 
-
-@overload(
+_is_quantity = overload(
     "is_quantity_string: isQuantity(string) -> bool",
     "Whether a text is a quantity.",
     "isQuantity('1.3Gi')  // true",
     "isQuantity('1,3G')  // false",
     cost=of_first,
-)
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except CelError:
-        return False
-    return True
+)(accepts(parse_quantity))
 
 
 @overload(
@@ -211,16 +202,13 @@ def _is_integer(value: QuantityValue) -> bool:
 _ADD: Final = "The sum of the quantity and another one or an int."
 _SUB: Final = "The difference of the quantity and another one or an int."
 
-
-@overload(
+_add = overload(
     "quantity_add: kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity",
     _ADD,
     "quantity('50k').add(quantity('20k')) == quantity('70k')  // true",
     "quantity('50k').add(20).asInteger()  // 50020",
     "quantity('70k') == quantity('50k').add(20000)  // error: no such overload",
-)
-def _add(left: QuantityValue, right: QuantityValue) -> QuantityValue:
-    return _sum(left, right)
+)(_sum)
 
 
 @overload("quantity_add_int: kubernetes.Quantity.add(int) -> kubernetes.Quantity", _ADD)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Opaque, Value
 
@@ -18,3 +20,16 @@ class Refusing(Opaque):
         if other.__class__ is not self.__class__:
             raise CelError(NO_SUCH_OVERLOAD)
         return self == other
+
+
+def accepts(parse: Callable[..., Value]) -> Callable[..., bool]:
+    """A function that says whether another, which raises `CelError`, takes its arguments."""
+
+    def is_accepted(*arguments: Value) -> bool:
+        try:
+            parse(*arguments)
+        except CelError:
+            return False
+        return True
+
+    return is_accepted

@@ -11,7 +11,7 @@ from semver import Version
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
-from chartkit.engine.cel.library.kubernetes.refusing import Refusing
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.scalars.semver_range import SemverError, parse_version
@@ -77,54 +77,34 @@ def _int64(number: int) -> int:
 
 _NORMALIZE: Final = "with `true`, a leading `v`, leading zeros and missing numbers are set right"
 
-
-@overload(
+_semver = overload(
     "string_to_semver: semver(string) -> kubernetes.Semver",
     "The semantic version that a text is.",
     "semver('1.2.3-rc.1').minor()  // 2",
     "semver('1.2')  // error: No Major.Minor.Patch elements found",
     cost=of_first,
-)
-def _semver(text: str) -> SemverValue:
-    return parse_semver(text)
+)(parse_semver)
 
-
-@overload(
+_semver_normal = overload(
     "string_bool_to_semver: semver(string, bool) -> kubernetes.Semver",
     f"The semantic version that a text is; {_NORMALIZE}.",
     "semver('v01.2', true) == semver('1.2.0')  // true",
     cost=of_first,
-)
-def _semver_normal(text: str, normalize: bool) -> SemverValue:
-    return parse_semver(text, normalize)
+)(parse_semver)
 
-
-def _is_version(text: str, normalize: bool) -> bool:
-    try:
-        parse_semver(text, normalize)
-    except CelError:
-        return False
-    return True
-
-
-@overload(
+_is_semver = overload(
     "is_semver_string: isSemver(string) -> bool",
     "Whether a text is a semantic version.",
     "isSemver('v1.0')  // false",
     cost=of_first,
-)
-def _is_semver(text: str) -> bool:
-    return _is_version(text, False)
+)(accepts(parse_semver))
 
-
-@overload(
+_is_semver_normal = overload(
     "is_semver_string_bool: isSemver(string, bool) -> bool",
     f"Whether a text is a semantic version; {_NORMALIZE} first.",
     "isSemver('v1.0', true)  // true",
     cost=of_first,
-)
-def _is_semver_normal(text: str, normalize: bool) -> bool:
-    return _is_version(text, normalize)
+)(accepts(parse_semver))
 
 
 @overload(

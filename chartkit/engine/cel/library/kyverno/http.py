@@ -52,14 +52,12 @@ def get(host: Host, client: Context, url: str) -> Value:
     return _get(host, client, url, {})
 
 
-@member(
+get_with_headers = member(
     "http_get_string_headers: http.Context.get(string, map(string, string)) -> any",
     "The same, with headers.",
     "http.get('http://prices/eu', {'Accept': 'application/json'}).amount  // 2.5",
     hosted=True,
-)
-def get_with_headers(host: Host, client: Context, url: str, headers: _StringMap) -> Value:
-    return _get(host, client, url, headers)
+)(_get)
 
 
 @member(
@@ -72,16 +70,12 @@ def post(host: Host, client: Context, url: str, data: Value) -> Value:
     return _post(host, client, url, data, {})
 
 
-@member(
+post_with_headers = member(
     "http_post_string_any_headers: http.Context.post(string, any, map(string, string)) -> any",
     "The same, with headers.",
     "http.post('http://checks', {'image': 'nginx'}, {'X-Team': 'a'}).allowed  // true",
     hosted=True,
-)
-def post_with_headers(
-    host: Host, client: Context, url: str, data: Value, headers: _StringMap
-) -> Value:
-    return _post(host, client, url, data, headers)
+)(_post)
 
 
 @member(

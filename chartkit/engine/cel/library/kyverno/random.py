@@ -28,7 +28,7 @@ def _generate(host: Host, pattern: str) -> str:
         raise CelError(str(error)) from None
 
 
-@prefixed(
+random_text = prefixed(
     "random_string: random.random(string) -> string",
     "A text made at random that matches a regular expression of the POSIX kind: "
     "`\\d` and its like are refused.",
@@ -36,9 +36,7 @@ def _generate(host: Host, pattern: str) -> str:
     "random.random('\\\\d')  // error: error parsing regexp: invalid escape sequence: `\\d`",
     hosted=True,
     work=_work,
-)
-def random_text(host: Host, pattern: str) -> str:
-    return _generate(host, pattern)
+)(_generate)
 
 
 @prefixed(

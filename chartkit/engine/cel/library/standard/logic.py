@@ -50,16 +50,14 @@ def not_strictly_false(value: Value) -> bool:
     return value is not False
 
 
-@overload(
+equals = overload(
     "equals: _==_(A, A) -> bool",
     "Whether two values are the same; numbers are compared by value whatever their type.",
     "duration('1h') == duration('60m')  // true",
     "dyn(3.0) == 3  // true",
     "dyn('3') == 3  // false",
     cost=costs.of_shorter,
-)
-def equals(left: Value, right: Value) -> bool:
-    return equal(left, right)
+)(equal)
 
 
 @overload(

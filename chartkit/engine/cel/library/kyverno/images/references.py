@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from chartkit.engine.cel.declarations import Library, Overload, declared, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.kubernetes.refusing import Refusing
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.scalars.image_reference import ImageReferenceError
@@ -56,19 +56,12 @@ image = overload(
     "image('nginx').repository()  // 'library/nginx'",
 )(parse_image)
 
-
-@overload(
+is_image = overload(
     "is_image_string: isImage(string) -> bool",
     "Whether a text refers to an image.",
     "isImage('nginx:1.27')  // true",
     "isImage('a b')  // false",
-)
-def is_image(text: str) -> bool:
-    try:
-        parse_reference(text)
-    except ImageReferenceError:
-        return False
-    return True
+)(accepts(parse_image))
 
 
 @overload(

@@ -115,6 +115,7 @@ def _belongs(one: Made, group: Sequence[Made]) -> bool:
         and (one.action, one.where) == (first.action, first.where)
         and one.converted.scope == first.converted.scope
         and one.converted.conditions == first.converted.conditions
+        and one.converted.background is first.converted.background
         and _settings(one) == _settings(first)
         and all(_agree(one.converted, each.converted) for each in group)
     )
@@ -208,7 +209,8 @@ def _evaluation(policy: Policy, group: Sequence[Made]) -> Body:
     made: Body = {}
     if not policy.admission:
         made["admission"] = {"enabled": False}
-    if not policy.background and group[0].action:
+    first = group[0]
+    if first.action and not (policy.background and first.converted.background):
         made["background"] = {"enabled": False}
     return {"evaluation": made} if made else {}
 

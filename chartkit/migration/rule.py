@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel_policies.policy import CelKind
@@ -26,7 +26,7 @@ class ConvertedRule:
 
     conditions: those of its preconditions, behind those of its scope; spec: the fields that its
     kind alone has (`validations`, `mutations`, `generate` …), with expressions as trees; changes:
-    behaviour that differs, a sentence each.
+    behaviour that differs, a sentence each; background: whether background scans look at it.
     """
 
     kind: CelKind
@@ -34,7 +34,8 @@ class ConvertedRule:
     spec: Body
     conditions: tuple[Condition, ...] = ()
     variables: tuple[Variable, ...] = ()
-    changes: tuple[str, ...] = field(default=())
+    changes: tuple[str, ...] = ()
+    background: bool = True
 
 
 RuleConverter = Callable[[Rule, Policy], ConvertedRule]

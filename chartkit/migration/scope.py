@@ -52,6 +52,11 @@ class Scope:
     object: Place
 
     @property
+    def is_namespaced(self) -> bool:
+        """Return whether every object that it speaks of is in a namespace."""
+        return bool(self.kinds) and not any(map(is_cluster_scoped, self.kinds))
+
+    @property
     def about_pods(self) -> bool:
         """Return whether it speaks of Pods alone, so that Kyverno extends it to controllers."""
         return self.kinds == (_POD,)

@@ -2,47 +2,82 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import CelKind
-from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
+from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.environment import names_of
+from chartkit.migration.jmespath import Names
+from chartkit.migration.operations import operations_in
 from chartkit.migration.rule import ConvertedRule
-from chartkit.migration.scope import Scope, scope_of
+from chartkit.migration.scope import WRITES, Condition, Scope, scope_of
+from chartkit.migration.texts import text_of
 from chartkit.migration.validate.containers import one_loop_for_all_containers
+from chartkit.migration.validate.deny import denied
+from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
-from chartkit.migration.verdict import Verdict, conjunction, is_presence
+from chartkit.migration.verdict import conjunction, is_presence
 from chartkit.model import Body
 
 __all__ = ["convert_validate"]
 
+_DELETIONS = "deletions are no longer judged: the rule says nothing of them"
+
 
 def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
     """Return a validate rule as validations; raises `NotConvertible`."""
-    scope = scope_of(rule)
-    if rule.preconditions is not None:
-        raise NotConvertible("preconditions are not converted yet", "preconditions")
     if rule.context:
         raise NotConvertible("context entries are not converted yet", "context")
-    validation = rule.validate
-    if validation.deny is None and validation.pattern is not None:
-        verdict = pattern_verdict(validation.pattern, scope.object)
-        return _validating(scope, verdict, validation.message)
-    if validation.deny is None and validation.any_pattern is not None:
-        return _validating(
-            scope, any_pattern_verdict(validation.any_pattern, scope.object), validation.message
-        )
-    raise NotConvertible("this validate rule is not converted yet", "validate")
-
-
-def _validating(scope: Scope, verdict: Verdict, message: str) -> ConvertedRule:
-    if verdict.allows == cel.TRUE:
+    stated = operations_in(rule.preconditions)
+    is_deny = rule.validate.deny is not None
+    may_delete = is_deny and stated.stated
+    operations = [
+        name for name in stated.allowed if name in WRITES or (may_delete and name == "DELETE")
+    ]
+    scope = scope_of(rule, operations)
+    names = names_of(scope)
+    conditions: tuple[Condition, ...] = ()
+    if stated.rest is not None:
+        met = blocks_hold(stated.rest, names)
+        conditions = (Condition("preconditions", met),)
+    expression = _expression(rule.validate, scope, names)
+    if expression == cel.TRUE:
         raise NotConvertible("the rule can never refuse anything", "validate")
-    if "{{" in message:
-        raise NotConvertible("a variable in the message", "validate/message")
-    facts, variables = one_loop_for_all_containers(verdict.allows)
+    facts, variables = one_loop_for_all_containers(expression)
     if any(map(is_presence, facts)):
         # What is looked at next depends on it: one validation says both.
         facts = [conjunction(*facts)]
-    validations = [{"message": message, "expression": each} for each in facts]
-    spec: Body = {"validations": validations}
-    return ConvertedRule(CelKind.VALIDATING, scope, spec, variables=variables)
+    message = _message(rule, names)
+    validations = [{**message, "expression": each} for each in facts]
+    return ConvertedRule(
+        CelKind.VALIDATING,
+        scope,
+        {"validations": validations},
+        conditions,
+        variables,
+        background=stated.background,
+    )
+
+
+def _expression(validation: Validation, scope: Scope, names: Names) -> Expr:
+    if validation.deny is not None and not validation.deny.get("conditions"):
+        return cel.FALSE
+    if validation.deny is not None:
+        return cel.negate(denied(validation.deny, names))
+    if validation.pattern is not None:
+        return pattern_verdict(validation.pattern, scope.object).allows
+    if validation.any_pattern is not None:
+        return any_pattern_verdict(validation.any_pattern, scope.object).allows
+    if validation.foreach:
+        return conjunction(*every_element(validation.foreach, names))
+    raise NotConvertible("a validate rule that says nothing", "validate")
+
+
+def _message(rule: Rule, names: Names) -> Body:
+    written = rule.validate.message
+    if not written:
+        return {"message": f"rule {rule.name} failed"}
+    text = text_of(written, names)
+    return {"message": text} if isinstance(text, str) else {"messageExpression": text}

@@ -50,11 +50,13 @@ def pattern_verdict(pattern: Json, place: Place, taken: frozenset[str] = frozens
     return plain(leaf(place, pattern))
 
 
-def any_pattern_verdict(patterns: Json, place: Place) -> Verdict:
+def any_pattern_verdict(
+    patterns: Json, place: Place, taken: frozenset[str] = frozenset()
+) -> Verdict:
     """Return what a list of alternative patterns says; raises `NotConvertible`."""
     if not isinstance(patterns, list) or not patterns:
         raise NotConvertible("anyPattern is no list of patterns", "validate/anyPattern")
-    return any_of([pattern_verdict(each, place) for each in patterns])
+    return any_of([pattern_verdict(each, place, taken) for each in patterns])
 
 
 def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:

@@ -1,0 +1,304 @@
+"""Conditions (`key`, `operator`, `value`) as tests in CEL: one function an operator's family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cluster_policy.conditions.parse import (
+    Blocks,
+    Condition,
+    FlatList,
+    parse_conditions,
+)
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go.duration import DurationError, parse_duration
+from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
+from chartkit.migration.place import TEXT, UNKNOWN, Place
+from chartkit.migration.texts import term_of
+from chartkit.migration.verdict import conjunction, disjunction
+from chartkit.migration.wildcards import fits, fits_any
+from chartkit.model import Json
+
+Test = Callable[[Term, Term], Expr]
+_QUANTITY_START: Final = frozenset("+-.0123456789*?")
+
+
+def conditions_hold(body: Json, names: Names) -> Expr:
+    """Return whether conditions hold; raises `NotConvertible`, `ConditionsMalformed`."""
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        parsed = Blocks(None, parsed.conditions)
+    return blocks_hold(parsed, names)
+
+
+def blocks_hold(blocks: Blocks, names: Names) -> Expr:
+    """Return whether blocks of conditions hold: one of `any`, and all of `all`."""
+    together = [_holds(each, names) for each in blocks.all or ()]
+    if blocks.any is None:
+        return conjunction(*together)
+    return conjunction(disjunction(*(_holds(each, names) for each in blocks.any)), *together)
+
+
+def _holds(condition: Condition, names: Names) -> Expr:
+    if condition.message:
+        raise NotConvertible("a condition with a message of its own")
+    test = _OPERATORS.get(condition.operator)
+    if test is None:
+        raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
+    key, value = term_of(condition.key, names), term_of(condition.value, names)
+    if isinstance(key, Constant) and isinstance(value, Constant):
+        raise NotConvertible("a condition that compares two constants")
+    return test(key, value)
+
+
+def _equals(key: Term, value: Term) -> Expr:
+    match key, value:
+        case Value(place), Constant(wanted):
+            return _equals_constant(place, wanted)
+        case Constant(wanted), Value(place):
+            if isinstance(wanted, str) and not _is_plain(wanted):
+                raise NotConvertible("a text with wildcards or a size is compared with a value")
+            return _equals_constant(place, wanted)
+        case Value(left), Value(right):
+            if left.type != right.type or left.type not in ("int", "bool"):
+                raise NotConvertible("two values are compared whose texts may be wildcards")
+            return cel.equal(left.value, right.value)
+    raise NotConvertible("a list is compared with Equals")
+
+
+def _equals_constant(place: Place, wanted: Json) -> Expr:
+    value = place.value
+    match wanted:
+        case bool():
+            if place.type not in ("bool", UNKNOWN):
+                return cel.FALSE
+            if place.type == "bool":
+                return value if wanted else cel.negate(value)
+            return cel.equal(value, wanted)
+        case int() | float() if place.type in ("int", "double"):
+            return cel.equal(value, wanted)
+        case str() if place.type == "int":
+            if not wanted.lstrip("+-").isdigit():
+                return cel.FALSE
+            return cel.equal(value, int(wanted))
+        case str() if place.type in (TEXT, UNKNOWN):
+            return _equals_text(place, wanted)
+    raise NotConvertible(f"a value is compared with {wanted!r}, which its type does not take")
+
+
+def _equals_text(place: Place, wanted: str) -> Expr:
+    value = place.value
+    if _is_plain(wanted) or not wanted:
+        return cel.equal(value, wanted)
+    if not has_wildcard(wanted):
+        raise NotConvertible(f"the size or duration {wanted} is compared with a text")
+    if place.type != TEXT:
+        raise NotConvertible("a wildcard is compared with a value that may be no text")
+    if wanted[0] in _QUANTITY_START:
+        # A text that reads as a size fits no wildcard.
+        return conjunction(fits(value, wanted), cel.negate(cel.call("isQuantity", value)))
+    return fits(value, wanted)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is compared as it is: without wildcards, no size and no duration."""
+    if has_wildcard(text):
+        return False
+    for read, error in ((Quantity.parse, QuantityError), (parse_duration, DurationError)):
+        try:
+            read(text)
+        except error:
+            continue
+        return False
+    return True
+
+
+def _not_equals(key: Term, value: Term) -> Expr:
+    return cel.negate(_equals(key, value))
+
+
+def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
+    """Return the test whether a value is one of several constants, as texts with wildcards."""
+
+    def test(place: Place) -> Expr:
+        if place.type == "int":
+            numbers = [number for each in values if (number := _whole(each)) is not None]
+            if len(numbers) == 1:
+                return cel.equal(place.value, numbers[0])
+            return cel.contains(cel.list_of(numbers), place.value) if numbers else cel.FALSE
+        if place.type == "bool":
+            words = [each for each in (True, False) if each in _booleans(values)]
+            tests = [place.value if word else cel.negate(place.value) for word in words]
+            return disjunction(*tests)
+        if place.type not in (TEXT, UNKNOWN):
+            raise NotConvertible("an object or a list is looked for in a list")
+        texts = [each for each in values if isinstance(each, str)]
+        if len(texts) != len(values):
+            raise NotConvertible("a text is looked for among values that are none")
+        return fits_any(place.value, texts)
+
+    return test
+
+
+def _whole(value: Json) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    is_number = isinstance(value, str) and value.lstrip("-").isdigit()
+    return int(value) if is_number and str(int(value)) == value else None
+
+
+def _booleans(values: Sequence[Json]) -> list[bool]:
+    words = {"true": True, "false": False}
+    return [
+        each if isinstance(each, bool) else words[each]
+        for each in values
+        if isinstance(each, bool) or each in words
+    ]
+
+
+def _range(text: str) -> Callable[[Place], Expr] | None:
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdigit() and high.isdigit()):
+        return None
+
+    def test(place: Place) -> Expr:
+        if place.type != "int":
+            raise NotConvertible("a range is compared with a value that is no number")
+        least = cel.compare(">=", place.value, int(low))
+        return conjunction(least, cel.compare("<=", place.value, int(high)))
+
+    return test
+
+
+def _member(value: Term) -> Callable[[Place], Expr]:
+    """Return the test whether a value is among those of a condition."""
+    match value:
+        case Constant(list() as values):
+            return _among(values)
+        case Constant(str() as text):
+            return _range(text) or _among([_single(text)])
+        case Constant(None | dict()):
+            raise NotConvertible("the values of a condition are no list")
+        case Constant(scalar):
+            return _among([scalar])
+        case Stream():
+            return lambda place: value.exists(lambda item: cel.equal(item.value, place.value))
+        case Value(list_) if list_.is_list:
+            return lambda place: cel.contains(list_.value, place.value)
+        case Value(single) if single.type == TEXT:
+            return lambda place: cel.equal(place.value, single.value)
+    raise NotConvertible("the values of a condition have a type that is not known")
+
+
+def _single(text: str) -> str:
+    if text.startswith(("[", '"')) or text in ("null", "true", "false") or text.isdigit():
+        raise NotConvertible(f"the text {text} is read as JSON")
+    return text
+
+
+def _constant_in(value: Term) -> Callable[[Json], Expr]:
+    """Return the test whether a constant is among values that are not."""
+
+    def test(constant: Json) -> Expr:
+        if not isinstance(constant, str | bool):
+            raise NotConvertible("a number is looked for in a list")
+        match value:
+            case Stream() if has_wildcard(str(constant)):
+                return value.exists(lambda item: fits(item.value, str(constant)))
+            case Stream():
+                return value.exists(lambda item: _equals_constant(item, constant))
+            case Value(place) if has_wildcard(str(constant)):
+                raise NotConvertible(f"a wildcard is looked for in {place.type}")
+            case Value(place) if place.is_list:
+                return cel.contains(place.value, constant)
+            case Value(place) if place.type == TEXT:
+                return cel.equal(place.value, constant)
+        raise NotConvertible("the values of a condition have a type that is not known")
+
+    return test
+
+
+def _in(*, every: bool, negated: bool) -> Test:
+    """Return the test of a family's operator: for keys that are lists, whether of every or of any
+    key; negated: that they are not among the values."""
+
+    def test(key: Term, value: Term) -> Expr:
+        match key:
+            case Constant(list() as keys):
+                member = _constant_in(value)
+                tests = [cel.negate(member(k)) if negated else member(k) for k in keys]
+                return conjunction(*tests) if every else disjunction(*tests)
+            case Constant(scalar):
+                found = _constant_in(value)(scalar)
+                return cel.negate(found) if negated else found
+            case Value(place) if place.is_list:
+                item = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
+                inner = _member(value)(item)
+                body = cel.negate(inner) if negated else inner
+                return cel.macro(place.value, "all" if every else "exists", "item", body)
+            case Value(place):
+                inner = _member(value)(place)
+                return cel.negate(inner) if negated else inner
+            case Stream():
+                member_of = _member(value)
+
+                def judge(item: Place) -> Expr:
+                    return cel.negate(member_of(item)) if negated else member_of(item)
+
+                if every:
+                    return conjunction(key.presence, key.all(judge))
+                return key.exists(judge)
+
+    return test
+
+
+def _ordered(sign: str) -> Test:
+    def test(key: Term, value: Term) -> Expr:
+        match key, value:
+            case Value(place), Constant(limit):
+                return _ordered_constant(place, sign, limit)
+            case Constant(limit), Value(place):
+                return _ordered_constant(place, _MIRRORED[sign], limit)
+            case Value(left), Value(right) if left.type == right.type == "int":
+                return cel.compare(sign, left.value, right.value)
+        raise NotConvertible("an order of values whose types are not known")
+
+    return test
+
+
+def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
+    number = limit if isinstance(limit, int | float) else _whole(limit)
+    if isinstance(limit, bool):
+        raise NotConvertible("an order of booleans")
+    if place.type == "int" and number is not None:
+        left = cel.call("double", place.value) if isinstance(number, float) else place.value
+        return cel.compare(sign, left, number)
+    if place.type == "quantity" and isinstance(limit, str):
+        size = cel.call("quantity", cel.call("string", place.value))
+        return cel.compare(sign, cel.method(size, "compareTo", cel.call("quantity", limit)), 0)
+    raise NotConvertible("an order of values whose types are not known")
+
+
+_MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
+_OPERATORS: Final[Mapping[str, Test]] = {
+    "Equal": _equals,
+    "Equals": _equals,
+    "NotEqual": _not_equals,
+    "NotEquals": _not_equals,
+    "In": _in(every=True, negated=False),
+    "NotIn": _in(every=False, negated=True),
+    "AnyIn": _in(every=False, negated=False),
+    "AllIn": _in(every=True, negated=False),
+    "AnyNotIn": _in(every=False, negated=True),
+    "AllNotIn": _in(every=True, negated=True),
+    "GreaterThan": _ordered(">"),
+    "GreaterThanOrEquals": _ordered(">="),
+    "LessThan": _ordered("<"),
+    "LessThanOrEquals": _ordered("<="),
+}
+"""By operator: the test of a key and a value."""

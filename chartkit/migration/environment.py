@@ -1,0 +1,34 @@
+"""The names that a rule's expressions see, and what each is in CEL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.migration.jmespath import Names, Term, Value
+from chartkit.migration.place import TEXT, Place
+from chartkit.migration.scope import Scope
+
+
+def names_of(scope: Scope) -> Names:
+    """Return the names of a rule that speaks of a scope; context entries come on top."""
+    request = cel.ident("request")
+    user = cel.path(request, "userInfo")
+    old = replace(scope.object, root=cel.ident("oldObject"))
+    namespace = Place(request, ("namespace",), TEXT)
+    objects: Mapping[tuple[str, ...], Term] = {
+        ("request", "object"): Value(scope.object),
+        ("request", "oldObject"): Value(old),
+        ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),
+        ("request", "name"): Value(Place(request, ("name",), TEXT)),
+        ("request", "operation"): Value(Place(cel.path(request, "operation"), (), TEXT)),
+        ("request", "userInfo", "username"): Value(Place(cel.path(user, "username"), (), TEXT)),
+        ("request", "userInfo", "groups"): Value(Place(user, ("groups",), "[]string")),
+        ("request", "kind", "kind"): Value(Place(cel.path(request, "kind", "kind"), (), TEXT)),
+        ("request", "kind", "group"): Value(Place(cel.path(request, "kind", "group"), (), TEXT)),
+        ("request", "kind", "version"): Value(
+            Place(cel.path(request, "kind", "version"), (), TEXT)
+        ),
+    }
+    return Names(objects)

@@ -25,7 +25,9 @@ from chartkit.go.x509.der import (
 )
 from chartkit.go.x509.extensions import (
     add_extensions,
+    append,
     empty_extensions,
+    encoded,
     read_extensions,
     read_subject_names,
 )
@@ -91,12 +93,12 @@ def decode_certificate(data: bytes) -> Body:
     raw_tbs = outer.element(SEQUENCE, "x509: malformed tbs certificate")
     tbs = Reader(Reader(raw_tbs).read(SEQUENCE, "x509: malformed tbs certificate"))
     fields = empty_extensions()
-    fields["Raw"], fields["RawTBSCertificate"] = _text(raw), _text(raw_tbs)
+    fields["Raw"], fields["RawTBSCertificate"] = encoded(raw), encoded(raw_tbs)
     fields["Version"] = version = _version(tbs)
     fields["SerialNumber"] = _serial_number(tbs)
     fields["SignatureAlgorithm"] = _outer_signature(tbs, outer)
     raw_issuer = tbs.element(SEQUENCE, "x509: malformed issuer")
-    fields["RawIssuer"], fields["Issuer"] = _text(raw_issuer), _name(raw_issuer)
+    fields["RawIssuer"], fields["Issuer"] = encoded(raw_issuer), _name(raw_issuer)
     validity = Reader(tbs.read(SEQUENCE, "x509: malformed validity"))
     fields["NotBefore"], fields["NotAfter"] = _time(validity), _time(validity)
     _add_subject(fields, tbs, "x509: malformed issuer")
@@ -106,7 +108,7 @@ def decode_certificate(data: bytes) -> Body:
     if version == 3 and (found := tbs.optional(context(3, True), "x509: malformed extensions")):
         add_extensions(fields, read_extensions(found))
     signature = outer.read(BIT_STRING, "x509: malformed signature")
-    fields["Signature"] = _text(bits(signature, "x509: malformed signature"))
+    fields["Signature"] = encoded(bits(signature, "x509: malformed signature"))
     return fields
 
 
@@ -120,12 +122,12 @@ def decode_request(data: bytes) -> Body:
     outer = Reader(Reader(raw).read(SEQUENCE, problem))
     raw_tbs = outer.element(SEQUENCE, problem)
     tbs = Reader(Reader(raw_tbs).read(SEQUENCE, problem))
-    fields: Body = {"Raw": _text(raw), "RawTBSCertificateRequest": _text(raw_tbs)}
-    fields["Version"] = integer(tbs.read(INTEGER, problem), problem)
+    fields: Body = {"Raw": encoded(raw), "RawTBSCertificateRequest": encoded(raw_tbs)}
+    fields["Version"] = tbs.integer(problem)
     _add_subject(fields, tbs, problem)
     algorithm = outer.read(SEQUENCE, problem)
     fields["SignatureAlgorithm"] = _signature_algorithm(algorithm)
-    fields["Signature"] = _text(bits(outer.read(BIT_STRING, problem), problem))
+    fields["Signature"] = encoded(bits(outer.read(BIT_STRING, problem), problem))
     _add_attributes(fields, tbs.optional(context(0, True), problem) or b"")
     return fields
 
@@ -135,7 +137,7 @@ def _version(tbs: Reader) -> int:
     wrapped = tbs.optional(context(0, True), problem)
     version = 0
     if wrapped is not None:
-        version = integer(Reader(wrapped).read(INTEGER, problem), problem)
+        version = Reader(wrapped).integer(problem)
     if version < 0:
         raise DerError(problem)
     if version > 2:
@@ -145,7 +147,7 @@ def _version(tbs: Reader) -> int:
 
 def _serial_number(tbs: Reader) -> int:
     problem = "x509: malformed serial number"
-    number = integer(tbs.read(INTEGER, problem), problem)
+    number = tbs.integer(problem)
     if number < 0:
         raise DerError("x509: negative serial number")
     return number
@@ -162,7 +164,7 @@ def _outer_signature(tbs: Reader, outer: Reader) -> int:
 def _signature_algorithm(content: bytes) -> int:
     reader = Reader(content)
     problem = "x509: malformed OID"
-    oid = tuple(object_identifier(reader.read(OBJECT_IDENTIFIER, problem), problem))
+    oid = tuple(reader.object_identifier(problem))
     if oid == _PSS:
         return _pss_algorithm(reader)
     return _SIGNATURES.get(oid, 0)
@@ -174,10 +176,10 @@ def _pss_algorithm(reader: Reader) -> int:
         parameters = Reader(reader.read(SEQUENCE, ""))
         wrapped = Reader(parameters.optional(context(0, True), "") or b"")
         hashes = Reader(wrapped.read(SEQUENCE, ""))
-        oid = tuple(object_identifier(hashes.read(OBJECT_IDENTIFIER, ""), ""))
+        oid = tuple(hashes.object_identifier(""))
         parameters.optional(context(1, True), "")
         salt = Reader(parameters.optional(context(2, True), "") or b"\x02\x01\x14")
-        length = integer(salt.read(INTEGER, ""), "")
+        length = salt.integer("")
     except DerError:
         return 0
     expected, number = _PSS_HASHES.get(oid, (-1, 0))
@@ -186,9 +188,9 @@ def _pss_algorithm(reader: Reader) -> int:
 
 def _add_subject(fields: Body, tbs: Reader, problem: str) -> None:
     raw_subject = tbs.element(SEQUENCE, problem)
-    fields["RawSubject"], fields["Subject"] = _text(raw_subject), _name(raw_subject)
+    fields["RawSubject"], fields["Subject"] = encoded(raw_subject), _name(raw_subject)
     raw_key = tbs.element(SEQUENCE, "x509: malformed spki")
-    fields["RawSubjectPublicKeyInfo"] = _text(raw_key)
+    fields["RawSubjectPublicKeyInfo"] = encoded(raw_key)
     fields["PublicKey"] = _public_key(raw_key)
     fields["PublicKeyAlgorithm"] = 1
 
@@ -197,15 +199,13 @@ def _public_key(raw: bytes) -> Body:
     info = Reader(Reader(raw).read(SEQUENCE, "x509: malformed spki"))
     problem = "x509: malformed public key algorithm identifier"
     algorithm = Reader(info.read(SEQUENCE, problem))
-    if object_identifier(algorithm.read(OBJECT_IDENTIFIER, problem), problem) != _RSA:
+    if algorithm.object_identifier(problem) != _RSA:
         raise AlgorithmError("certificate should use rsa algorithm")
     key = info.read(BIT_STRING, "x509: malformed subjectPublicKey")
     numbers = Reader(Reader(bits(key, problem)).read(SEQUENCE, "x509: invalid RSA public key"))
-    modulus = integer(
-        numbers.read(INTEGER, "x509: invalid RSA modulus"), "x509: invalid RSA modulus"
-    )
+    modulus = numbers.integer("x509: invalid RSA modulus")
     problem = "x509: invalid RSA public exponent"
-    exponent = integer(numbers.read(INTEGER, problem), problem)
+    exponent = numbers.integer(problem)
     if modulus <= 0:
         raise DerError("x509: RSA modulus is not a positive number")
     if exponent <= 0:
@@ -228,19 +228,15 @@ def _name(raw: bytes) -> Body:
 def _add_attribute(name: Body, content: bytes) -> None:
     problem = "x509: invalid RDNSequence: invalid attribute"
     reader = Reader(content)
-    oid = object_identifier(reader.read(OBJECT_IDENTIFIER, f"{problem} type"), f"{problem} type")
+    oid = reader.object_identifier(f"{problem} type")
     text = _string(*reader.any(f"{problem} value"))
-    _append(name, "Names", {"Type": oid, "Value": text})
+    append(name, "Names", {"Type": oid, "Value": text})
     if oid[:3] != [2, 5, 4] or len(oid) != 4:
         return
     if oid[3] in _NAME_TEXTS:
         name[_NAME_TEXTS[oid[3]]] = text
     elif oid[3] in _NAME_LISTS:
-        _append(name, _NAME_LISTS[oid[3]], text)
-
-
-def _append(fields: Body, key: str, value: Json) -> None:
-    fields[key] = [*(fields[key] or ()), value]
+        append(name, _NAME_LISTS[oid[3]], text)
 
 
 def _string(tag: int, content: bytes) -> str:
@@ -274,10 +270,10 @@ def _add_attributes(fields: Body, content: bytes) -> None:
     reader = Reader(content)
     while reader:
         attribute = Reader(reader.read(SEQUENCE, problem))
-        oid = object_identifier(attribute.read(OBJECT_IDENTIFIER, problem), problem)
+        oid = attribute.object_identifier(problem)
         values = attribute.read(SET, problem)
         try:
-            _append(fields, "Attributes", {"Type": oid, "Value": _attribute_values(values)})
+            append(fields, "Attributes", {"Type": oid, "Value": _attribute_values(values)})
         except DerError:
             continue
         if oid == _EXTENSION_REQUEST:
@@ -295,7 +291,7 @@ def _attribute_values(content: bytes) -> list[Json]:
         group, members = [], Reader(values.read(SEQUENCE, ""))
         while members:
             pair = Reader(members.read(SEQUENCE, ""))
-            oid = object_identifier(pair.read(OBJECT_IDENTIFIER, ""), "")
+            oid = pair.object_identifier("")
             group.append({"Type": oid, "Value": _any_value(*pair.any(""))})
         groups.append(group)
     return groups
@@ -307,14 +303,10 @@ def _any_value(tag: int, content: bytes) -> Json:
     if tag == INTEGER:
         return integer(content, "")
     if tag == OCTET_STRING:
-        return _text(content)
+        return encoded(content)
     if tag == OBJECT_IDENTIFIER:
         return object_identifier(content, "")
     return content.decode(_STRINGS[tag][0], "replace") if tag in _STRINGS else None
-
-
-def _text(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
 
 
 _PEM = re.compile(

@@ -44,6 +44,10 @@ class Reader:
         """The next element with its header; raises `DerError` with the problem."""
         if not self.peek(tag):
             raise DerError(problem)
+        return self.raw(problem)
+
+    def raw(self, problem: str) -> bytes:
+        """The next element, whatever its tag, with its header."""
         start = self._at
         self.any(problem)
         return self._data[start : self._at]
@@ -53,6 +57,14 @@ class Reader:
         if not self.peek(tag):
             raise DerError(problem)
         return self.any(problem)[1]
+
+    def integer(self, problem: str) -> int:
+        """The next element as a whole number."""
+        return integer(self.read(INTEGER, problem), problem)
+
+    def object_identifier(self, problem: str) -> list[int]:
+        """The next element as an object identifier."""
+        return object_identifier(self.read(OBJECT_IDENTIFIER, problem), problem)
 
     def optional(self, tag: int, problem: str) -> bytes | None:
         """The content of the next element if it has the tag."""

@@ -71,14 +71,14 @@ def read_extensions(content: bytes) -> list[Body]:
     while reader:
         extension = Reader(reader.read(SEQUENCE, "x509: malformed extension"))
         problem = "x509: malformed extension OID field"
-        oid = object_identifier(extension.read(OBJECT_IDENTIFIER, problem), problem)
+        oid = extension.object_identifier(problem)
         critical = extension.optional(BOOLEAN, "x509: malformed extension critical field")
         value = extension.read(OCTET_STRING, "x509: malformed extension value field")
         if any(other["Id"] == oid for other in found):
             dotted = ".".join(map(str, oid))
             message = f'x509: certificate contains duplicate extension with OID "{dotted}"'
             raise DerError(message)
-        found.append({"Id": oid, "Critical": critical == b"\xff", "Value": _text(value)})
+        found.append({"Id": oid, "Critical": critical == b"\xff", "Value": encoded(value)})
     return found
 
 
@@ -90,7 +90,7 @@ def add_extensions(fields: Body, extensions: list[Body]) -> None:
         value, critical = base64.b64decode(extension["Value"]), extension["Critical"]
         handled = read is not None and read(fields, value, critical)
         if critical and not handled:
-            _append(fields, "UnhandledCriticalExtensions", extension["Id"])
+            append(fields, "UnhandledCriticalExtensions", extension["Id"])
 
 
 def read_subject_names(value: str) -> Body:
@@ -128,13 +128,13 @@ def _subject_names(fields: Body, value: bytes, _: bool) -> bool:
             continue
         handled = True
         if kind == _EMAIL:
-            _append(fields, "EmailAddresses", _ascii(content, "SAN rfc822Name"))
+            append(fields, "EmailAddresses", _ascii(content, "SAN rfc822Name"))
         elif kind == _DNS:
-            _append(fields, "DNSNames", _ascii(content, "SAN dNSName"))
+            append(fields, "DNSNames", _ascii(content, "SAN dNSName"))
         elif kind == _URI:
-            _append(fields, "URIs", _uri(_ascii(content, "SAN uniformResourceIdentifier")))
+            append(fields, "URIs", _uri(_ascii(content, "SAN uniformResourceIdentifier")))
         else:
-            _append(fields, "IPAddresses", _address(content))
+            append(fields, "IPAddresses", _address(content))
     return handled
 
 
@@ -196,13 +196,13 @@ def _subtrees(fields: Body, prefix: str, content: bytes) -> bool:
     while reader:
         tag, name = Reader(reader.read(SEQUENCE, problem)).any(problem)
         if tag in texts:
-            _append(fields, prefix + texts[tag], name.decode("latin-1"))
+            append(fields, prefix + texts[tag], name.decode("latin-1"))
         elif tag == context(_IP):
             half = len(name) // 2
             if half not in (4, 16):
                 raise DerError(f"x509: IP constraint contained value of length {len(name)}")
-            network = {"IP": _address(name[:half]), "Mask": _text(name[half:])}
-            _append(fields, f"{prefix}IPRanges", network)
+            network = {"IP": _address(name[:half]), "Mask": encoded(name[half:])}
+            append(fields, f"{prefix}IPRanges", network)
         else:
             handled = False
     return handled
@@ -219,7 +219,7 @@ def _distribution_points(fields: Body, value: bytes, _: bool) -> bool:
         names = Reader(Reader(name).read(context(0, True), problem))
         while names.peek(context(_URI)):
             uri = names.read(context(_URI), problem).decode("latin-1")
-            _append(fields, "CRLDistributionPoints", uri)
+            append(fields, "CRLDistributionPoints", uri)
     return True
 
 
@@ -228,7 +228,7 @@ def _authority_key(fields: Body, value: bytes, critical: bool) -> bool:
         raise DerError("x509: authority key identifier incorrectly marked critical")
     problem = "x509: invalid authority key identifier"
     found = Reader(Reader(value).read(SEQUENCE, problem)).optional(context(0), problem)
-    fields["AuthorityKeyId"] = None if found is None else _text(found)
+    fields["AuthorityKeyId"] = None if found is None else encoded(found)
     return True
 
 
@@ -236,7 +236,7 @@ def _subject_key(fields: Body, value: bytes, critical: bool) -> bool:
     if critical:
         raise DerError("x509: subject key identifier incorrectly marked critical")
     found = Reader(value).read(OCTET_STRING, "x509: invalid subject key identifier")
-    fields["SubjectKeyId"] = _text(found)
+    fields["SubjectKeyId"] = encoded(found)
     return True
 
 
@@ -255,12 +255,12 @@ def _extended_usage(fields: Body, value: bytes, _: bool) -> bool:
     problem = "x509: invalid extended key usages"
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     while reader:
-        oid = object_identifier(reader.read(OBJECT_IDENTIFIER, problem), problem)
+        oid = reader.object_identifier(problem)
         usage = _USAGES.get(tuple(oid))
         if usage is None:
-            _append(fields, "UnknownExtKeyUsage", oid)
+            append(fields, "UnknownExtKeyUsage", oid)
         else:
-            _append(fields, "ExtKeyUsage", usage)
+            append(fields, "ExtKeyUsage", usage)
     return True
 
 
@@ -274,7 +274,7 @@ def _policies(fields: Body, value: bytes, _: bool) -> bool:
         if oid in fields["PolicyIdentifiers"]:
             raise DerError(problem)
         fields["PolicyIdentifiers"].append(oid)
-        _append(fields, "Policies", ".".join(map(str, oid)))
+        append(fields, "Policies", ".".join(map(str, oid)))
     return True
 
 
@@ -283,18 +283,15 @@ def _policy_mappings(fields: Body, value: bytes, _: bool) -> bool:
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     while reader:
         pair = Reader(reader.read(SEQUENCE, problem))
-        names = [
-            ".".join(map(str, object_identifier(pair.read(OBJECT_IDENTIFIER, problem), problem)))
-            for _ in range(2)
-        ]
+        names = [".".join(map(str, pair.object_identifier(problem))) for _ in range(2)]
         mapping = {"IssuerDomainPolicy": names[0], "SubjectDomainPolicy": names[1]}
-        _append(fields, "PolicyMappings", mapping)
+        append(fields, "PolicyMappings", mapping)
     return True
 
 
 def _inhibit_any_policy(fields: Body, value: bytes, _: bool) -> bool:
     problem = "x509: invalid inhibit any policy extension"
-    fields["InhibitAnyPolicy"] = integer(Reader(value).read(INTEGER, problem), problem)
+    fields["InhibitAnyPolicy"] = Reader(value).integer(problem)
     fields["InhibitAnyPolicyZero"] = fields["InhibitAnyPolicy"] == 0
     return True
 
@@ -306,10 +303,10 @@ def _information_access(fields: Body, value: bytes, critical: bool) -> bool:
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     while reader:
         access = Reader(reader.read(SEQUENCE, problem))
-        method = tuple(object_identifier(access.read(OBJECT_IDENTIFIER, problem), problem))
+        method = tuple(access.object_identifier(problem))
         uri = access.optional(context(_URI), problem)
         if uri is not None and method in _ACCESS_FIELDS:
-            _append(fields, _ACCESS_FIELDS[method], uri.decode("latin-1"))
+            append(fields, _ACCESS_FIELDS[method], uri.decode("latin-1"))
     return True
 
 
@@ -330,9 +327,11 @@ _READERS: dict[tuple[int, ...], Callable[[Body, bytes, bool], bool]] = {
 }
 
 
-def _append(fields: Body, key: str, value: Json) -> None:
+def append(fields: Body, key: str, value: Json) -> None:
+    """Add a value to a list of the fields, None while it is empty."""
     fields[key] = [*(fields[key] or ()), value]
 
 
-def _text(data: bytes) -> str:
+def encoded(data: bytes) -> str:
+    """Return bytes as Go's JSON has them: in Base64."""
     return base64.b64encode(data).decode("ascii")

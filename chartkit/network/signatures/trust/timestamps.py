@@ -23,6 +23,7 @@ from rfc3161_client import (
 )
 
 from chartkit.engine.ports import SignatureError
+from chartkit.go.x509.der import SEQUENCE, DerError, Reader, context
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import (
     TIME_STAMPING,
@@ -31,7 +32,6 @@ from chartkit.network.signatures.trust.certificates import (
     read_certificates,
     verify_chain,
 )
-from chartkit.network.signatures.trust.der_order import with_ordered_certificates
 
 _MOST_INTERMEDIATES: Final = 10
 """Kyverno's limit, against chains that take long to build."""
@@ -257,3 +257,26 @@ def _accuracy(decoded: TimeStampResponse) -> timedelta:
     return timedelta(
         seconds=found.seconds, milliseconds=found.millis or 0, microseconds=found.micros or 0
     )
+
+
+def with_ordered_certificates(response: bytes) -> bytes:
+    """Return the same response (TimeStampResp), its certificates in the order that DER gives a set;
+    as it is, where it is none.
+
+    Authorities write them in the order of their chain, which Go's readers take and stricter ones do
+    not. They stand outside what is signed.
+    """
+    try:
+        fields = Reader(Reader(response).read(SEQUENCE, ""))
+        fields.any("")
+        token = Reader(fields.read(SEQUENCE, ""))
+        token.any("")
+        signed = Reader(Reader(token.read(context(0, True), "")).read(SEQUENCE, ""))
+        while not signed.peek(context(0, True)):
+            signed.any("")
+        listed, certificates = Reader(signed.read(context(0, True), "")), []
+        while listed:
+            certificates.append(listed.raw(""))
+    except DerError:
+        return response
+    return response.replace(b"".join(certificates), b"".join(sorted(certificates)), 1)

@@ -9,12 +9,12 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from chartkit.engine.ports import SignatureError
-from chartkit.network.signatures.trust.der_order import with_ordered_certificates
 from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
     read_authority,
     verify_timestamp,
     verify_token,
+    with_ordered_certificates,
 )
 from tests.signing.authority import NOW, YEAR, authority, der, key_pem, new_key
 from tests.signing.authority import pem as pem_of

@@ -193,7 +193,6 @@ class _Reader:
         return value.value if value.is_text else None
 
     def _checked(self, action: Action) -> None:
-        """Raises InputError for what the action may not do."""
         if action.keyword in ("define", "block", "template"):
             raise self._refusal(action, "a policy from elsewhere has no templates of its own")
         if action.keyword in ("break", "continue"):
@@ -268,7 +267,6 @@ class _Reader:
         return _GROWTH + growth * sum(map(self._size, value.arguments))
 
     def _outlined(self, action: Action) -> None:
-        """Add the outline's text for an action."""
         keyword = action.keyword
         lines = "\n" * self.source.text.count("\n", action.start, action.end)
         if keyword == "end":

@@ -81,15 +81,12 @@ class HelmLibrary:
         self._workers = workers or Workers(library, place, limits)
 
     def within(self, limits: Limits) -> HelmLibrary:
-        """The same with the same workers, and these limits of time and output, too."""
         return HelmLibrary(*self._place, self._limits.at_most(limits), self._workers)
 
     def start(self) -> None:
-        """Starts a worker in parallel."""
         self._workers.start()
 
     def close(self) -> None:
-        """Ends the workers."""
         self._workers.close()
 
     def render(self, chart: Path, values: Body, target: Target) -> Texts:

@@ -53,7 +53,6 @@ class HelmProgram:
         self._programs = programs or Programs()
 
     def within(self, limits: Limits) -> HelmProgram:
-        """The same with these limits, too."""
         limits = self._limits.at_most(limits)
         return HelmProgram(self._program, self._place, limits, self._programs)
 
@@ -61,7 +60,6 @@ class HelmProgram:
         """Does nothing: each call starts the program."""
 
     def close(self) -> None:
-        """Kills what runs."""
         self._programs.close()
 
     def render(self, chart: Path, values: Body, target: Target) -> Texts:

@@ -191,8 +191,6 @@ def _items(page: Body) -> Iterator[Body]:
 
 
 def _is_named(metadata: Json) -> bool:
-    """Tell whether this is the metadata of an object: its name is a text, and so is its
-    namespace."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return False
     return isinstance(metadata.get("namespace"), str | None)

@@ -102,7 +102,6 @@ class RecordedServices:
 
 
 def _digests(call: ServiceCall, salt: str) -> tuple[str, str]:
-    """Return the digest that identifies a call, and that of its headers."""
     body = base64.b64encode(call.body or b"").decode("ascii")
     tries = [call.tries] if call.tries > 1 else []
     return (

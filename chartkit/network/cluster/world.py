@@ -90,7 +90,6 @@ class CachedReads:
 
 
 def _size(_path: str, answer: Json) -> int:
-    """Return the number of objects in an answer."""
     items = answer.get("items") if isinstance(answer, dict) else answer
     return max(1, len(items)) if isinstance(items, list) else 1
 

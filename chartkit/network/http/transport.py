@@ -185,7 +185,6 @@ class Transport:
         raise _not_followed(path[-1].url, here.text, NetworkError(Fault.REDIRECTS))
 
     def _path_to(self, request: Request) -> list[Hop]:
-        """Return what led to a request."""
         if not request.via:
             return []
         before = _read(request.via)

@@ -180,7 +180,6 @@ class Client:
         return host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
 
     def _get_at(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
-        """Return a response of any status, and what was requested."""
         if place.plain or not self._insecure:
             return self._authorized(place, wanted)
         lost = ""

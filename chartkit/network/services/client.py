@@ -206,14 +206,12 @@ def _read(response: BaseHTTPResponse) -> ServiceAnswer:
 
 
 def _may_pass(outcome: Outcome) -> bool:
-    """Tell whether another attempt may succeed."""
     if isinstance(outcome, ServiceAnswer):
         return not outcome.is_success
     return not isinstance(outcome, NotAllowedError | BadUrlError)
 
 
 def _size(call: ServiceCall, outcome: ServiceAnswer | ChartkitError) -> int:
-    """Return the bytes that an outcome takes, approximately."""
     asked = len(call.url) + len(call.body or b"") + len(call.authorities) + _OVERHEAD
     return asked + (len(outcome.body) if isinstance(outcome, ServiceAnswer) else 0)
 

@@ -135,7 +135,6 @@ def _classic(
 
 
 def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
-    """Require one of the signatures to have all annotations."""
     if not wanted.annotations:
         return
     errors = [_mismatch(one, wanted.annotations) for one in given]

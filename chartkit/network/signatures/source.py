@@ -63,44 +63,34 @@ class Signatures:
 
     def signature(self, question: VerificationRequest, /) -> Verified:
         """Verify the signature of an image, as a ClusterPolicy's attestor requires it."""
-        artifacts = self.registries.artifacts(question.credentials)
-        key = (artifacts, question_key(question))
-        with installed():
-            return self._signatures.once(key, lambda: self._signature(artifacts, question))
-
-    def _signature(self, artifacts: Artifacts, question: VerificationRequest) -> Verified:
-        if question.kind == "Notary":
-            from chartkit.network.signatures import notary
-
-            return notary.verify_signature(artifacts, question)
-        if question.kind == "SigstoreBundle":
-            from chartkit.network.signatures import bundles
-
-            return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
-        from chartkit.network.signatures.cosign import cluster_policies as cosign
-
-        return cosign.verify_signature(artifacts, question, self.trusted())
+        return self._verified(question, self._signatures)
 
     def attestations(self, question: VerificationRequest, /) -> Verified:
         """Return the attestations of a ClusterPolicy's attestor."""
-        artifacts = self.registries.artifacts(question.credentials)
-        wanted = replace(question, attestations=True)
-        key = (artifacts, question_key(wanted))
-        with installed():
-            return self._statements.once(key, lambda: self._attestations(artifacts, wanted))
+        return self._verified(replace(question, attestations=True), self._statements)
 
-    def _attestations(self, artifacts: Artifacts, question: VerificationRequest) -> Verified:
+    def _verified(
+        self, question: VerificationRequest, known: Memory[Hashable, Verified]
+    ) -> Verified:
+        artifacts = self.registries.artifacts(question.credentials)
+        key = (artifacts, question_key(question))
+        with installed():
+            return known.once(key, lambda: self._ask(artifacts, question))
+
+    def _ask(self, artifacts: Artifacts, question: VerificationRequest) -> Verified:
         if question.kind == "Notary":
             from chartkit.network.signatures import notary
 
-            return notary.fetch_attestations(artifacts, question)
+            ask = notary.fetch_attestations if question.attestations else notary.verify_signature
+            return ask(artifacts, question)
         if question.kind == "SigstoreBundle":
             from chartkit.network.signatures import bundles
 
             return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
         from chartkit.network.signatures.cosign import cluster_policies as cosign
 
-        return cosign.fetch_attestations(artifacts, question, self.trusted())
+        verify = cosign.fetch_attestations if question.attestations else cosign.verify_signature
+        return verify(artifacts, question, self.trusted())
 
     def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
         """Verify the signature of an image by an attestor of an ImageValidatingPolicy."""
@@ -182,7 +172,6 @@ def body_key(*bodies: Body) -> Hashable:
 
 
 def _read_root(path: Path) -> Trust:
-    """Raises InputError."""
     from chartkit.network.signatures.trust.trusted_root import read_trusted_root
 
     try:

@@ -205,7 +205,6 @@ def _hashedrekord(spec: Json) -> EntryBody:
 
 
 def _key(verifier: bytes) -> PublicKey:
-    """Return the key of a certificate or public key; raises SignatureError."""
     try:
         return public_key(read_certificate(verifier))
     except SignatureError:

@@ -252,7 +252,6 @@ def _text(content: bytes) -> str:
 
 
 def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
-    """Require an entry of Rekor 1 to match its bundle."""
     logged = entry.logged
     if logged.signature != bundle.signature:
         raise SignatureError("transparency log signature does not match")

@@ -23,7 +23,6 @@ from chartkit.network.signatures.bundles.signers import Signer, find_signer, mat
 from chartkit.network.signatures.errors import joined, within
 from chartkit.network.signatures.trust.certificates import Identity
 from chartkit.network.signatures.trust.timestamps import (
-    TimestampAuthority,
     verify_timestamp,
 )
 from chartkit.network.signatures.trust.trusted_root import Authority, Trust, verify_leaf, verify_sct
@@ -163,10 +162,8 @@ def _stamp(
 ) -> tuple[str, datetime]:
     errors: list[SignatureError] = []
     for one in authorities:
-        roots = () if one.root is None else (one.root,)
-        trusted = TimestampAuthority(roots, one.intermediates, one.leaf)
         try:
-            at = verify_timestamp(response, signature, trusted).time
+            at = verify_timestamp(response, signature, one.clock).time
             if one.start is not None and at < one.start:
                 raise SignatureError("timestamp is before the validity period start")
             if one.end is not None and at > one.end:

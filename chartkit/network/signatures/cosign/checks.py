@@ -39,7 +39,6 @@ from chartkit.network.signatures.trust.sigstore_library import (
 from chartkit.network.signatures.trust.timestamps import TimestampAuthority
 from chartkit.network.signatures.trust.timestamps import verify_timestamp as verify_stamp
 from chartkit.network.signatures.trust.trusted_root import (
-    Authority,
     Log,
     Trust,
     verify_leaf,
@@ -183,7 +182,7 @@ def _stamp(
         if not clock.roots:
             raise SignatureError("no TSA root certificate(s) provided to verify timestamp")
         return verify_stamp(response, message, clock).time
-    trusted = [(authority, _clock(authority)) for authority in trust.timestamp_authorities]
+    trusted = [(authority, authority.clock) for authority in trust.timestamp_authorities]
     for authority, one in (*trusted, (None, clock)):
         try:
             at = verify_stamp(response, message, one).time
@@ -192,11 +191,6 @@ def _stamp(
         if authority is None or authority.is_valid(at):
             return at
     raise SignatureError("expected at least one verified timestamp")
-
-
-def _clock(authority: Authority) -> TimestampAuthority:
-    roots = () if authority.root is None else (authority.root,)
-    return TimestampAuthority(roots, authority.intermediates, authority.leaf)
 
 
 def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:

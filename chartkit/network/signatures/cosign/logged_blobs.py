@@ -81,7 +81,6 @@ def _alternatives(certificate: x509.Certificate) -> list[x509.GeneralName]:
 
 
 def _all(text: str) -> list[x509.Certificate]:
-    """Return the certificates of a chain; raises SignatureError."""
     blocks, has_more = read_pem(text)
     if not blocks or has_more:
         raise SignatureError("error during PEM decoding")

@@ -146,7 +146,6 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
 
 
 def _label(protected: Headers) -> int:
-    """Return the algorithm's label; raises SignatureError."""
     label = protected.get(_ALGORITHM)
     if label is None:
         raise SignatureError("algorithm not found")
@@ -158,7 +157,6 @@ def _label(protected: Headers) -> int:
 
 
 def _signed(protected: Headers) -> tuple[str, Moment | None, Moment | None]:
-    """Return the scheme, the time of signing and the expiry; raises SignatureError."""
     scheme = protected.get(SCHEME)
     if not isinstance(scheme, str):
         raise SignatureError("invalid signingScheme")

@@ -84,7 +84,6 @@ def _named_trust(question: VerificationRequest) -> TrustStore:
 def _check_attestor(
     repository: Repository, descriptor: Body, trust: TrustStore, image: str
 ) -> None:
-    """Require a signature of an artifact's manifest."""
     digest = str(descriptor["digest"])
     try:
         document = repository.artifacts.manifest(repository.place, digest)
@@ -184,7 +183,6 @@ def _shown(repository: Repository, digest: str) -> Json:
 
 
 def _content(repository: Repository, digest: str) -> bytes:
-    """Raises SignatureError, or RegistryError where nobody answers."""
     try:
         return repository.layer(repository.manifest(digest), "layer").content
     except RegistryError as error:

@@ -211,7 +211,6 @@ def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownE
 
 
 def _check_target(payload: bytes, target: Target) -> None:
-    """Require the envelope to sign this manifest; raises SignatureError."""
     body = decode(_TYPES, "envelope.Payload", read(payload))
     signed = body.get("targetArtifact", {})
     size = signed.get("size")

@@ -207,7 +207,6 @@ def _path(
     moment: datetime,
     check: Check | None,
 ) -> list[x509.Certificate]:
-    """Raises VerificationError where there is no path."""
     # What certification policies allow, the library does not find out.
     free = ExtensionPolicy.permit_all().require_not_present(x509.PolicyConstraints)
     agnostic = Criticality.AGNOSTIC

@@ -130,7 +130,6 @@ def _entry(
     log_id: bytes,
     checkpoint: str,
 ) -> TransparencyLogEntry:
-    """Raises SignatureError for numbers that cannot be."""
     try:
         proof = InclusionProof.model_construct(
             log_index=log_index,

@@ -149,7 +149,6 @@ def _response(token: bytes) -> bytes:
 
 
 def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
-    """Return the certificates in a response."""
     with _wrong("error parsing response into Timestamp"):
         listed = decoded.signed_data.certificates
     if len(listed) > _MOST_EMBEDDED:
@@ -221,7 +220,6 @@ def _check_signer(signer: x509.Certificate) -> None:
 def _check_signed(
     decoded: TimeStampResponse, authority: TimestampAuthority, signer: x509.Certificate
 ) -> None:
-    """Require the signer's signature of the response."""
     verifier = VerifierBuilder(
         tsa_certificate=signer,
         intermediates=list(authority.intermediates),

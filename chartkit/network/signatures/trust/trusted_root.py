@@ -29,6 +29,7 @@ from chartkit.network.signatures.trust.sigstore_library import (
     embedded_trusted_root,
     verify_certificate_timestamp,
 )
+from chartkit.network.signatures.trust.timestamps import TimestampAuthority
 
 _MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 _MOST: Final = 100
@@ -37,33 +38,40 @@ _MOST: Final = 100
 Read = TypeVar("Read")
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A log's key; start, end: when it was in use, None where that is open."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Period:
+    """The time for which a key or certificate is trusted, None where it is open."""
 
-    url: str
-    id: bytes
-    key: PublicKey
     start: datetime | None = None
     end: datetime | None = None
 
     def is_valid(self, at: datetime) -> bool:
-        return _is_within(at, self.start, self.end)
+        return (self.start is None or at >= self.start) and (self.end is None or at <= self.end)
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class Log(_Period):
+    """A log's key."""
+
+    url: str
+    id: bytes
+    key: PublicKey
+
+
+@dataclass(frozen=True, slots=True)
+class Authority(_Period):
     """An issuer of certificates or time stamps; leaf: the certificate of a clock itself."""
 
     uri: str
     root: x509.Certificate | None
     intermediates: tuple[x509.Certificate, ...] = ()
     leaf: x509.Certificate | None = None
-    start: datetime | None = None
-    end: datetime | None = None
 
-    def is_valid(self, at: datetime) -> bool:
-        return _is_within(at, self.start, self.end)
+    @property
+    def clock(self) -> TimestampAuthority:
+        """The issuer as one of time stamps."""
+        roots = () if self.root is None else (self.root,)
+        return TimestampAuthority(roots, self.intermediates, self.leaf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +186,13 @@ def _log(body: Body) -> Log:
     start, end = _period(given)
     if start is None:
         raise SignatureError("tlog missing public key validity period start time")
-    return Log(url, identifier, key, start, end)
+    return Log(url, identifier, key, start=start, end=end)
 
 
 def _authority(body: Body) -> Authority:
     *intermediates, root = _chain(body)
     start, end = _period(body)
-    return Authority(str(body.get("uri", "")), root, tuple(intermediates), None, start, end)
+    return Authority(str(body.get("uri", "")), root, tuple(intermediates), start=start, end=end)
 
 
 def _clock(body: Body) -> Authority:
@@ -193,7 +201,7 @@ def _clock(body: Body) -> Authority:
     others = chain if leaf is None else chain[1:]
     root = others[-1] if others else None
     start, end = _period(body)
-    return Authority(str(body.get("uri", "")), root, tuple(others[:-1]), leaf, start, end)
+    return Authority(str(body.get("uri", "")), root, tuple(others[:-1]), leaf, start=start, end=end)
 
 
 def _chain(body: Body) -> list[x509.Certificate]:
@@ -236,10 +244,6 @@ def _time(value: Json) -> datetime | None:
     if moment.tzinfo is None:
         raise _malformed("a time has no zone")
     return moment
-
-
-def _is_within(at: datetime, start: datetime | None, end: datetime | None) -> bool:
-    return (start is None or at >= start) and (end is None or at <= end)
 
 
 def verify_sct(

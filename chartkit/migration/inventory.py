@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final, TextIO
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.engine import compile_any, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, CompileError, InputError, RenderError
 from chartkit.helm.embedded_code import first_code
 from chartkit.migration.options import InventoryOptions
@@ -36,6 +38,13 @@ HELM_SYNTAX: Final = "helm-syntax"
 """The ID of findings about Helm code in files that belong to no rendered chart."""
 UNREADABLE: Final = "unreadable"
 """The ID of findings about files that cannot be read, and charts that cannot be rendered."""
+OTHER_VALUES: Final = "other-values"
+"""The ID of notes on charts that render no legacy object with the values that are given."""
+_LEGACY_KIND: Final = re.compile(
+    r"^ *kind: *[\"']?((Cluster)?(Cleanup)?Policy|PolicyException)[\"']? *$", re.MULTILINE
+)
+_GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
+_NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
 _NOT_RENDERED: Final = "is Helm code, which only Helm can run"
 
@@ -161,7 +170,10 @@ class _Files:
             self.faults.append(_unreadable(error))
             return
         self.count += len(rendered)
-        yield from self._legacy(rendered, str(folder))
+        legacy = list(filter(is_legacy, rendered))
+        if not legacy and (template := _guarded(folder)) is not None:
+            self.note(template)
+        yield from self._legacy(legacy, str(folder))
 
     def _file(self, file: Path, every: bool = False) -> Iterator[LegacyObject]:
         yield from self._text(str(file), lambda: read_file(file), every)
@@ -187,10 +199,23 @@ class _Files:
                 yield from _with(document, self._legacy(legacy))
 
     def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
-        for resource in filter(is_legacy, found):
+        for resource in found:
             refused = _refused(resource)
             self.faults.extend(refused)
             yield _legacy(resource, chart, "; ".join(each.message for each in refused))
+
+
+def _guarded(folder: Path) -> Diagnostic | None:
+    """Return a note on the first template that names a legacy kind, of a chart that renders none:
+    other values may."""
+    for file in sorted(folder.rglob("templates/**/*.yaml")):
+        with contextlib.suppress(InputError):
+            text = read_source(file)
+            if (named := _LEGACY_KIND.search(text)) and _GROUP in text:
+                place = Location(str(file), text.count("\n", 0, named.start()) + 1)
+                hint = "name those of each environment with -f"
+                return Diagnostic(OTHER_VALUES, Severity.NOTE, _NOT_WITH_THESE, place, hint)
+    return None
 
 
 def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[LegacyObject]:

@@ -124,7 +124,13 @@ def test_a_folder_with_charts_and_other_files(tmp_path: Path) -> None:
     escaped = _POLICY.replace("{{ request", "{{ `{{` }} request").replace("NAME", "c")
     guarded = f"{{{{- if .Values.enabled }}}}\n{escaped}{{{{- end }}}}\n"
     chart = _chart(tmp_path / "chart", guarded)
-    assert _named(_read(tmp_path)) == ["ClusterPolicy/a"]
+    notes: list[str] = []
+    named = replace(_OPTIONS, paths=(str(tmp_path),))
+    found = read_inventory(named, io.StringIO(), lambda note: notes.append(str(note)))
+    assert _named(found) == ["ClusterPolicy/a"]
+    assert [note.partition(" names a policy")[0] for note in notes] == [
+        f"{chart}/templates/policy.yaml:3: note other-values:"
+    ]
     (tmp_path / "enabled.txt").write_text("enabled: true\n")
     found = _read(tmp_path, options=replace(_OPTIONS, values=(tmp_path / "enabled.txt",)))
     assert _named(found) == ["ClusterPolicy/a", "ClusterPolicy/c"]

@@ -15,8 +15,7 @@ from chartkit.documents.reader import read_file
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.scan.api_defaults.kinds import as_stored
 from chartkit.scan.api_defaults.shape import copied
-from chartkit.schemas.compact import Schema
-from chartkit.schemas.convert import type_library
+from chartkit.schemas.compact import Schema, type_library
 from chartkit.schemas.crds import kinds, root_schema
 
 _BY_CODE: Final = Path(__file__).with_name("defaults.yaml")

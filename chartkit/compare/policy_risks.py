@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from chartkit.compare.fields import ABSENT, FieldChange
-from chartkit.compare.objects import ObjectChange, What
+from chartkit.compare.fields import ABSENT, FieldChange, ObjectChange, What
 from chartkit.model import Body, Json, mapping_at
 
 POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")

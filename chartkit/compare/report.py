@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import click
 
-from chartkit.compare.fields import ABSENT, Absent, FieldChange
-from chartkit.compare.objects import ObjectChange, What, compare
+from chartkit.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
 from chartkit.compare.risk import Level, Risk, risk
 from chartkit.compare.sides import Side
 from chartkit.model import Body, Json

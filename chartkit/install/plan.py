@@ -14,7 +14,7 @@ from pathlib import Path
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
-from chartkit.compare.objects import ObjectChange, compare
+from chartkit.compare.fields import ObjectChange, compare
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.helm.render import RenderedChart, read_values, render_chart

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.compare.objects import ObjectChange, What
+from chartkit.compare.fields import ObjectChange, What
 from chartkit.compare.risk import Level, risk
 from chartkit.install.plan import Action, Plan, Step, values_digest
 from chartkit.install.remove import Removal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,7 +98,7 @@ def _rendered(policies: Sequence[FolderPolicy]) -> list[RenderedPolicy]:
 def _read_template(
     policy: FolderPolicy, text: str, cel: str | None, rendered: Mapping[str, str]
 ) -> RenderedPolicy:
-    parts = _parts(rendered.get(f"bodies/templates/{policy.name}{_PLAIN}", ""))
+    parts = outcomes(rendered.get(f"bodies/templates/{policy.name}{_PLAIN}", ""))
     bodies = [
         [_checked(document, policy) for document in read_text(part, policy.template.file)]
         for part in parts
@@ -108,7 +108,7 @@ def _read_template(
         return RenderedPolicy(policy, text, plain)
     cel_bodies = []
     for found, part in zip(
-        bodies, _parts(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
+        bodies, outcomes(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
     ):
         documents = read_text(part, policy.cel.file)
         _require_both(policy, len(found), len(documents))
@@ -131,7 +131,7 @@ def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
         raise InputError(message, place, "put both forms under the same `when`")
 
 
-def _parts(text: str) -> list[str]:
+def outcomes(text: str) -> list[str]:
     """Return the text of each call of a policy's template.
 
     Helm as a library keeps a text as it is; as a program it leaves out the first separator.
@@ -162,15 +162,19 @@ def _render(files: Mapping[str, str], policies: Sequence[FolderPolicy]) -> Mappi
 
 
 def _template(policy: FolderPolicy, text: str, suffix: str) -> str:
-    name = policy.name + suffix
     cases: list[Mapping[str, Json]] = [each.parameters for each in policy.examples] or [{}]
-    calls = "".join(_call(name, {**policy.defaults, **parameters}) for parameters in cases)
-    return f'{{{{- define "{name}" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
+    return calls(policy.name + suffix, text, [{**policy.defaults, **each} for each in cases])
 
 
-def _call(name: str, parameters: Mapping[str, Json]) -> str:
-    given = json.dumps(json.dumps(parameters))
-    return f'{_SEPARATOR}{_MARK}{{{{ include "{name}" (dict "parameters" (fromJson {given})) }}}}\n'
+def calls(name: str, text: str, cases: Iterable[Body]) -> str:
+    """Return a template that defines a policy's Helm text and calls it with the parameters of each
+    case; `outcomes` takes apart what Helm renders of it."""
+    template = f'{{{{- define "{name}" }}}}\n{text}\n{{{{- end }}}}\n'
+    for parameters in cases:
+        given = json.dumps(json.dumps(parameters))
+        template += f'{_SEPARATOR}{_MARK}{{{{ include "{name}" '
+        template += f'(dict "parameters" (fromJson {given})) }}}}\n'
+    return template
 
 
 def _checked(document: Document, policy: FolderPolicy) -> Body:

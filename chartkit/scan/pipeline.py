@@ -10,10 +10,18 @@ from chartkit.engine import Deletion
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
-from chartkit.scan.cleanup import as_lines, parse_time, planned_deletions
 from chartkit.scan.cluster_source import cluster_source
 from chartkit.scan.options import ScanOptions
-from chartkit.scan.reporting import Console, ScanReport, is_good, parse_outputs, require_policies
+from chartkit.scan.reporting import (
+    Console,
+    ScanReport,
+    as_lines,
+    is_good,
+    parse_outputs,
+    parse_time,
+    planned_deletions,
+    require_policies,
+)
 from chartkit.scan.requests import Requests, load_requests
 from chartkit.scan.run import run_scan
 

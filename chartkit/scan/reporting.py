@@ -1,19 +1,19 @@
-"""The reports of a scan, and the messages next to them."""
+"""The reports of a scan, the messages next to them, and the deletions that `--at TIME` plans."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, TextIO
 
-from chartkit.engine import Deletion
+from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Status
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Status
 from chartkit.report import ReportOptions, ReportPer
 from chartkit.report.outputs import Output, Outputs, parse_all
-from chartkit.scan.cleanup import as_rows
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
@@ -117,3 +117,65 @@ def require_policies(policies: PolicySet, console: Console, is_json: bool = Fals
 def is_good(counts: Counter[Status]) -> bool:
     """Return whether nothing failed or was in error."""
     return not counts[Status.FAIL] and not counts[Status.ERROR]
+
+
+def parse_time(text: str, now: datetime) -> datetime:
+    """Read `now`, a date or a time (RFC 3339; without a zone it is UTC); raise InputError."""
+    if text == "now":
+        return now
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        hint = "write now, 2030-01-31 or 2030-01-31T12:00:00Z"
+        raise InputError(f"--at '{text}' is no time", hint=hint) from None
+
+
+def planned_deletions(
+    policies: Sequence[Cleaner],
+    found: Sequence[Resource],
+    at: datetime,
+    namespaces: Mapping[str, Mapping[str, str]],
+    world: World,
+) -> tuple[list[Deletion], list[Diagnostic]]:
+    """Return the planned deletions of objects, and diagnostics for what could not be decided."""
+    resources = [as_submitted(one) for one in found]
+    try:
+        planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)
+    except OverflowError:
+        raise InputError(f"--at {at:%Y-%m-%d} is beyond the calendar") from None
+    return planned, diagnostics
+
+
+def as_rows(planned: Sequence[Deletion]) -> list[Body]:
+    """Return the deletions for programs; `resource` as in other rows of a JSON report."""
+    return [
+        {
+            "time": _shown(one.time),
+            "resource": "/".join(
+                (
+                    one.resource.api_version,
+                    one.resource.kind,
+                    one.resource.namespace,
+                    one.resource.name,
+                )
+            ),
+            "cause": one.cause,
+            "propagation": one.propagation,
+        }
+        for one in planned
+    ]
+
+
+def as_lines(planned: Sequence[Deletion], at: datetime) -> Iterator[str]:
+    """Yield the deletions as text: their number, then a line for each."""
+    yield f"deletions after {_shown(at)}: {len(planned)}"
+    for one in planned:
+        resource = one.resource
+        names = (resource.namespace, resource.kind, resource.name)
+        how = f" ({one.propagation})" if one.propagation else ""
+        yield f"  {_shown(one.time)}  {'/'.join(filter(None, names))}  {one.cause}{how}"
+
+
+def _shown(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

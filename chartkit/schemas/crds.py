@@ -9,8 +9,7 @@ from pathlib import Path
 
 from chartkit.documents.reader import read_file
 from chartkit.model import Body
-from chartkit.schemas.compact import Schema
-from chartkit.schemas.convert import resolved, type_library
+from chartkit.schemas.compact import Schema, resolved, type_library
 
 _INDEX = Path(__file__).parent / "crds.yaml"
 

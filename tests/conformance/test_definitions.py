@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 
 from chartkit.documents.reader import read_file
 from chartkit.model import Body, Json
-from chartkit.schemas.convert import json_schema
+from chartkit.schemas.compact import json_schema
 from tests.conformance.definitions import (
     build_judge,
     definitions,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chartkit.charts.plan import ChartPlan
@@ -12,11 +11,11 @@ from chartkit.engine import NO_ATTACHMENTS, Cleaner, RunnablePolicy, sorted_out
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policy import Examples, FolderPolicy
+from chartkit.library.rendered import calls, outcomes
 from chartkit.model import Body, Location, Resource
 from chartkit.scan.policies import compile_one
 
 _CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
-_MARK = "---\n# an example's parameters\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +59,14 @@ def default_bodies(policy: FolderPolicy, source: Source) -> list[Body]:
 def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:
     """A form's text at the parameters of each of some examples."""
     text = helm_cel(policy) if source is policy.cel else helm_body(policy)
-    calls = "".join(_call({**policy.defaults, **case.parameters}) for case in cases)
-    template = f'{{{{- define "policy" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
+    template = calls(
+        "policy", text or "", [{**policy.defaults, **each.parameters} for each in cases]
+    )
     chart = ChartPlan(
         "forms", {"Chart.yaml": _CHART, "templates/policy.yaml": template}, {"values.yaml": "{}\n"}
     )
     (rendered,) = render_chart(chart).texts.values()
-    return rendered.split(_MARK)[1:]
-
-
-def _call(parameters: Mapping[str, object]) -> str:
-    given = json.dumps(json.dumps(parameters))
-    return f'{_MARK}{{{{ include "policy" (dict "parameters" (fromJson {given})) }}}}\n'
+    return outcomes(rendered)
 
 
 def _form(source: Source, example: Examples, text: str) -> Form:

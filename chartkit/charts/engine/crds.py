@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from chartkit.schemas.compact import Schema
-from chartkit.schemas.convert import flattened, type_library
+from chartkit.schemas.compact import Schema, flattened, type_library
 from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, specification
 
 _OPEN_REPORTS = "openreports"

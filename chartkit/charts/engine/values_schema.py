@@ -10,8 +10,14 @@ from chartkit.charts.engine.controllers import SOURCE
 from chartkit.charts.engine.values import Section, Value
 from chartkit.documents.reader import read_file
 from chartkit.model import Json
-from chartkit.schemas.compact import Schema, parse_type, parse_types
-from chartkit.schemas.convert import json_schema, resolved, type_library
+from chartkit.schemas.compact import (
+    Schema,
+    json_schema,
+    parse_type,
+    parse_types,
+    resolved,
+    type_library,
+)
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _WORTH_SHARING = 90

@@ -21,8 +21,7 @@ from chartkit.engine.kubernetes.schema import (
 )
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity
-from chartkit.schemas.compact import OPEN, Schema
-from chartkit.schemas.convert import flattened, type_library
+from chartkit.schemas.compact import OPEN, Schema, flattened, type_library
 
 _METADATA: Final = struct(
     {"annotations": map_of(text()), "labels": map_of(text())}, open_ended=True

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.compare import policy_risks
-from chartkit.compare.objects import ObjectChange, compare, identity
+from chartkit.compare.fields import ObjectChange, compare, identity
 from chartkit.compare.risk import Level, generators
 from chartkit.documents.reader import read_source, read_text
 from chartkit.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.compare.objects import compare
+from chartkit.compare.fields import compare
 from chartkit.compare.policy_risks import DELETED, LEFT
 from chartkit.compare.risk import Level, risk
 from chartkit.model import Body, Resource

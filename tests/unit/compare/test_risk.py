@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.compare.objects import What, compare
+from chartkit.compare.fields import What, compare
 from chartkit.compare.report import FORMATS, comparison
 from chartkit.compare.risk import Level, Risk, risk
 from chartkit.compare.sides import Side

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.schemas.compact import OPEN, parse_type, parse_types
-from chartkit.schemas.convert import json_schema, resolved
+from chartkit.schemas.compact import OPEN, json_schema, parse_type, parse_types, resolved
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from chartkit.engine.kubernetes.definitions import definition_check
 from chartkit.engine.kubernetes.schema import show_path
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
-from chartkit.schemas.compact import OPEN
-from chartkit.schemas.convert import flattened, type_library
+from chartkit.schemas.compact import OPEN, flattened, type_library
 
 _KINDS = ("PolicyV1", "PolicyV2beta1", "PolicyException", "CleanupPolicy", "GlobalContextEntry")
 _CHECKED = {

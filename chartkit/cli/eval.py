@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,14 @@ import click
 
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
+from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
     from chartkit.engine.cel import Program
     from chartkit.engine.cel.declarations import Environment
 
+_INPUT: Final = "<input>"
+"""The name of an expression that no file has, in cel-go's errors."""
 _TEXT_WIDTH: Final = 60
 _VALUE_WIDTH: Final = 80
 """The greatest width of an explanation's columns; longer values are cut."""
@@ -87,6 +91,7 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     help="A further variable: a YAML value, or @FILE; repeatable.",
 )
 @click.option("--explain", "explained", is_flag=True, help="Show the value of each part.")
+@click.option("--format", "formatted", is_flag=True, help="Print EXPR formatted, unevaluated.")
 @click.option("--list", "listed", is_flag=True, help="Show every function of the environment.")
 def cel(
     expression: str | None,
@@ -94,12 +99,13 @@ def cel(
     name: str,
     settings: tuple[str, ...],
     explained: bool,
+    formatted: bool,
     listed: bool,
 ) -> None:
     """Evaluate the CEL expression EXPR as Kubernetes and Kyverno do.
 
-    The result is printed as a CEL value. Exits 1 if the expression does not compile or has no
-    value.
+    EXPR is an expression, @FILE, or - for standard input. The result is printed as a CEL value.
+    Exits 1 if the expression does not compile or has no value.
     """
     from chartkit.engine.cel import CelCompileError, CelError, compile_expression
     from chartkit.engine.cel.environments import declaring
@@ -112,16 +118,55 @@ def cel(
         return
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")
+    if formatted and (source or settings or explained):
+        raise click.UsageError("--format evaluates nothing: it takes no --input, --var, --explain")
+    if expression == source == "-":
+        raise click.UsageError("EXPR and --input cannot both be standard input")
+    text, file = _expression(expression)
+    if formatted:
+        click.echo(_formatted(text, file, environment))
+        return
     variables = _variables(name, source, settings)
     try:
-        program = compile_expression(expression, declaring(environment, variables))
+        program = compile_expression(text, declaring(environment, variables))
         _warn(program, variables.get("object"))
         if explained:
             click.echo(_explanation(program, variables), nl=False)
         click.echo(notation(program.evaluate(variables), lines=True))
     except (CelCompileError, CelError) as error:
-        click.echo(str(error), err=True)
+        click.echo(_placed(str(error), file), err=True)
         raise SystemExit(1) from error
+
+
+def _expression(argument: str) -> tuple[str, str]:
+    """Return the text of an expression and the name of its file, `<input>` if it has none.
+
+    Raise InputError for a file that cannot be read.
+    """
+    from chartkit.documents import input_files
+
+    if argument == "-":
+        return input_files.read_stdin(sys.stdin), "<stdin>"
+    if argument.startswith("@"):
+        return input_files.read_text(Path(argument[1:])), argument[1:]
+    return argument, _INPUT
+
+
+def _placed(message: str, file: str) -> str:
+    """Return an error's text with the name of the expression's file for `<input>`."""
+    return re.sub(rf"^ERROR: {_INPUT}:", lambda _: f"ERROR: {shown(file)}:", message, flags=re.M)
+
+
+def _formatted(text: str, file: str, environment: Environment) -> str:
+    """Return a formatted expression; exit with 2 where it has a syntax error."""
+    from chartkit.engine.cel import CelCompileError
+    from chartkit.engine.cel.syntax import format_expression, read
+
+    try:
+        return format_expression(read(text, environment))
+    except CelCompileError as error:
+        click.echo(_placed(str(error), file), err=True)
+        raise SystemExit(2) from error
 
 
 def _environment(name: str) -> Environment:

@@ -10,6 +10,7 @@ import pytest
 
 from chartkit.engine.jmespath import FUNCTIONS, JMESPathError, compile_expression
 from tests.e2e.command import PROGRAM, Done, chartkit
+from tests.e2e.transcript import check_page
 
 POD = {
     "request": {
@@ -135,6 +136,51 @@ def test_a_cel_expression_that_does_not_compile(tmp_path: Path) -> None:
         " | 1 < 2 && isImage('web')\n"
         " | ................^\n"
     )
+
+
+def test_cel_is_formatted(tmp_path: Path) -> None:
+    source = 'has(object.spec)&&( object.spec.containers.all(c,!(c.image=="x")) ) // why'
+    formatted = "has(object.spec) &&\n// why\nobject.spec.containers.all(c, !(c.image == 'x'))\n"
+    done = _cel(tmp_path, "--format", source)
+    assert (done.code, done.out, done.err) == (0, formatted, "")
+    (tmp_path / "a.cel").write_text(source, "utf-8")
+    assert _cel(tmp_path, "--format", "@a.cel").out == formatted
+    piped = subprocess.run(
+        [PROGRAM, "eval", "cel", "--format", "-"],
+        input=source,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert piped.stdout == formatted
+
+
+def test_the_cel_page_shows_what_is_printed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    check_page("reference/cel.md", tmp_path, pytestconfig.getoption("--update-golden"))
+
+
+def test_a_cel_file_is_evaluated(tmp_path: Path) -> None:
+    (tmp_path / "a.cel").write_text("// more than one\nobject.spec.replicas > 1\n", "utf-8")
+    assert _cel(tmp_path, "@a.cel", "-i", "web.yaml").out == "true\n"
+    assert _cel(tmp_path, "@gone.cel").code == 2
+    assert _cel(tmp_path, "-", "-i", "-").code == 2
+
+
+def test_what_is_no_cel_is_not_formatted(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "--format", "a &&")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("ERROR: <input>:1:5: Syntax error: ")
+    (tmp_path / "a.cel").write_text("a &&\n  (b\n", "utf-8")
+    done = _cel(tmp_path, "--format", "@a.cel")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("ERROR: a.cel:3:1: Syntax error: ")
+    assert _cel(tmp_path, "--format", "a", "-i", "web.yaml").code == 2
+    deep = "a && (b || " * 120 + "c" + ")" * 120
+    done = _cel(tmp_path, "--format", deep)
+    assert (done.code, done.out) == (2, "")
+    assert "recursion limit exceeded" in done.err
+    assert _cel(tmp_path, "--explain", deep).code == 1
 
 
 def test_cel_values_that_json_has_not(tmp_path: Path) -> None:

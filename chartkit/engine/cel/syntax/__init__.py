@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from chartkit.engine.cel.syntax.format import format_expression, unparse
 from chartkit.engine.cel.syntax.reading import read
+from chartkit.engine.cel.syntax.simplify import simplify
 from chartkit.engine.cel.syntax.tree import Expr
 
-__all__ = ["Expr", "format_expression", "read", "unparse"]
+__all__ = ["Expr", "format_expression", "read", "simplify", "unparse"]

@@ -256,6 +256,8 @@ def negate(condition: Operand) -> Expr:
     other, a `!` goes away; a chain of which every term takes it so becomes the other chain. `<`
     and its kin change only where an operand is a text, a duration, a timestamp or a size
     compared with a whole number: a double could be NaN, of which neither `<` nor `>=` holds.
+    Operands of `==` are values of JSON: a quantity or a URL compared with another type is an
+    error, which `!=` hides. (`simplify` looks at that.)
     """
     expr = literal(condition)
     return _opposite(expr) or Unary("!", expr)

@@ -30,6 +30,7 @@ from chartkit.engine.cel.syntax.tree import (
     transform,
     variables_of,
 )
+from chartkit.safe_text import escape_controls
 
 _GAP = re.compile(r"//([^\n]*)")
 _UNCOUNTED = frozenset("(),")
@@ -61,7 +62,8 @@ def comments_of(source: str) -> tuple[Comment, ...]:
             at = _ended(tokens, counted, index - 1) if trails else None
             if at is None:
                 at = _begun(tokens, counted, index)
-            found.append(Comment(match[1].rstrip().removeprefix(" ").replace("\r", " "), at))
+            text = escape_controls(match[1].rstrip().removeprefix(" ").replace("\r", " "))
+            found.append(Comment(text, at))
         end = token.offset + len(token.text) * (token.kind != lexer.EOF)
     return tuple(found)
 

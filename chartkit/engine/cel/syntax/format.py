@@ -31,7 +31,7 @@ from chartkit.engine.cel.syntax.layout import (
     render,
     separated,
 )
-from chartkit.engine.cel.syntax.reading import from_parser
+from chartkit.engine.cel.syntax.reading import from_parser, nesting_limit
 from chartkit.engine.cel.syntax.tree import (
     Binary,
     Call,
@@ -86,19 +86,22 @@ def format_expression(expr: Expr, width: float = WIDTH, indent: int = INDENT) ->
     """Return the text of an expression; indent: the spaces of one step.
 
     A single text, name or number may be longer than a line. `width=math.inf` gives one line,
-    unless there are comments.
+    unless there are comments. Raises `CelCompileError` for one that nests too deep.
     """
-    return render(_Writer(spelling.authored).item(lifted(expr)), width, indent)
+    with nesting_limit():
+        return render(_Writer(spelling.authored).item(lifted(expr)), width, indent)
 
 
 def unparse(expr: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACROS) -> str:
     """Return the text of one of the parser's trees on one line, its constants as cel-go has them.
 
     macro_calls: of `Parsed`, for macros to be as written. A comprehension that is none of these
-    macros is shown as `fold(…)`, which is no CEL.
+    macros is shown as `fold(…)`, which is no CEL. Raises `CelCompileError` for a tree that nests
+    too deep.
     """
-    tree = from_parser(expr, macro_calls)
-    return render(_Writer(spelling.reference).item(tree), math.inf, INDENT)
+    with nesting_limit():
+        tree = from_parser(expr, macro_calls)
+        return render(_Writer(spelling.reference).item(tree), math.inf, INDENT)
 
 
 def _level(expr: Expr) -> _Level:

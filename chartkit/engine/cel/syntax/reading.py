@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelCompileError, Issue
 from chartkit.engine.cel.parser.entry import parse
+from chartkit.engine.cel.parser.parser import TooDeepError
 from chartkit.engine.cel.syntax.comments import attach, comments_of
 from chartkit.engine.cel.syntax.tree import (
     Binary,
@@ -41,9 +44,20 @@ def read(source: str, environment: Environment) -> Expr:
     environment: its macros are checked for their arguments. Raises `CelCompileError`.
     """
     parsed = parse(source, environment)
-    expr = from_parser(parsed.root, parsed.macro_calls)
-    found = comments_of(source)
-    return attach(expr, found) if found else expr
+    with nesting_limit(source):
+        expr = from_parser(parsed.root, parsed.macro_calls)
+        found = comments_of(source)
+        return attach(expr, found) if found else expr
+
+
+@contextmanager
+def nesting_limit(source: str = "") -> Iterator[None]:
+    """Raise `CelCompileError`, in the parser's words, where a tree nests too deep for Python."""
+    try:
+        yield
+    except RecursionError:
+        message = f"ERROR: <input>:-1:0: {TooDeepError()}"
+        raise CelCompileError(source, [Issue(message)]) from None
 
 
 def from_parser(root: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACROS) -> Expr:

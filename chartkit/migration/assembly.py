@@ -225,9 +225,9 @@ def _controllers(policy: Policy, converted: ConvertedRule) -> list[str] | None:
     return [each.plural for each in CONTROLLERS if each.kind in extended]
 
 
-def text(expression: Expr) -> str:
+def text(expression: Expr | str) -> str:
     """Return an expression as a policy holds it."""
-    return format_expression(expression, _WIDTH)
+    return expression if isinstance(expression, str) else format_expression(expression, _WIDTH)
 
 
 _TREES: Final = Expr.__args__ if hasattr(Expr, "__args__") else ()

@@ -12,10 +12,12 @@ from chartkit.migration.assembly import Made, assemble, by_action
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
 from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.validate import convert_validate
+from chartkit.migration.validate.cel_rule import convert_cel
 from chartkit.model import Body, Location, Resource
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
+    RuleKind.CEL: convert_cel,
 }
 
 

@@ -21,6 +21,8 @@ UNKNOWN: Final = "dyn"
 TEXT: Final = "string"
 _LIST: Final = "[]"
 _MAP: Final = "{}"
+_RULES: Final = "[]rbac.v1.PolicyRule"
+"""Go's type of a role's rules has no `omitempty`: of an aggregated role they are null."""
 _EITHER: Final = "|"
 _CUSTOM: Final = "object"
 """The type of an object of a kind that the table does not have."""
@@ -75,7 +77,17 @@ class Place:
 
     def or_value(self, default: Operand) -> Expr:
         """Return the value, or a default where there may be none and is none."""
-        return cel.or_value(self.as_optional, default) if self.optional else self.value
+        if not self.optional:
+            return self.value
+        if self._may_be_null:
+            absent = cel.equal(cel.or_value(self.as_optional, cel.NULL), cel.NULL)
+            return cel.conditional(absent, default, self.value)
+        return cel.or_value(self.as_optional, default)
+
+    @property
+    def _may_be_null(self) -> bool:
+        """Return whether an API server writes null where there is nothing."""
+        return self.type == _RULES and self.optional[-1] == "rules"
 
     def is_present(self) -> Expr:
         """Return whether there is a value: true where it is always there."""

@@ -14,10 +14,10 @@ from chartkit.model import Body
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of the new policy."""
+    """A variable of the new policy; expression: a tree, or the text of one that was CEL."""
 
     name: str
-    expression: Expr
+    expression: Expr | str
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,16 +26,17 @@ from chartkit.schemas.kind_selectors import parse_kind_selector
 WRITES: Final = ("CREATE", "UPDATE")
 _ANY: Final = "*"
 _NAMESPACE: Final = "Namespace"
+_ONE_VERSION: Final = ("", "apps")
 _KIND: Final = ("group", "version", "kind")
 _ACCOUNT: Final = "system:serviceaccount"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A match condition."""
+    """A match condition; expression: a tree, or the text of one that was CEL."""
 
     name: str
-    expression: Expr
+    expression: Expr | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +162,15 @@ def _kinds_of(text: str) -> _Found:
     for each in known:
         by_group.setdefault(each.group, []).append(each.version)
     resources = tuple(
-        (name, tuple(versions), resource_name(kind) + behind) for name, versions in by_group.items()
+        (name, _versions(name, version, versions), resource_name(kind) + behind)
+        for name, versions in by_group.items()
     )
     return _Found(resources, () if sub else tuple(known))
+
+
+def _versions(group: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the versions of a group: any, where the rule names none and there were others."""
+    return (_ANY,) if asked == _ANY and group not in _ONE_VERSION else tuple(known)
 
 
 class _Facts:

@@ -10,6 +10,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath.terms import (
     Constant,
+    Generator,
     Stream,
     Term,
     Value,
@@ -68,10 +69,11 @@ def keys(translator: Translator, args: Sequence[Term]) -> Term:
     variable = "key"
     while variable in translator.names.taken:
         variable += "_"
-    from chartkit.migration.jmespath.terms import Generator
-
-    entries = Place(term.place.or_value({}) if not term.strict else term.place.value)
-    return Stream((Generator(variable, entries),), Place(cel.ident(variable), (), TEXT))
+    place = term.place
+    entries = Place(place.value if term.strict else place.or_value({}))
+    presence = cel.TRUE if term.strict else place.is_present()
+    item = Place(cel.ident(variable), (), TEXT)
+    return Stream((Generator(variable, entries),), item, presence)
 
 
 @_declare
@@ -82,9 +84,8 @@ def values(translator: Translator, args: Sequence[Term]) -> Term:
     assert isinstance(found, Stream)
     assert isinstance(term, Value)
     inner = term.place.type.removeprefix("{}") if term.place.type.startswith("{}") else "dyn"
-    (generator,) = found.generators
-    item = Place(cel.index(generator.elements.value, found.item.value), (), inner)
-    return Stream(found.generators, item)
+    item = Place(cel.index(term.place.value, found.item.value), (), inner)
+    return Stream(found.generators, item, found.presence)
 
 
 @_declare

@@ -54,11 +54,22 @@ class Names:
 class Translator:
     """Translates expressions that see the same names."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, *, strict: bool = True) -> None:
+        """strict: whether a field that is not there is an error: not within projections."""
         self.names = names
+        self._strict = strict
+
+    def _left(self, node: Node, current: Term | None) -> Term:
+        """Return the list of a projection: what is missing there is null."""
+        return Translator(self.names, strict=False).node(
+            node, current if current is None else self.lenient(current)
+        )
 
     def text(self, query: str) -> Term:
         """Return what an expression gives; raises `NotConvertible`."""
+        if '"object"' in query:
+            # Kyverno extends rules to controllers by the text `request.object`.
+            raise NotConvertible('request."object" in place of request.object')
         try:
             tree = parse(query)
         except JMESPathError as error:
@@ -79,7 +90,8 @@ class Translator:
 
     def _root(self, path: tuple[str, ...]) -> Term:
         if path in self.names.objects:
-            return self.names.objects[path]
+            found = self.names.objects[path]
+            return found if self._strict else self.lenient(found)
         if any(known[: len(path)] == path for known in self.names.objects):
             return Constant(_Unfinished(path))
         if len(path) == 1 and path[0] in self.names.others:
@@ -145,16 +157,16 @@ class Translator:
 
     def _projection(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        return self._projected(self.stream(self.node(left, current)), right)
+        return self._projected(self.stream(self._left(left, current)), right)
 
     def _flatten(self, node: Node, current: Term | None) -> Term:
         (inner,) = node.children
         if inner.kind is Kind.SUBEXPRESSION and inner.children[1].kind is Kind.MULTI_SELECT_LIST:
-            parent = self.node(inner.children[0], current)
-            return self._joined([self.node(one, parent) for one in inner.children[1].children])
+            parent = self._left(inner.children[0], current)
+            return self._joined([self._left(one, parent) for one in inner.children[1].children])
         if inner.kind is Kind.MULTI_SELECT_LIST:
-            return self._joined([self.node(one, current) for one in inner.children])
-        term = self.node(inner, current)
+            return self._joined([self._left(one, current) for one in inner.children])
+        term = self._left(inner, current)
         if isinstance(term, Stream) and term.item.is_list:
             return self._nested(term, term.item)
         return term if isinstance(term, Stream) else self.stream(term)
@@ -200,7 +212,7 @@ class Translator:
         )
         if node.kind is Kind.CURRENT:
             return stream
-        item = Translator(taken).node(node, Value(stream.item, strict=False))
+        item = Translator(taken, strict=False).node(node, Value(stream.item, strict=False))
         match item:
             case Value(place):
                 return replace(stream, item=place)
@@ -214,13 +226,13 @@ class Translator:
 
     def _filter(self, node: Node, current: Term | None) -> Term:
         left, right, condition = node.children
-        stream = self.stream(self.node(left, current))
+        stream = self.stream(self._left(left, current))
         *outer, last = stream.generators
         taken = replace(
             self.names,
             taken=self.names.taken | {each.variable for each in stream.generators},
         )
-        holds = Translator(taken).truth(condition, Value(stream.item, strict=False))
+        holds = Translator(taken, strict=False).truth(condition, Value(stream.item, strict=False))
         if stream.item.is_optional or stream.item.value != cel.ident(last.variable):
             holds = conjunction(stream.item.is_present(), holds)
         kept = replace(last, where=conjunction(last.where, holds))
@@ -245,7 +257,7 @@ class Translator:
         return replace(term, strict=False) if isinstance(term, Value | Stream) else term
 
     def _or(self, node: Node, current: Term | None) -> Term:
-        left, right = (self.node(each, current) for each in node.children)
+        left, right = self._left(node.children[0], current), self.node(node.children[1], current)
         match left:
             case Constant(value):
                 return left if value else right

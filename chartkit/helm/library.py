@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from chartkit.errors import RenderError
-from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged
+from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged, warnings
 from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import Place, RefusedError, StoppedError, Worker, WorkerReply
-from chartkit.helm.warnings import warnings
 from chartkit.model import Body
 
 

@@ -1,11 +1,19 @@
-"""The questions that chartkit asks of Helm, and the answers."""
+"""The questions that chartkit asks of Helm, the answers, and the warnings of Helm's log.
+
+Go's log begins a line with the time (the library) or the file (Helm 3); Helm 4 writes
+`level=WARN msg="…"`. Values and charts are quoted in it: every line is shown as a stranger's text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from chartkit.errors import RenderError
+from chartkit.safe_text import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +74,59 @@ class ChartError(RenderError):
 
 class HelmStoppedError(RenderError):
     """Helm reached a limit, or crashed; the message is the reason, as part of a sentence."""
+
+
+_MOST: Final = 20
+_LONGEST: Final = 300
+_WARNING: Final = re.compile(
+    r"(?:\d{4}/\d\d/\d\d \d\d:\d\d:\d\d )?(?:[\w./-]+\.go:\d+: )?(?:warning: |WARN(?:ING:)? )(.+)"
+)
+_LEVEL: Final = re.compile(r"(?:time=\S+ )?level=(\w+) msg=(\"(?:[^\"\\]|\\.)*\"|\S+)(.*)")
+_MARK: Final = "warning: "
+_SAID: Final = ("unresolved URN reference ignored",)
+"""Warnings that a process gives once for all its charts: `references` finds the cause itself."""
+
+
+def warnings(log: str) -> tuple[str, ...]:
+    """Return the warnings of a log without repetition, sorted: Helm goes through values at random.
+
+    They are bounded in number and length, with a line that says so.
+    """
+    found = sorted({text for line in log.splitlines() if (text := _warning(line))})
+    return bounded([text for text in found if not text.startswith(_SAID)])
+
+
+def bounded(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return texts of strangers as lines to be shown, not too many and none too long."""
+    lines = [_cut(shown(text)) for text in texts[:_MOST]]
+    more = len(texts) - _MOST
+    return (*lines, f"and {more} more") if more > 0 else tuple(lines)
+
+
+def _warning(line: str) -> str:
+    """The text of a line that warns, empty for any other."""
+    plain = _WARNING.match(line)
+    if plain is not None:
+        return plain[1].strip()
+    levelled = _LEVEL.match(line)
+    if levelled is None:
+        return ""
+    level, message, more = levelled.groups()
+    text = _unquoted(message) + more
+    if text.startswith(_MARK):
+        return text.removeprefix(_MARK).strip()
+    return text.strip() if level == "WARN" else ""
+
+
+def _unquoted(message: str) -> str:
+    """A text without Go's quotes, which are those of JSON but for a few escapes."""
+    if not message.startswith('"'):
+        return message
+    try:
+        return str(json.loads(message))
+    except ValueError:
+        return message[1:-1]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -16,10 +16,9 @@ from typing import Final
 import yaml
 
 from chartkit.errors import RenderError
-from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged
+from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged, warnings
 from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import Place, ProgramResult, Programs, StoppedError
-from chartkit.helm.warnings import warnings
 from chartkit.model import Body
 
 _SOURCE: Final = "# Source: "

@@ -14,9 +14,8 @@ from typing import Final
 import yaml
 
 from chartkit.helm.chart_folder import Entry, entries, read
-from chartkit.helm.model import ChartError
+from chartkit.helm.model import ChartError, bounded
 from chartkit.helm.references import check_references
-from chartkit.helm.warnings import bounded
 
 _KEPT: Final = 32
 """Copies of charts that are kept for the next question about them."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from chartkit.helm.model import warnings
 from chartkit.helm.render import WARNING_RULE, lint_chart, render_chart
-from chartkit.helm.warnings import warnings
 from chartkit.model import Severity
 from tests.unit.helm.conftest import Write
 

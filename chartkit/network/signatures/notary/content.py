@@ -15,8 +15,7 @@ from cryptography import x509
 from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.notary.algorithms import ALGORITHMS, algorithm_of
-from chartkit.network.signatures.notary.chain import check_code_signing
+from chartkit.network.signatures.notary.chain import ALGORITHMS, algorithm_of, check_code_signing
 
 X509: Final = "notary.x509"
 SIGNING_AUTHORITY: Final = "notary.x509.signingAuthority"

@@ -20,7 +20,7 @@ from chartkit.go.calendar import Moment
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.notary.algorithms import LABELS, algorithm_of, holds
+from chartkit.network.signatures.notary.chain import LABELS, algorithm_of, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
     EXPIRY,

@@ -17,7 +17,7 @@ from chartkit.model import Json
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.go_json import decode as decode_type
 from chartkit.network.signatures.go_json import read, read_mapping
-from chartkit.network.signatures.notary.algorithms import ALGORITHMS, holds
+from chartkit.network.signatures.notary.chain import ALGORITHMS, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
     EXPIRY,

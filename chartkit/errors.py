@@ -5,10 +5,10 @@ Only the boundary in `chartkit.cli` turns them into text and an exit code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 from chartkit.model import Diagnostic, Location
 
@@ -59,6 +59,40 @@ class NoSource(LookupFailed):
 
 class EvaluationError(ChartkitError):
     """A rule that cannot be evaluated for a resource; its result becomes `Status.ERROR`."""
+
+
+class Reraise:
+    """A block whose errors of some types are raised as another, with words before theirs."""
+
+    __slots__ = ("_caught", "_prefix", "_raised")
+
+    def __init__(
+        self,
+        prefix: str,
+        caught: type[Exception] | tuple[type[Exception], ...] = ChartkitError,
+        raised: type[ChartkitError] = EvaluationError,
+    ) -> None:
+        """prefix: with what parts it from the error's own message."""
+        self._prefix = prefix
+        self._caught = caught
+        self._raised = raised
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, self._caught):
+            text = error.message if isinstance(error, ChartkitError) else error
+            raise self._raised(f"{self._prefix}{text}") from error
+
+
+def raising(error: type[ChartkitError], message: str) -> Callable[..., NoReturn]:
+    """Return a function that raises an error, whatever it is called with."""
+
+    def fail(*_: object) -> NoReturn:
+        raise error(message)
+
+    return fail
 
 
 class TerminatedError(KeyboardInterrupt):

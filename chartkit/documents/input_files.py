@@ -76,20 +76,8 @@ def read_stdin(stdin: TextIO) -> str:
         raise _unreadable(error, location) from None
 
 
-def is_there(path: Path | str) -> bool:
-    """Return whether there is a file or folder; false for a path that the system cannot
-    represent."""
-    return os.path.exists(path)
-
-
-def is_file(path: Path | str) -> bool:
-    """Return whether there is a regular file; false for a path that the system cannot represent."""
-    return os.path.isfile(path)
-
-
-def is_folder(path: Path | str) -> bool:
-    """Return whether there is a folder; false for a path that the system cannot represent."""
-    return os.path.isdir(path)
+is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
+"""Tests of paths; false for a path that the system cannot represent."""
 
 
 def refuse_special(path: Path) -> None:

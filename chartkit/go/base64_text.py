@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import re
 
+from chartkit.go import GoError
+
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
 _DIGIT = re.compile(r"[A-Za-z0-9+/]")
 
 
-class Base64Error(ValueError):
+class Base64Error(GoError):
     """A text that is no Base64; the message is that of `StdEncoding.DecodeString`."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chartkit.go import GoError
 from chartkit.go.strconv import quote_ascii
 
 NANOSECOND = 1
@@ -31,7 +32,7 @@ _LIMIT = 2**63
 _FRACTION_LIMIT = (2**63 - 1) // 10
 
 
-class DurationError(ValueError):
+class DurationError(GoError):
     """A text that is no duration; the message is that of Go's `time.ParseDuration`."""
 
 

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable
 
+from chartkit.go import GoError
 from chartkit.go.int64 import Int64
 from chartkit.model import Json
 
@@ -19,7 +20,7 @@ _HTML = str.maketrans(
 )
 
 
-class UnsupportedValueError(ValueError):
+class UnsupportedValueError(GoError):
     """A number that JSON has no text for; the message is that of Go's `encoding/json`."""
 
 
@@ -116,8 +117,7 @@ def _json_string(text: str) -> str:
 
 def format_float(number: float) -> str:
     """A float64 as `%v` prints it: fewest digits, an exponent below 1e-4 and from 1e+06 on."""
-    special = _special(number)
-    if special:
+    if special := _special(number):
         return special
     negative, digits, point = _shortest(number)
     if -4 <= point - 1 < 6:
@@ -134,8 +134,7 @@ def json_float(number: float) -> str:
 
 
 def _iterator_float(number: float) -> str:
-    special = _special(number)
-    if special:
+    if special := _special(number):
         raise UnsupportedValueError(f"json: unsupported value: {special}")
     negative, digits, point = _shortest(number)
     if -6 <= point - 1 < 21:
@@ -150,8 +149,7 @@ def format_float32(number: float) -> str:
     about seven digits are right.
     """
     single = ctypes.c_float(number).value
-    special = _special(single)
-    if special:
+    if special := _special(single):
         return special
     for precision in range(9):
         text = f"{single:.{precision}e}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from chartkit.go import GoError
 from chartkit.go.strconv import quote
 
 _GROUP = re.compile(r"[0-9a-fA-F]*")
@@ -14,7 +15,7 @@ _SHORT = "IPv4 address too short"
 _NOTHING_TO_EXPAND = "the :: must expand to at least one field of zeros"
 
 
-class AddressError(ValueError):
+class AddressError(GoError):
     """A text that is no IP address; the message is that of `netip.ParseAddr`."""
 
 

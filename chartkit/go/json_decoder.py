@@ -7,6 +7,7 @@ import math
 from typing import NoReturn
 
 from chartkit.documents.json_text import without_surrogates
+from chartkit.go import GoError
 from chartkit.go.strconv import quote_byte
 from chartkit.model import Json
 
@@ -15,7 +16,7 @@ _SPACE = " \t\r\n"
 _END_OF_INPUT = "unexpected end of JSON input"
 
 
-class JsonError(ValueError):
+class JsonError(GoError):
     """A text that is no JSON; the message is that of `json.Unmarshal`."""
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache, total_ordering
 
+from chartkit.go import GoError
+
 NANO = -9
 _MAX_INT64 = 2**63 - 1
 _INT64_DIGITS = 18
@@ -45,7 +47,7 @@ SUFFIX_MESSAGE = "unable to parse quantity's suffix"
 NUMBER_MESSAGE = "unable to parse numeric part of quantity"
 
 
-class QuantityError(ValueError):
+class QuantityError(GoError):
     """A text that is no quantity; the message is that of `resource.ParseQuantity`."""
 
 
@@ -214,7 +216,8 @@ def _rounded(value: int, exponent: int, form: Format) -> Quantity:
         return Quantity(value * _power(kept), exponent - kept, form)
     if -shift > len(str(abs(value))):
         return Quantity(_sign(value), NANO, form)
-    return Quantity(_round_up(value, -shift), NANO, form)
+    whole, rest = divmod(abs(value), _power(-shift))
+    return Quantity((whole + bool(rest)) * _sign(value), NANO, form)
 
 
 def _canonical(quantity: Quantity) -> str:
@@ -246,11 +249,6 @@ def _strip(value: int, base: int) -> tuple[int, int]:
     while value and value % base == 0:
         value, times = value // base, times + 1
     return value, times
-
-
-def _round_up(value: int, decimals: int) -> int:
-    whole, rest = divmod(abs(value), _power(decimals))
-    return (whole + bool(rest)) * _sign(value)
 
 
 def _shift(quantity: Quantity, exponent: int) -> int:

@@ -6,8 +6,10 @@ Its syntax is literals, `.`, bracket classes, groups, `|`, and repetition.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
+from chartkit.go import GoError
 from chartkit.go.regexp import compile_regex
 
 Chance = Callable[[int], int]
@@ -43,22 +45,20 @@ _NAMED = {
 _Range = tuple[int, int]
 
 
-class RandomTextError(ValueError):
+class RandomTextError(GoError):
     """No text can be made from a pattern."""
 
 
+@dataclass(slots=True)
 class _Source:
     """Chance, and how much may still be made with it."""
 
-    __slots__ = ("_left", "below")
-
-    def __init__(self, below: Chance) -> None:
-        self.below = below
-        self._left = _MAX_WORK
+    below: Chance
+    left: int = _MAX_WORK
 
     def spend(self, work: int) -> None:
-        self._left -= work
-        if self._left < 0:
+        self.left -= work
+        if self.left < 0:
             raise RandomTextError("the pattern makes too long a text")
 
 

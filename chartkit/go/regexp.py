@@ -9,6 +9,8 @@ from typing import Any
 
 import re2
 
+from chartkit.go import GoError
+
 _MESSAGES = {
     "missing )": "missing closing )",
     "missing ]": "missing closing ]",
@@ -35,7 +37,7 @@ def _ignore(_size: int) -> None:
     pass
 
 
-class RegexError(ValueError):
+class RegexError(GoError):
     """A pattern that RE2 refuses; the message is that of Go's `regexp.Compile`."""
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from chartkit.go import GoError
 
 _ESCAPES = {
     "\a": "\\a",
@@ -27,8 +31,7 @@ def quote(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    known = _ESCAPES.get(character)
-    if known:
+    if known := _ESCAPES.get(character):
         return known
     if character.isprintable():
         return character
@@ -82,8 +85,23 @@ MAX_INT64 = 2**63 - 1
 MIN_INT64 = -(2**63)
 
 
-class NumberError(ValueError):
+_Parsed = TypeVar("_Parsed")
+
+
+class NumberError(GoError):
     """A text that is no number of the kind asked for; the message is that of `strconv`."""
+
+
+def or_none(parse: Callable[[str], _Parsed]) -> Callable[[str], _Parsed | None]:
+    """Return a parser that gives None for a text that another refuses with a ValueError."""
+
+    def parsed(text: str) -> _Parsed | None:
+        try:
+            return parse(text)
+        except ValueError:
+            return None
+
+    return parsed
 
 
 def parse_float(text: str) -> float:

@@ -7,24 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from chartkit.go import GoError
 from chartkit.go.calendar import Moment, days_before, days_in, is_leap
 from chartkit.go.strconv import quote_ascii
 
 RFC3339 = "2006-01-02T15:04:05Z07:00"
 
 _LONG_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
 )
 _LONG_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
@@ -42,7 +33,7 @@ _ZONE_NAME = re.compile(
 _FRACTION = re.compile(r"[.,][0-9]+")
 
 
-class TimeError(ValueError):
+class TimeError(GoError):
     """A text that does not fit a layout; the message is that of `time.Parse`."""
 
 
@@ -254,8 +245,7 @@ def _second(fields: _Fields, element: str) -> None:
 
 def _fraction(fields: _Fields, element: str) -> None:
     if element[1] == "9":
-        found = _FRACTION.match(fields.rest)
-        if found:
+        if found := _FRACTION.match(fields.rest):
             fields.nanosecond = _nanoseconds(fields.take(len(found[0])))
         return
     text = fields.take(len(element))
@@ -315,29 +305,17 @@ def _zone_name(fields: _Fields, _: str) -> None:
 _READERS: dict[str, Callable[[_Fields, str], None]] = {
     "2006": _long_year,
     "06": _short_year,
-    "January": _month_name,
-    "Jan": _month_name,
-    "Monday": _day_name,
-    "Mon": _day_name,
-    "1": _month,
-    "01": _month,
-    "2": _day,
-    "_2": _day,
-    "02": _day,
-    "002": _day_of_year,
-    "__2": _day_of_year,
-    "15": _hour,
-    "3": _hour,
-    "03": _hour,
-    "4": _minute,
-    "04": _minute,
-    "5": _second,
-    "05": _second,
-    "PM": _half,
-    "pm": _half,
+    **dict.fromkeys(("January", "Jan"), _month_name),
+    **dict.fromkeys(("Monday", "Mon"), _day_name),
+    **dict.fromkeys(("1", "01"), _month),
+    **dict.fromkeys(("2", "_2", "02"), _day),
+    **dict.fromkeys(("002", "__2"), _day_of_year),
+    **dict.fromkeys(("15", "3", "03"), _hour),
+    **dict.fromkeys(("4", "04"), _minute),
+    **dict.fromkeys(("5", "05"), _second),
+    **dict.fromkeys(("PM", "pm"), _half),
     "MST": _zone_name,
-    ".": _fraction,
-    ",": _fraction,
+    **dict.fromkeys((".", ","), _fraction),
     **{
         sign + digits: _zone
         for sign in "-Z"

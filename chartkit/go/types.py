@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NoReturn
+from typing import Final
 
-from chartkit.errors import EvaluationError
-from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.errors import EvaluationError, Reraise
+from chartkit.go import GoError
+from chartkit.go.base64_text import decode_base64
 from chartkit.go.calendar import Moment
 from chartkit.go.fmt import go_json
-from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.go.quantity import Quantity
 from chartkit.go.strconv import quote
-from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.go.time_layout import RFC3339, parse_time
 from chartkit.model import Body, Json
 
 _INT32: Final = (-(2**31), 2**31 - 1)
@@ -236,15 +237,9 @@ def kind_of(value: Json) -> str:
 def _quantity(value: Json, _state: _State) -> Json:
     if value is None:
         return None
-    try:
+    with Reraise("", GoError):
         Quantity.parse(value.strip() if isinstance(value, str) else go_json(value))
-    except QuantityError as error:
-        _stop(error)
     return value
-
-
-def _int_or_string(value: Json, state: _State) -> Json:
-    return value if isinstance(value, str) else _INT32_VALUE(value, state)
 
 
 def _time(value: Json, state: _State) -> Json:
@@ -252,10 +247,8 @@ def _time(value: Json, state: _State) -> Json:
         if value is not None:
             state.refuse(kind_of(value), "string")
         return None
-    try:
+    with Reraise("", GoError):
         parse_time(RFC3339, value)
-    except TimeError as error:
-        _stop(error)
     return value
 
 
@@ -264,10 +257,8 @@ def _moment(value: Json, _state: _State) -> Moment | None:
         return None
     if not isinstance(value, str):
         raise EvaluationError("Time.UnmarshalJSON: input is not a JSON string")
-    try:
+    with Reraise("", GoError):
         return parse_time(RFC3339, value)
-    except TimeError as error:
-        _stop(error)
 
 
 def _binary(value: Json, state: _State) -> bytes:
@@ -275,20 +266,16 @@ def _binary(value: Json, state: _State) -> bytes:
         if value is not None:
             state.refuse(kind_of(value), "[]uint8")
         return b""
-    try:
+    with Reraise("", GoError):
         return decode_base64(value)
-    except Base64Error as error:
-        _stop(error)
-
-
-def _stop(error: ValueError) -> NoReturn:
-    raise EvaluationError(str(error)) from error
 
 
 _INT32_VALUE: Final = _integer(_LIMITS["int32"], "int32")
 _READERS: Final[dict[str, Decoder]] = {
     "Quantity": _quantity,
-    "IntOrString": _int_or_string,
+    "IntOrString": lambda value, state: (
+        value if isinstance(value, str) else _INT32_VALUE(value, state)
+    ),
     "Time": _time,
     "Raw": lambda value, _state: value,
     "time.Time": _moment,

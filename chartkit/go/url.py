@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.go import GoError
 from chartkit.go.ip_address import AddressError, parse_address
 from chartkit.go.strconv import quote
 
@@ -28,7 +29,7 @@ _BROKEN = re.compile("[\ud800-\udfff]")
 _MAX_PARAMETERS: Final = 10_000
 
 
-class UrlError(ValueError):
+class UrlError(GoError):
     """A text that is no URL; the message is that of `url.Parse` or `url.ParseRequestURI`."""
 
 
@@ -88,7 +89,7 @@ class Url:
 
     @property
     def host_name(self) -> str:
-        """The host without brackets and port."""
+        """The host without brackets and port; empty where there is none."""
         return _text(self._split_host()[0])
 
     @property
@@ -147,14 +148,6 @@ def parse_request_uri(text: str) -> Url:
         return _parse(_bytes(text), "", strict=True)
     except UrlError as error:
         raise UrlError(f"parse {quote(text)}: {error}") from None
-
-
-def host_name(text: str) -> str:
-    """The host of a URL, without brackets and port; empty where it has none.
-
-    Raises `UrlError`.
-    """
-    return parse_url(text).host_name
 
 
 class _FragmentError(ValueError):

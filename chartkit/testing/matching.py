@@ -92,23 +92,19 @@ _PATCHED: Final = "PatchedResources"
 _AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
 
 
+@dataclass(frozen=True, slots=True)
 class Matcher:
     """A check of one test's expectations."""
 
-    __slots__ = ("_answers", "_folder", "_policies", "_sources")
-
-    def __init__(
-        self, answers: Answers, policies: Policies, folder: Path, sources: Sources
-    ) -> None:
-        self._answers = answers
-        self._policies = policies
-        self._folder = folder
-        self._sources = sources
+    answers: Answers
+    policies: Policies
+    folder: Path
+    sources: Sources
 
     def rows(self, expectation: Expectation) -> Iterator[Row]:
         """Yield the rows of an expectation, in the order of the objects."""
-        given = self._answers.triggers[expectation.operation]
-        keys = [*self._answers.targets, *given]
+        given = self.answers.triggers[expectation.operation]
+        keys = [*self.answers.targets, *given]
         chosen = list(_chosen(expectation, keys)) or keys
         for key in chosen:
             yield from self._rows_of(expectation, key, given.get(key, ()))
@@ -126,7 +122,7 @@ class Matcher:
                     rows.append(row)
             if not rows and not is_passed_over:
                 rows.append(_row(expectation, key, Verdict.PASS, EXCLUDED, EXCLUDED))
-        for target in self._answers.targets.get(key, ()):
+        for target in self.answers.targets.get(key, ()):
             rows.append(self._target(expectation, key, target))
         if not rows and not is_passed_over:
             rows.append(self._unanswered(expectation, key))
@@ -177,7 +173,7 @@ class Matcher:
 
     def _against(self, actual: Resource, field: str, name: str) -> _Fault | None:
         try:
-            candidates = self._sources.objects(self._folder / name)
+            candidates = self.sources.objects(self.folder / name)
         except InputError as error:
             return _Fault(RESOURCE_ERROR, f"error: failed to load {field} resource ({error})")
         expected = find_expected(actual, candidates)
@@ -192,10 +188,10 @@ class Matcher:
 
     def _unanswered(self, expectation: Expectation, key: Key) -> Row:
         name = expectation.policy_name
-        refused = self._policies.refused.get(name)
+        refused = self.policies.refused.get(name)
         if refused is not None:
             return _row(expectation, key, Verdict.SKIP, INVALID_POLICY, refused)
-        kind = self._policies.unevaluated.get(name)
+        kind = self.policies.unevaluated.get(name)
         if kind is not None:
             message = f"{kind} are not evaluated yet"
             return _row(expectation, key, Verdict.FAIL, NOT_EVALUATED, message)

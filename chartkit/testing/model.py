@@ -147,9 +147,7 @@ def ruleless(key: tuple[str, int, str], is_judging: bool) -> PolicyRules:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """The result of a test file. case: its folder relative to the user's path; error: why it could
-    not run (there are no rows then); diagnostics: policies that could not be loaded; policies,
-    seen: for coverage.
+    """The result of a test file.
 
     case: its folder relative to what the user named; error: why it could not be run (then there
     are no rows); diagnostics: policies that could not be loaded; policies, seen: for coverage.

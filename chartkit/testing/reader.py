@@ -151,25 +151,16 @@ FILE_NAME: Final = "kyverno-test.yaml"
 API_VERSION: Final = "cli.kyverno.io/v1alpha1"
 OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 
-_TEXT, _TEXTS, _OBJECTS, _OBJECT, _FLAG = (
-    "a text",
-    "a list of texts",
-    "a list",
-    "a mapping",
-    "a flag",
-)
+_TEXT, _TEXTS, _FLAG = "a text", "a list of texts", "a flag"
+_OBJECTS, _OBJECT = "a list", "a mapping"
 _FIELDS: Final = {
     "apiVersion": _TEXT,
     "kind": _TEXT,
     "metadata": _OBJECT,
     "name": _TEXT,
-    "policies": _TEXTS,
-    "resources": _TEXTS,
+    **dict.fromkeys(("policies", "resources"), _TEXTS),
     "jsonPayload": _TEXT,
-    "jsonPayloads": _TEXTS,
-    "httpPayloads": _TEXTS,
-    "envoyPayloads": _TEXTS,
-    "targetResources": _TEXTS,
+    **dict.fromkeys(("jsonPayloads", "httpPayloads", "envoyPayloads", "targetResources"), _TEXTS),
     "variables": _TEXT,
     "paramResources": _TEXTS,
     "userinfo": _TEXT,
@@ -184,17 +175,10 @@ _FIELDS: Final = {
 _RESULT_FIELDS: Final = {
     "policy": _TEXT,
     "rule": _TEXT,
-    "isValidatingAdmissionPolicy": _FLAG,
-    "isMutatingAdmissionPolicy": _FLAG,
-    "isValidatingPolicy": _FLAG,
-    "isDeletingPolicy": _FLAG,
-    "isImageValidatingPolicy": _FLAG,
-    "isGeneratingPolicy": _FLAG,
-    "isMutatingPolicy": _FLAG,
-    "result": _TEXT,
-    "kind": _TEXT,
-    "operation": _TEXT,
-    "patchedResources": _TEXT,
+    **dict.fromkeys(("isValidatingAdmissionPolicy", "isMutatingAdmissionPolicy"), _FLAG),
+    **dict.fromkeys(("isValidatingPolicy", "isDeletingPolicy", "isImageValidatingPolicy"), _FLAG),
+    **dict.fromkeys(("isGeneratingPolicy", "isMutatingPolicy"), _FLAG),
+    **dict.fromkeys(("result", "kind", "operation", "patchedResources"), _TEXT),
     "generatedResource": _TEXT,
     "generatedResources": _TEXTS,
     "cloneSourceResource": _TEXT,

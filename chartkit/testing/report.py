@@ -52,10 +52,7 @@ def to_text(results: Sequence[CaseResult], options: Options) -> str:
 
 def to_json(results: Sequence[CaseResult], options: Options) -> str:
     """Return the report for programs: a list of cases in the shape of Kyverno's recorded answers,
-    or an object of `cases` and `coverage`.
-
-    With coverage: an object of `cases` and `coverage`.
-    """
+    or with coverage an object of `cases` and `coverage`."""
     cases = [_case_json(case) for case in results]
     whole: Any = cases
     if options.coverage is not None:

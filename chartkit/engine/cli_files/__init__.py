@@ -1,6 +1,5 @@
 """The files of Kyverno's command line: values, user information, contexts, recorded objects."""
 
-from chartkit.engine.cli_files.object_api import ObjectApi
 from chartkit.engine.cli_files.user_files import (
     NO_CONTEXT,
     UserContext,
@@ -13,6 +12,7 @@ from chartkit.engine.cli_files.user_files import (
 from chartkit.engine.cli_files.world import (
     NO_VALUES,
     Admissions,
+    ObjectApi,
     UserApi,
     UserGlobalContext,
     UserImages,

@@ -7,21 +7,123 @@ cluster, as in Kyverno's command-line program."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cli_files.object_api import ObjectApi, PartialApi
 from chartkit.engine.cli_files.user_files import UserValues
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.engine.kubernetes.kinds import kind_of, parse_api_version, resource_name
 from chartkit.engine.ports.cluster import EMPTY, Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import OFFLINE, ImageSource, Recorded, UnknownEntry, World
 from chartkit.engine.request.request import Request, User
-from chartkit.errors import LookupFailed, NoSource
+from chartkit.errors import LookupFailed, NoSource, Reraise
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource
+
+_NAMESPACES: Final = "namespaces"
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    group: str
+    version: str
+    namespace: str
+    resource: str
+    name: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class ObjectApi:
+    """Objects by API, namespace and name; of two with one name the last counts."""
+
+    __slots__ = ("_by_resource",)
+
+    def __init__(self, objects: Iterable[Body]) -> None:
+        self._by_resource: dict[tuple[str, str, str], dict[tuple[str, str], Body]] = {}
+        for body in objects:
+            one = Resource(body)
+            key = (*parse_api_version(one.api_version), resource_name(one.kind))
+            self._by_resource.setdefault(key, {})[one.namespace, one.name] = body
+
+    def answer(self, method: str, url_path: str) -> Json:
+        """The object or the list at a path; raises `LookupFailed` in Kyverno's words."""
+        if method != "GET":
+            raise LookupFailed(f"method {method} not supported for fake client")
+        path = _parse(url_path)
+        found = self._by_resource.get((path.group, path.version, path.resource), {})
+        if path.name:
+            return _named(path, found)
+        items = [
+            body
+            for (namespace, _), body in sorted(found.items(), key=lambda item: item[0])
+            if path.namespace in ("", namespace)
+        ]
+        kind = items[0]["kind"] if items else ""
+        return {"apiVersion": path.api_version, "kind": f"{kind}List", "items": items}
+
+
+class PartialApi(ObjectApi):
+    """An API of some objects of a cluster, which may have others.
+
+    A list has those that are there, and is empty for a kind of Kubernetes' own of which there is
+    none. Raises `NoSource` for whatever else is not there.
+    """
+
+    __slots__ = ()
+
+    def answer(self, method: str, url_path: str) -> Json:
+        try:
+            answer: Json = super().answer(method, url_path)
+        except LookupFailed as error:
+            raise NoSource(error.message, hint=_BESIDE) from error
+        path = _parse(url_path)
+        if not path.name and not self._is_known(path):
+            raise NoSource(f"there are no {path.resource} among the objects", hint=_BESIDE)
+        return answer
+
+    def _is_known(self, path: _Path) -> bool:
+        # The table of kinds comes with CEL, which takes long to load.
+        from chartkit.engine.cel.shapes.matching import own_kind
+
+        there = (path.group, path.version, path.resource) in self._by_resource
+        return there or own_kind(path.api_version, path.resource) is not None
+
+
+_BESIDE: Final = "give the object, or the answer in a values file; nothing outside is asked"
+
+
+def _named(path: _Path, found: dict[tuple[str, str], Body]) -> Body:
+    body = found.get((path.namespace, path.name))
+    if body is None:
+        resource = f"{path.resource}.{path.group}" if path.group else path.resource
+        raise LookupFailed(
+            f"failed to get resource {path.api_version}/{path.resource}/{path.name}: "
+            f"{resource} {quote(path.name)} not found"
+        )
+    return body
+
+
+def _parse(url_path: str) -> _Path:
+    """Takes `/api/VERSION/…` and `/apis/GROUP/VERSION/…` apart."""
+    path = url_path.removeprefix("/")
+    root, *parts = path.split("/")
+    group = parts.pop(0) if root == "apis" and parts else ""
+    version, *rest = parts or [""]
+    namespace = ""
+    # `namespaces/NAME` alone is the Namespace itself.
+    if len(rest) >= 3 and rest[0] == _NAMESPACES:
+        namespace, rest = rest[1], rest[2:]
+    resource, name = [*rest, "", ""][:2]
+    if root not in ("api", "apis") or not resource:
+        raise LookupFailed(f"failed to parse path: {path}")
+    return _Path(group, version, namespace, resource, name)
+
 
 _NO_CLUSTERS: Final[Mapping[tuple[str, str], Cluster]] = MappingProxyType({})
 
@@ -42,7 +144,8 @@ class UserApi:
         """
         self._cluster = cluster
         self._objects = objects
-        self._configmaps = {_configmap_key(body): body for body in configmaps or ()}
+        named = map(Resource, configmaps or ())
+        self._configmaps = {(one.namespace or "default", one.name): one.body for one in named}
         self._missing = NoSource if configmaps is None else LookupFailed
         self._by_rule = by_rule
 
@@ -67,29 +170,28 @@ def partial_api(bodies: Sequence[Body]) -> UserApi:
     return UserApi(Cluster(bodies), PartialApi(bodies), configmaps or None)
 
 
+@dataclass(frozen=True, slots=True)
 class UserImages:
-    """Images of a Context file, above a registry."""
+    """Images of a Context file, above a registry that is asked for every other image, if any."""
 
-    def __init__(self, images: Mapping[str, Body], registry: ImageSource | None = None) -> None:
-        """registry: asked for every other image; None: no registry."""
-        self._images = images
-        self._registry = registry
+    images: Mapping[str, Body]
+    registry: ImageSource | None = None
 
     def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        image = self._images.get(reference)
+        image = self.images.get(reference)
         if image is not None:
             return image
-        if self._registry is None:
+        if self.registry is None:
             raise NoSource(f"image data for {reference} not found in the context")
-        return self._registry.image(reference, credentials)
+        return self.registry.image(reference, credentials)
 
     def descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        if self._registry is None or reference in self._images:
+        if self.registry is None or reference in self.images:
             return self.image(reference, credentials)
-        return self._registry.descriptor(reference, credentials)
+        return self.registry.descriptor(reference, credentials)
 
     def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
-        return (self._registry or OFFLINE.images).digest(reference, credentials)
+        return (self.registry or OFFLINE.images).digest(reference, credentials)
 
 
 class UserMocks:
@@ -158,11 +260,6 @@ def _recorded_call(entry: Body) -> tuple[str, Recorded]:
     return key, Recorded(response.get("statusCode") or 200, response.get("body"))
 
 
-def _configmap_key(body: Body) -> tuple[str, str]:
-    one = Resource(body)
-    return one.namespace or "default", one.name
-
-
 def _global_data(entry: Body) -> Json:
     place = f"globalContextEntries {quote(str(entry.get('name')))}"
     resources = entry.get("resources")
@@ -172,8 +269,7 @@ def _global_data(entry: Body) -> Json:
         if projections:
             raise LookupFailed(f"{place}: data is required when projections are set")
         return None
-    path = entry.get("fieldPath")
-    if path:
+    if path := entry.get("fieldPath"):
         data = _search(path, data, f"{place} fieldPath")
     if not projections:
         return data
@@ -187,56 +283,43 @@ def _global_data(entry: Body) -> Json:
 
 
 def _search(path: str, data: Json, place: str) -> Json:
-    try:
+    with Reraise(f"{place}: ", JMESPathError, LookupFailed):
         return compile_expression(path).search(data)
-    except JMESPathError as error:
-        raise LookupFailed(f"{place}: {error}") from error
 
 
 NO_VALUES: Final = UserValues()
-_NO_LABELS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({})
-_NO_OBJECTS: Final[Mapping[str, Body]] = MappingProxyType({})
 _OPERATION: Final = "request.operation"
 
 
+@dataclass(slots=True)
 class Admissions:
-    """Makes requests of objects, each with the variables that every policy sees."""
+    """Makes requests of objects, each with the variables that every policy sees.
 
-    __slots__ = (
-        "_has_variables",
-        "_namespace_objects",
-        "_namespaces",
-        "_policies",
-        "_user",
-        "_values",
-    )
+    policies: their names; namespaces: labels, where the values have none of a namespace;
+    namespace_objects: whole Namespaces, where the values have no such object.
+    """
 
-    def __init__(
-        self,
-        policies: Iterable[str],
-        values: UserValues = NO_VALUES,
-        user: User | None = None,
-        namespaces: Mapping[str, Mapping[str, str]] = _NO_LABELS,
-        namespace_objects: Mapping[str, Body] = _NO_OBJECTS,
-    ) -> None:
-        """policies: their names; namespaces: labels, where the values have none of a namespace;
-        namespace_objects: whole Namespaces, where the values have no such object."""
-        self._policies = tuple(dict.fromkeys(policies))
-        self._values = values
-        self._user = user
-        self._namespaces = namespaces
-        self._namespace_objects = namespace_objects
+    policies: Iterable[str]
+    values: UserValues = NO_VALUES
+    user: User | None = None
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    namespace_objects: Mapping[str, Body] = field(default_factory=dict)
+    _has_variables: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = self.values
+        self.policies = tuple(dict.fromkeys(self.policies))
         self._has_variables = bool(values.globals or values.by_resource or values.settings)
 
     def request(self, resource: Resource, operation: str = "") -> Request:
         """The admission of an object; operation: CREATE, UPDATE or DELETE, above the values'."""
-        values = self._values
+        values = self.values
         namespace = resource.namespace
-        labels = values.namespace_labels(namespace) or self._namespaces.get(namespace, {})
+        labels = values.namespace_labels(namespace) or self.namespaces.get(namespace, {})
         kind, subresource = values.parent(kind_of(resource))
         return Request(
             resource,
-            user=self._user,
+            user=self.user,
             namespace_labels=labels,
             namespace=self._namespace_object(namespace),
             subresource=subresource,
@@ -245,16 +328,16 @@ class Admissions:
         )
 
     def _namespace_object(self, namespace: str) -> Body | None:
-        values = self._values
+        values = self.values
         if namespace in values.namespaces or namespace in values.labels:
             return values.namespaces.get(namespace)
-        return self._namespace_objects.get(namespace)
+        return self.namespace_objects.get(namespace)
 
     def _variables(self, name: str, operation: str) -> dict[str, Mapping[str, Json]]:
         if not (self._has_variables or operation):
             return {}
         variables: dict[str, Mapping[str, Json]] = {}
-        for policy in self._policies:
-            given = self._values.for_resource(policy, name)
+        for policy in self.policies:
+            given = self.values.for_resource(policy, name)
             variables[policy] = {**given, _OPERATION: operation} if operation else given
         return variables

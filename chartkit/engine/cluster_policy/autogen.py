@@ -133,17 +133,8 @@ def _finish(rule: Rule, body: Body, *, cron: bool) -> Rule:
 
 _CARRIED: Final = frozenset(
     (
-        "name",
-        "match",
-        "exclude",
-        "celPreconditions",
-        "context",
-        "preconditions",
-        "mutate",
-        "validate",
-        "verifyImages",
-        "skipBackgroundRequests",
-        "reportProperties",
+        *("name", "match", "exclude", "celPreconditions", "context", "preconditions", "mutate"),
+        *("validate", "verifyImages", "skipBackgroundRequests", "reportProperties"),
     )
 )
 
@@ -214,8 +205,7 @@ def _extended_action(body: Body, key: str) -> Body | None:
         return {"mutate": {"patchStrategicMerge": _under(key, mutate["patchStrategicMerge"])}}
     if mutate and mutate.get("foreach"):
         return {"mutate": {"foreach": [_extended_foreach(one, key) for one in mutate["foreach"]]}}
-    validate = body.get("validate")
-    if validate:
+    if validate := body.get("validate"):
         extended = _extended_validate(validate, key)
         if extended is not None:
             return {"validate": extended}

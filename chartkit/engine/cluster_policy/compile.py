@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
 from chartkit.engine.cluster_policy.compiled_rule import BackgroundRule, CompiledRule, RuleBody
-from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.exceptions import (
     BoundException,
     PolicyException,
     bind_exceptions,
 )
 from chartkit.engine.cluster_policy.failure_action import rule_action
+from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.generate import compile_generate
 from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
 from chartkit.engine.cluster_policy.handler import Compiler, Handler
 from chartkit.engine.cluster_policy.manifests import compile_manifests
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match
 from chartkit.engine.cluster_policy.mutate import compile_mutate, compile_mutate_existing
-from chartkit.engine.cluster_policy.podsecurity import compile_pod_security
+from chartkit.engine.cluster_policy.podsecurity import PodSecurityHandler
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check import check_policy
 from chartkit.engine.cluster_policy.policy_check.generation import (
@@ -41,14 +41,13 @@ from chartkit.engine.cluster_policy.verify_images import (
     ImagesHandler,
     compile_verify_images,
 )
-from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Request
 from chartkit.engine.request.run import Run
-from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.errors import ChartkitError, EvaluationError, raising
 from chartkit.model import Diagnostic, Json, Resource, RuleResult
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def _compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
 
 COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.VALIDATE: compile_validate,
-    RuleKind.POD_SECURITY: compile_pod_security,
+    RuleKind.POD_SECURITY: PodSecurityHandler,
     RuleKind.MANIFESTS: compile_manifests,
     RuleKind.CEL: _compile_validate_cel,
     RuleKind.MUTATE: compile_mutate,
@@ -89,13 +88,9 @@ COMPILERS: Final[dict[RuleKind, Compiler]] = {
 
 
 def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
-    entries = compile_entries(
-        rule.context, policy=policy.name, rule=rule.name, namespace=policy.namespace
-    )
-    preconditions = None
-    if rule.preconditions is not None:
-        preconditions = compile_conditions(rule.preconditions)
-        preconditions = None if preconditions.is_empty else preconditions
+    entries, preconditions = compile_scope(rule.body, rule, policy)
+    if preconditions is not None and preconditions.is_empty:
+        preconditions = None
     compiler = COMPILERS[rule.kind]
     properties = compile_template(dict(rule.properties)) if rule.properties else None
     handle = compiler(rule, policy)
@@ -223,7 +218,8 @@ class CompiledPolicy:
             try:
                 body = _compile_body(rule, self.policy)
             except ChartkitError as error:
-                body = _broken_body(error.message)
+                fail = raising(EvaluationError, error.message)
+                body = RuleBody(compile_entries(()), None, fail, None, has_context=False)
             self._bodies[key] = body
         return body
 
@@ -253,13 +249,6 @@ def _runs_in(rule: Rule, phase: Phase) -> bool:
     if rule.kind is RuleKind.VERIFY_IMAGES and phase is Phase.VALIDATE:
         return True
     return PHASES[rule.kind] is phase
-
-
-def _broken_body(message: str) -> RuleBody:
-    def handle(_context: Context, _request: Request) -> RuleResult | None:
-        raise EvaluationError(message)
-
-    return RuleBody(compile_entries(()), None, handle, None, has_context=False)
 
 
 def compile_policy(

@@ -17,7 +17,7 @@ from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import Template
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Operation, Request
-from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.model import RuleResult, Status
 
 _UNMET: Final = "preconditions not met"
@@ -101,10 +101,8 @@ class CompiledRule:
         return self._excepted(applying)
 
     def _load(self, context: Context) -> None:
-        try:
+        with Reraise("failed to load context: "):
             self.body.entries.attach(context)
-        except ChartkitError as error:
-            raise EvaluationError(f"failed to load context: {error.message}") from error
 
     def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
         try:
@@ -194,20 +192,14 @@ class BackgroundRule(CompiledRule):
         conditions = self.body.preconditions
         if conditions is None:
             return None
-        try:
+        with Reraise("failed to evaluate conditions: "):
             if conditions.evaluate(context).holds:
                 return None
-        except ChartkitError as error:
-            raise EvaluationError(f"failed to evaluate conditions: {error.message}") from error
         if request.old is None:
             return self._answer(Status.SKIP, "")
         before = context.child()
         seen = before.data["request"]
         before.set("request", {**seen, "object": request.old.body})
-        try:
+        with Reraise("failed to evaluate conditions for old resource: "):
             outcome = conditions.evaluate(before)
-        except ChartkitError as error:
-            raise EvaluationError(
-                f"failed to evaluate conditions for old resource: {error.message}"
-            ) from error
         return self._answer(Status.FAIL if outcome.holds else Status.SKIP, "")

@@ -20,7 +20,8 @@ def rule_action(
     """
     labels = labels or {}
     for one in policy.rules:
-        if rule in (one.name, *_extended_names(one.name)):
+        extended = (f"{prefix}{one.name}"[:63] for prefix in ("autogen-", "autogen-cronjob-"))
+        if rule in (one.name, *extended):
             own = _own_action(one, namespace, labels)
             return own or _policy_wide(policy, namespace, labels)
     return policy_action(policy, namespace, labels)
@@ -31,14 +32,9 @@ def policy_action(policy: Policy, namespace: str, labels: Mapping[str, str] | No
     policy's; reports and `--audit-warn` go by it."""
     labels = labels or {}
     for rule in policy.rules:
-        own = _own_action(rule, namespace, labels)
-        if own:
+        if own := _own_action(rule, namespace, labels):
             return own
     return _policy_wide(policy, namespace, labels)
-
-
-def _extended_names(name: str) -> tuple[str, str]:
-    return f"autogen-{name}"[:63], f"autogen-cronjob-{name}"[:63]
 
 
 def _own_action(rule: Rule, namespace: str, labels: Mapping[str, str]) -> str:

@@ -52,7 +52,8 @@ def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: Com
             try:
                 elements = loop.elements(context)
             except EvaluationError as error:
-                if not _is_missing(error):
+                # Kyverno goes by the text, wherever in it the missing key is named.
+                if "Unknown key" not in error.message:
                     unlisted = error.message
                 continue
             failed, count = _run(loop, elements, nesting, context, request, element)
@@ -85,15 +86,19 @@ def compile_list(text: str) -> Callable[[Context], list[Json]]:
     return elements
 
 
-def _is_missing(error: EvaluationError) -> bool:
-    # Kyverno goes by the text, wherever in it the missing key is named.
-    return "Unknown key" in error.message
+def compile_scope(
+    body: Body, rule: Rule, policy: Policy
+) -> tuple[ContextEntries, Conditions | None]:
+    """Compile the context entries and the preconditions of a rule, or of a part of one."""
+    names = {"policy": policy.name, "rule": rule.name, "namespace": policy.namespace}
+    given = body.get("preconditions")
+    conditions = None if given is None else compile_conditions(given)
+    return compile_entries(body.get("context"), **names), conditions
 
 
 def _compile_loop(
     body: Body, rule: Rule, policy: Policy, compile_block: CompileBlock, nesting: int
 ) -> Loop:
-    conditions = body.get("preconditions")
     scope = body.get("elementScope")
     block = Block(
         body.get("pattern"),
@@ -105,13 +110,7 @@ def _compile_loop(
     return Loop(
         compile_list(body.get("list") or ""),
         scope if isinstance(scope, bool) else None,
-        compile_entries(
-            body.get("context") or (),
-            policy=policy.name,
-            rule=rule.name,
-            namespace=policy.namespace,
-        ),
-        None if conditions is None else compile_conditions(conditions),
+        *compile_scope(body, rule, policy),
         compile_block(block, rule, policy),
     )
 

@@ -85,10 +85,10 @@ def bind_match(
 ) -> Predicate | None:
     """Return the remaining conditions for an object of this kind; None if the rule never matches
     it."""
-    wanted = _bind_blocks(match, kind, sub)
+    wanted = _bind(match, _bind_wanted, kind, sub)
     if wanted is None:
         return None
-    unwanted = _bind_exclude(exclude, kind, sub)
+    unwanted = None if exclude is None else _bind(exclude, _bind_filter, kind, sub)
     if unwanted is always:
         return None
     parts = [wanted] if wanted is not always else []
@@ -103,29 +103,20 @@ def bind_match(
 def bind_exception(match: Match, kind: GroupVersionKind, sub: str) -> Predicate | None:
     """As `bind_match`, with the rules for a PolicyException: operations are not looked at, and
     a user that is not known fits no filter that names one."""
-    if match.any:
-        return _any_of([_bind_exception_filter(one, kind, sub) for one in match.any])
-    if match.all:
-        return _every([_bind_exception_filter(one, kind, sub) for one in match.all])
-    return None
-
-
-def _bind_blocks(match: Match, kind: GroupVersionKind, sub: str) -> Predicate | None:
-    if match.any:
-        return _any_of([_bind_wanted(one, kind, sub) for one in match.any])
-    if match.all:
-        return _every([_bind_wanted(one, kind, sub) for one in match.all])
-    return _bind_wanted(match.direct, kind, sub)
-
-
-def _bind_exclude(exclude: Match | None, kind: GroupVersionKind, sub: str) -> Predicate | None:
-    if exclude is None:
+    if not (match.any or match.all):
         return None
-    if exclude.any:
-        return _any_of([_bind_filter(one, kind, sub) for one in exclude.any])
-    if exclude.all:
-        return _every([_bind_filter(one, kind, sub) for one in exclude.all])
-    return _bind_filter(exclude.direct, kind, sub)
+    return _bind(match, _bind_exception_filter, kind, sub)
+
+
+_Bind = Callable[[ResourceFilter, GroupVersionKind, str], Predicate | None]
+
+
+def _bind(block: Match, bind: _Bind, kind: GroupVersionKind, sub: str) -> Predicate | None:
+    if block.any:
+        return _any_of([bind(one, kind, sub) for one in block.any])
+    if block.all:
+        return _every([bind(one, kind, sub) for one in block.all])
+    return bind(block.direct, kind, sub)
 
 
 def _bind_wanted(one: ResourceFilter, kind: GroupVersionKind, sub: str) -> Predicate | None:

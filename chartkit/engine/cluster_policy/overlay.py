@@ -16,8 +16,9 @@ from chartkit.engine.cluster_policy.pattern import (
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
+from chartkit.go.types import kind_of
 from chartkit.model import Json, Status
 
 Judge = Callable[["Context", Json], Checked]
@@ -144,15 +145,8 @@ def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patte
     try:
         compiled = [compile_pattern(one) for one in split(template.value)]
     except (PatternDepthError, _PatternTypeError) as error:
-        return _failing(error.message)
+        return raising(EvaluationError, error.message)
     return lambda _context: compiled
-
-
-def _failing(message: str) -> _Patterns:
-    def fail(_context: Context) -> Sequence[Pattern]:
-        raise EvaluationError(message)
-
-    return fail
 
 
 class _PatternTypeError(EvaluationError):
@@ -165,18 +159,14 @@ def _one(body: Json) -> list[Json]:
     return [body]
 
 
-_JSON_TYPES: Final = ((str, "string"), (bool, "bool"), (dict, "object"))
-
-
 def _several(body: Json) -> list[Json]:
     if isinstance(body, list):
         return body
     if body is None:
         raise _PatternTypeError("the anyPattern didn't resolve to anything")
-    name = next((name for kind, name in _JSON_TYPES if isinstance(body, kind)), "number")
     raise _PatternTypeError(
         "failed to deserialize anyPattern, expected type array: "
-        f"json: cannot unmarshal {name} into Go value of type []interface {{}}"
+        f"json: cannot unmarshal {kind_of(body)} into Go value of type []interface {{}}"
     )
 
 

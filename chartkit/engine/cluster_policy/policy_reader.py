@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import (
@@ -70,19 +69,12 @@ def read_rule(body: Body, location: Location) -> Rule:
     )
 
 
-_VALIDATE_KINDS: Final = (
-    ("podSecurity", RuleKind.POD_SECURITY),
-    ("cel", RuleKind.CEL),
-)
-
-
 def rule_kind(body: Body) -> RuleKind:
     """Return the handler of a rule, by the order in which Kyverno looks.
 
     `validate.assert` has had no effect since Kyverno 1.19, whatever stands beside it.
     """
-    mutate = body.get("mutate")
-    if mutate:
+    if mutate := body.get("mutate"):
         return RuleKind.MUTATE_EXISTING if mutate.get("targets") else RuleKind.MUTATE
     if body.get("generate"):
         return RuleKind.GENERATE
@@ -91,10 +83,9 @@ def rule_kind(body: Body) -> RuleKind:
     validate = body.get("validate") or {}
     if (validate.get("manifests") or {}).get("attestors"):
         return RuleKind.MANIFESTS
-    for key, kind in _VALIDATE_KINDS:
-        if validate.get(key):
-            return kind
-    return RuleKind.VALIDATE
+    if validate.get("podSecurity"):
+        return RuleKind.POD_SECURITY
+    return RuleKind.CEL if validate.get("cel") else RuleKind.VALIDATE
 
 
 def read_match(body: Body) -> Match:
@@ -119,24 +110,21 @@ def _filter(body: Body) -> ResourceFilter:
         operations=tuple(resources.get("operations") or ()),
         roles=tuple(body.get("roles") or ()),
         cluster_roles=tuple(body.get("clusterRoles") or ()),
-        subjects=tuple(_subject(one) for one in body.get("subjects") or ()),
+        subjects=tuple(
+            Subject(one["kind"], one["name"], one.get("namespace") or "")
+            for one in body.get("subjects") or ()
+        ),
     )
 
 
-def _subject(body: Mapping[str, str]) -> Subject:
-    return Subject(body["kind"], body["name"], body.get("namespace") or "")
-
-
 def _overrides(body: Json) -> tuple[ActionOverride, ...]:
-    return tuple(_override(one) for one in body or ())
-
-
-def _override(body: Body) -> ActionOverride:
-    namespaces = body.get("namespaces")
-    return ActionOverride(
-        body.get("action") or "",
-        None if namespaces is None else tuple(namespaces),
-        read_selector(body.get("namespaceSelector")),
+    return tuple(
+        ActionOverride(
+            one.get("action") or "",
+            None if one.get("namespaces") is None else tuple(one["namespaces"]),
+            read_selector(one.get("namespaceSelector")),
+        )
+        for one in body or ()
     )
 
 

@@ -18,7 +18,7 @@ from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.request.request import Request
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, Reraise
 from chartkit.model import Body, RuleResult, Status
 
 UNMET = "cel preconditions not met"
@@ -49,12 +49,8 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
         params: tuple[Body | None, ...] = (None,)
         if reference is not None:
             cluster = context.world.api.cluster(policy.name, rule.name)
-            try:
+            with Reraise("error in parameterized resource: ", EvaluationError):
                 params = reference.find(attributes.namespace, cluster)
-            except EvaluationError as error:
-                raise EvaluationError(
-                    f"error in parameterized resource: {error.message}"
-                ) from error
             if not params and not reference.allows_none:
                 raise EvaluationError("error in parameterized resource: no params found")
         for each in params:
@@ -84,7 +80,6 @@ class WebhookConditions:
         evaluated and none is false, for then an API server refuses the request."""
         scope = server_scope(attributes)
         scope["namespaceObject"] = None
-        failures = failed(lambda one: one.evaluate(scope), self._conditions)
-        if failures:
+        if failures := failed(lambda one: one.evaluate(scope), self._conditions):
             raise EvaluationError(f"failed to evaluate match conditions: {', '.join(failures)}")
         return failures is not None

@@ -12,13 +12,14 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.images import extract_images, has_images
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json
 
@@ -36,28 +37,24 @@ NOTHING: Final = object()
 _IMAGES = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
 
 
+@dataclass(slots=True, eq=False)
 class _Slot:
     """A loader in one evaluation, and how far it has come."""
 
-    __slots__ = ("level", "loaded", "loader", "matched", "value")
-
-    def __init__(self, loader: Loader, level: int) -> None:
-        self.loader = loader
-        self.level = level
-        self.loaded = False
-        self.matched = False
-        self.value: Json = None
+    loader: Loader
+    level: int
+    loaded: bool = False
+    matched: bool = False
+    value: Json = None
 
 
+@dataclass(slots=True)
 class _Shared:
     """The common part of a context and all its children."""
 
-    __slots__ = ("depth", "limit", "size")
-
-    def __init__(self) -> None:
-        self.limit: tuple[int, int] | None = None
-        self.size = 0
-        self.depth = 0
+    limit: tuple[int, int] | None = None
+    size: int = 0
+    depth: int = 0
 
 
 class Context:
@@ -88,8 +85,7 @@ class Context:
         made = Context(dict(self.data), self.world, self.is_delete, self.budget)
         made._level = self._level + 1
         made._shared = self._shared
-        slots = self._slots
-        if slots:
+        if slots := self._slots:
             self._reload()
             made.data = dict(self.data)
             for slot in slots:
@@ -119,15 +115,11 @@ class Context:
         query = query.strip()
         if not query:
             raise QueryError("invalid query (nil)")
-        try:
+        with Reraise(f"incorrect query {query}: ", JMESPathError, QueryError):
             expression = compile_expression(query)
-        except JMESPathError as error:
-            raise QueryError(f"incorrect query {query}: {error}") from error
         self.budget.spend(expression.steps + len(query), "an expression")
-        try:
+        with Reraise("JMESPath query failed: ", JMESPathError, QueryError):
             return expression.search(self.data, self.budget)
-        except JMESPathError as error:
-            raise QueryError(f"JMESPath query failed: {error}") from error
 
     def defer(self, loader: Loader) -> None:
         """Takes a context entry, to be loaded when an expression names it."""

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.context.entries.service_call import call_service
+from chartkit.engine.context.entries.api_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.services import NotAllowedError, ServiceSource
 from chartkit.engine.ports.world import World
-from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource
+from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.duration import parse_duration
 from chartkit.go.json_decoder import JsonError
 from chartkit.go.strconv import quote
@@ -52,12 +52,9 @@ class GlobalContextEntry:
         expression = self.projections.get(projection)
         if expression is None:
             raise LookupFailed(f"projection {quote(projection)} not found")
-        try:
+        place = f"failed to apply projection {quote(projection)}: "
+        with Reraise(place, JMESPathError, LookupFailed):
             return expression.search(held)
-        except JMESPathError as error:
-            raise LookupFailed(
-                f"failed to apply projection {quote(projection)}: {error}"
-            ) from error
 
     @property
     def tries(self) -> int:

@@ -32,8 +32,7 @@ def extract_images(resource: Body) -> dict[str, Json]:
         return {}
     images: dict[str, Json] = {}
     for kind in _CONTAINERS:
-        found = _images_of(resource, steps, kind)
-        if found:
+        if found := _images_of(resource, steps, kind):
             images[kind] = found
     return images
 

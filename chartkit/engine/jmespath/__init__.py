@@ -2,15 +2,11 @@
 
 from chartkit.engine.jmespath.declaration import FunctionSpec
 from chartkit.engine.jmespath.errors import (
-    ArityError,
     CrashError,
     ExpressionSyntaxError,
-    FunctionError,
     InvalidTypeError,
     JMESPathError,
-    LiteralError,
     NotFoundError,
-    UnknownFunctionError,
 )
 from chartkit.engine.jmespath.expression import WHOLE_INPUT, Expression, compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
@@ -19,18 +15,14 @@ from chartkit.engine.jmespath.sources import Sources, use_sources
 __all__ = [
     "FUNCTIONS",
     "WHOLE_INPUT",
-    "ArityError",
     "CrashError",
     "Expression",
     "ExpressionSyntaxError",
-    "FunctionError",
     "FunctionSpec",
     "InvalidTypeError",
     "JMESPathError",
-    "LiteralError",
     "NotFoundError",
     "Sources",
-    "UnknownFunctionError",
     "compile_expression",
     "use_sources",
 ]

@@ -7,8 +7,14 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import FunctionSpec, ItemsList, Search, Type
-from chartkit.engine.jmespath.errors import ArityError, JMESPathError, UnknownFunctionError
+from chartkit.engine.jmespath.errors import (
+    ArityError,
+    FunctionError,
+    JMESPathError,
+    UnknownFunctionError,
+)
 from chartkit.engine.jmespath.functions import FUNCTIONS
+from chartkit.go import GoError
 from chartkit.model import Json
 
 _SIZED: Final = frozenset({str, list, dict, ItemsList})
@@ -72,7 +78,10 @@ def _unary(spec: FunctionSpec, argument: Search) -> Search:
             budget.steps -= len(given) >> _CHARACTERS
             if budget.steps < 0:
                 budget.spend(0, name)
-        return run(budget, given) if counts else run(given)
+        try:
+            return run(budget, given) if counts else run(given)
+        except GoError as error:
+            raise FunctionError(str(error)) from error
 
     return call
 
@@ -95,6 +104,9 @@ def _checked(spec: FunctionSpec, arguments: Sequence[Search], parameters: Sequen
                 budget.steps -= len(one) >> _CHARACTERS
         if budget.steps < 0:
             budget.spend(0, name)
-        return run(budget, *given) if counts else run(*given)
+        try:
+            return run(budget, *given) if counts else run(*given)
+        except GoError as error:
+            raise FunctionError(str(error)) from error
 
     return call

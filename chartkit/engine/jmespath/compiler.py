@@ -21,6 +21,7 @@ from chartkit.engine.jmespath.declaration import (
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
 from chartkit.engine.jmespath.lexer import Comparator
 from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.errors import raising
 from chartkit.model import Json
 
 _NULL_TO_NULL = frozenset(
@@ -38,7 +39,6 @@ _FOLLOW_FIRST = frozenset(
     {Kind.PROJECTION, Kind.FILTER_PROJECTION, Kind.FLATTEN, Kind.VALUE_PROJECTION}
 )
 _CHAINS = frozenset({Kind.SUBEXPRESSION, Kind.INDEX_EXPRESSION, Kind.PIPE})
-_FALSY = frozenset({str, list, dict, bool})
 _PROJECTION: Final = "a projection"
 _FILTER: Final = "a filter"
 _SLICE: Final = "a slice"
@@ -61,10 +61,6 @@ def _keeps_null(node: Node) -> bool:
     if node.kind in _CHAINS:
         return all(map(_keeps_null, node.children))
     return node.kind in _FOLLOW_FIRST and _keeps_null(node.children[0])
-
-
-def _field(node: Node, strict: bool) -> Search:
-    return _chain((node.value,), strict)
 
 
 def _chain(names: tuple[str, ...], strict: bool) -> Search:
@@ -106,17 +102,12 @@ def _subexpression(node: Node, strict: bool) -> Search:
         else:
             break
     if not names:
-        return _then(compile_node(left, strict), compile_node(right, strict))
+        return _pipe(node, strict)
     if left.kind is Kind.FIELD and right.kind is Kind.FIELD:
         return _chain((left.value, *names), strict)
     if right.kind is not Kind.FIELD:
         left = Node(Kind.SUBEXPRESSION, children=(left, right))
     return _then(compile_node(left, strict), _chain(tuple(names), strict))
-
-
-def _index_expression(node: Node, strict: bool) -> Search:
-    left, right = node.children
-    return _then(compile_node(left, strict), compile_node(right, strict))
 
 
 def _then(first: Search, second: Search) -> Search:
@@ -322,18 +313,17 @@ def _not(node: Node, _: bool) -> Search:
     return lambda value, budget: is_false(operand(value, budget))
 
 
-def _pipe(node: Node, _: bool) -> Search:
-    left, right = (compile_node(child, False) for child in node.children)
-    return lambda value, budget: right(left(value, budget), budget)
+def _pipe(node: Node, strict: bool) -> Search:
+    left, right = (compile_node(child, strict) for child in node.children)
+    return _then(left, right)
 
 
 def _identity(_: Node, __: bool) -> Search:
     return lambda value, _: value
 
 
-def _literal(node: Node, _: bool) -> Search:
-    literal = node.value
-    return lambda _, __: literal
+def _constant(value: Json) -> Search:
+    return lambda _, __: value
 
 
 def _multi_select_list(node: Node, _: bool) -> Search:
@@ -354,40 +344,32 @@ def _reference(node: Node, _: bool) -> Search:
     child = node.children[0]
     strict = compile_node(child)
     # Compiled once: references stand inside references, and two each would double every level.
-    reference = ExpressionReference(child, strict, _swallow(strict))
-    return lambda _, __: reference
+    return _constant(ExpressionReference(child, strict, _swallow(strict)))
 
 
 def _function(node: Node, _: bool) -> Search:
     return compile_call(node.value, [compile_node(child, False) for child in node.children])
 
 
-def _empty(_: Node, __: bool) -> Search:
-    def fail(_: Json, __: Budget) -> Json:
-        raise JMESPathError("Unknown AST node: ASTEmpty")
-
-    return fail
-
-
 _COMPILERS: dict[Kind, Callable[[Node, bool], Search]] = {
-    Kind.EMPTY: _empty,
+    Kind.EMPTY: lambda _, __: raising(JMESPathError, "Unknown AST node: ASTEmpty"),
     Kind.COMPARATOR: _comparator,
     Kind.CURRENT: _identity,
     Kind.EXPREF: _reference,
     Kind.FUNCTION_EXPRESSION: _function,
-    Kind.FIELD: _field,
+    Kind.FIELD: lambda node, strict: _chain((node.value,), strict),
     Kind.FILTER_PROJECTION: _filter,
     Kind.FLATTEN: _flatten,
     Kind.IDENTITY: _identity,
     Kind.INDEX: _index,
-    Kind.INDEX_EXPRESSION: _index_expression,
-    Kind.LITERAL: _literal,
+    Kind.INDEX_EXPRESSION: _pipe,
+    Kind.LITERAL: lambda node, _: _constant(node.value),
     Kind.MULTI_SELECT_DICT: _multi_select_hash,
     Kind.MULTI_SELECT_LIST: _multi_select_list,
     Kind.OR_EXPRESSION: _or,
     Kind.AND_EXPRESSION: _and,
     Kind.NOT_EXPRESSION: _not,
-    Kind.PIPE: _pipe,
+    Kind.PIPE: lambda node, _: _pipe(node, False),
     Kind.PROJECTION: _projection,
     Kind.SUBEXPRESSION: _subexpression,
     Kind.SLICE: _slice,

@@ -7,41 +7,20 @@ from enum import IntEnum
 from typing import Final, TypedDict
 
 from chartkit.engine.jmespath.errors import ExpressionSyntaxError, LiteralError
+from chartkit.errors import Reraise
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.strconv import quote_rune
 
+_NAMES: Final = (
+    *("unknown", "star", "dot", "filter", "flatten", "lparen", "rparen", "lbracket", "rbracket"),
+    *("lbrace", "rbrace", "or", "pipe", "number", "unquoted_identifier", "quoted_identifier"),
+    *("comma", "colon", "current", "expref", "and", "not"),
+)
 TOKENS: Final = {
-    "unknown": "tUnknown",
-    "star": "tStar",
-    "dot": "tDot",
-    "filter": "tFilter",
-    "flatten": "tFlatten",
-    "lparen": "tLparen",
-    "rparen": "tRparen",
-    "lbracket": "tLbracket",
-    "rbracket": "tRbracket",
-    "lbrace": "tLbrace",
-    "rbrace": "tRbrace",
-    "or": "tOr",
-    "pipe": "tPipe",
-    "number": "tNumber",
-    "unquoted_identifier": "tUnquotedIdentifier",
-    "quoted_identifier": "tQuotedIdentifier",
-    "comma": "tComma",
-    "colon": "tColon",
-    "lt": "tLT",
-    "lte": "tLTE",
-    "gt": "tGT",
-    "gte": "tGTE",
-    "eq": "tEQ",
-    "ne": "tNE",
+    **{name: f"t{name.title().replace('_', '')}" for name in _NAMES},
+    **{name: f"t{name.upper()}" for name in ("lt", "lte", "gt", "gte", "eq", "ne", "eof")},
     "json_literal": "tJSONLiteral",
     "literal": "tStringLiteral",
-    "current": "tCurrent",
-    "expref": "tExpref",
-    "and": "tAnd",
-    "not": "tNot",
-    "eof": "tEOF",
 }
 """The types of tokens, as the `jmespath` package names them, with their names in messages."""
 
@@ -136,10 +115,8 @@ def _decode(match: re.Match[str]) -> tuple[str, str]:
         return "json_literal", text.replace("\\`", "`")
     if group != "quoted_identifier":
         return group, text
-    try:
+    with Reraise("", JsonError, LiteralError):
         return group, parse_json(f'"{text}"')
-    except JsonError as error:
-        raise LiteralError(str(error)) from error
 
 
 def _unknown(expression: str, position: int) -> ExpressionSyntaxError:

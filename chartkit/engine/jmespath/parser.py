@@ -19,6 +19,7 @@ from chartkit.engine.jmespath.errors import (
 )
 from chartkit.engine.jmespath.lexer import TOKENS, Comparator, Lexeme, tokenize
 from chartkit.engine.jmespath.nodes import MAX_DEPTH, Kind, Node
+from chartkit.errors import Reraise
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.strconv import NumberError, parse_int
 
@@ -67,10 +68,8 @@ class _KyvernoParser(Parser):
     # What Kyverno's parser reads differently.
 
     def _token_nud_json_literal(self, token: Lexeme) -> Tree:
-        try:
+        with Reraise("", JsonError, LiteralError):
             return ast.literal(parse_json(token["value"]))
-        except JsonError as error:
-            raise LiteralError(str(error)) from error
 
     def _token_nud_lbracket(self, token: Lexeme) -> Tree:
         if self._current_token() not in _INDEX_START:

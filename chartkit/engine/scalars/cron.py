@@ -11,18 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 _MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
 )
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 

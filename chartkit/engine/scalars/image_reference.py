@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from chartkit.go import GoError
 from chartkit.go.letters import to_lower
 
 DEFAULT_REGISTRY = "docker.io"
@@ -27,7 +28,7 @@ _LOWER_HEX = re.compile(r"[a-f0-9]+\Z")
 _MAX_LENGTH = 4096
 
 
-class ImageReferenceError(ValueError):
+class ImageReferenceError(GoError):
     """A text that names no image; the message is Kyverno's."""
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from semver import Version
 
+from chartkit.go import GoError
 from chartkit.go.strconv import quote
 
 _COMPARATORS: dict[str, Callable[[int], bool]] = {
@@ -32,7 +33,7 @@ _FIRST_DIGIT = re.compile(r"\d")
 InRange = Callable[[Version], bool]
 
 
-class SemverError(ValueError):
+class SemverError(GoError):
     """A text that is no version or no range; the message is that of blang/semver."""
 
 

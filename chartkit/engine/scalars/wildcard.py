@@ -25,7 +25,7 @@ def compile_wildcard(pattern: str) -> Matcher:
     if not has_wildcard(pattern):
         return pattern.__eq__
     if not pattern.strip("*"):
-        return _anything
+        return lambda _: True
     if "?" not in pattern:
         return _compile_stars(pattern.split("*"))
     expression = "".join(
@@ -33,10 +33,6 @@ def compile_wildcard(pattern: str) -> Matcher:
     )
     match = re2.compile(f"(?s){expression}").fullmatch
     return lambda text: match(text) is not None
-
-
-def _anything(_: str) -> bool:
-    return True
 
 
 def _compile_stars(parts: list[str]) -> Matcher:

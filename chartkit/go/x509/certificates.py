@@ -7,6 +7,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from chartkit.go import GoError
 from chartkit.go.time_layout import TimeError, parse_time
 from chartkit.go.x509.der import (
     BIT_STRING,
@@ -318,7 +319,7 @@ CERTIFICATE = "CERTIFICATE"
 _DECODERS = {CERTIFICATE: decode_certificate, "CERTIFICATE REQUEST": decode_request}
 
 
-class CertificateError(ValueError):
+class CertificateError(GoError):
     """A text that holds no RSA certificate or request; the message is Kyverno's or Go's."""
 
 

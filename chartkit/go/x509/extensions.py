@@ -88,8 +88,8 @@ def add_extensions(fields: Body, extensions: list[Body]) -> None:
     for extension in extensions:
         read = _READERS.get(tuple(extension["Id"]))
         value, critical = base64.b64decode(extension["Value"]), extension["Critical"]
-        handled = read is not None and read(fields, value, critical)
-        if critical and not handled:
+        is_ignored = read is None or read(fields, value, critical) is False
+        if critical and is_ignored:
             append(fields, "UnhandledCriticalExtensions", extension["Id"])
 
 
@@ -100,13 +100,12 @@ def read_subject_names(value: str) -> Body:
     return fields
 
 
-def _key_usage(fields: Body, value: bytes, _: bool) -> bool:
+def _key_usage(fields: Body, value: bytes, _: bool) -> None:
     content = Reader(value).read(BIT_STRING, "x509: invalid key usage")
     fields["KeyUsage"] = sum(bit_at(content, bit) << bit for bit in range(_KEY_USAGE_BITS))
-    return True
 
 
-def _basic_constraints(fields: Body, value: bytes, _: bool) -> bool:
+def _basic_constraints(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid basic constraints"
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     fields["IsCA"] = reader.optional(BOOLEAN, problem) == b"\xff"
@@ -114,7 +113,6 @@ def _basic_constraints(fields: Body, value: bytes, _: bool) -> bool:
     fields["MaxPathLen"] = -1 if length is None else integer(length, problem)
     fields["MaxPathLenZero"] = fields["MaxPathLen"] == 0
     fields["BasicConstraintsValid"] = True
-    return True
 
 
 def _subject_names(fields: Body, value: bytes, _: bool) -> bool:
@@ -208,7 +206,7 @@ def _subtrees(fields: Body, prefix: str, content: bytes) -> bool:
     return handled
 
 
-def _distribution_points(fields: Body, value: bytes, _: bool) -> bool:
+def _distribution_points(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid CRL distribution point"
     reader = Reader(Reader(value).read(SEQUENCE, f"{problem}s"))
     while reader:
@@ -220,27 +218,24 @@ def _distribution_points(fields: Body, value: bytes, _: bool) -> bool:
         while names.peek(context(_URI)):
             uri = names.read(context(_URI), problem).decode("latin-1")
             append(fields, "CRLDistributionPoints", uri)
-    return True
 
 
-def _authority_key(fields: Body, value: bytes, critical: bool) -> bool:
+def _authority_key(fields: Body, value: bytes, critical: bool) -> None:
     if critical:
         raise DerError("x509: authority key identifier incorrectly marked critical")
     problem = "x509: invalid authority key identifier"
     found = Reader(Reader(value).read(SEQUENCE, problem)).optional(context(0), problem)
     fields["AuthorityKeyId"] = None if found is None else encoded(found)
-    return True
 
 
-def _subject_key(fields: Body, value: bytes, critical: bool) -> bool:
+def _subject_key(fields: Body, value: bytes, critical: bool) -> None:
     if critical:
         raise DerError("x509: subject key identifier incorrectly marked critical")
     found = Reader(value).read(OCTET_STRING, "x509: invalid subject key identifier")
     fields["SubjectKeyId"] = encoded(found)
-    return True
 
 
-def _policy_constraints(fields: Body, value: bytes, _: bool) -> bool:
+def _policy_constraints(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid policy constraints extension"
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     for number, name in enumerate(("RequireExplicitPolicy", "InhibitPolicyMapping")):
@@ -248,10 +243,9 @@ def _policy_constraints(fields: Body, value: bytes, _: bool) -> bool:
         if found is not None:
             fields[name] = integer(found, problem)
             fields[f"{name}Zero"] = fields[name] == 0
-    return True
 
 
-def _extended_usage(fields: Body, value: bytes, _: bool) -> bool:
+def _extended_usage(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid extended key usages"
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     while reader:
@@ -261,10 +255,9 @@ def _extended_usage(fields: Body, value: bytes, _: bool) -> bool:
             append(fields, "UnknownExtKeyUsage", oid)
         else:
             append(fields, "ExtKeyUsage", usage)
-    return True
 
 
-def _policies(fields: Body, value: bytes, _: bool) -> bool:
+def _policies(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid certificate policies"
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     fields["PolicyIdentifiers"] = []
@@ -275,10 +268,9 @@ def _policies(fields: Body, value: bytes, _: bool) -> bool:
             raise DerError(problem)
         fields["PolicyIdentifiers"].append(oid)
         append(fields, "Policies", ".".join(map(str, oid)))
-    return True
 
 
-def _policy_mappings(fields: Body, value: bytes, _: bool) -> bool:
+def _policy_mappings(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid policy mappings extension"
     reader = Reader(Reader(value).read(SEQUENCE, problem))
     while reader:
@@ -286,17 +278,15 @@ def _policy_mappings(fields: Body, value: bytes, _: bool) -> bool:
         names = [".".join(map(str, pair.object_identifier(problem))) for _ in range(2)]
         mapping = {"IssuerDomainPolicy": names[0], "SubjectDomainPolicy": names[1]}
         append(fields, "PolicyMappings", mapping)
-    return True
 
 
-def _inhibit_any_policy(fields: Body, value: bytes, _: bool) -> bool:
+def _inhibit_any_policy(fields: Body, value: bytes, _: bool) -> None:
     problem = "x509: invalid inhibit any policy extension"
     fields["InhibitAnyPolicy"] = Reader(value).integer(problem)
     fields["InhibitAnyPolicyZero"] = fields["InhibitAnyPolicy"] == 0
-    return True
 
 
-def _information_access(fields: Body, value: bytes, critical: bool) -> bool:
+def _information_access(fields: Body, value: bytes, critical: bool) -> None:
     if critical:
         raise DerError("x509: authority info access incorrectly marked critical")
     problem = "x509: invalid authority info access"
@@ -307,10 +297,9 @@ def _information_access(fields: Body, value: bytes, critical: bool) -> bool:
         uri = access.optional(context(_URI), problem)
         if uri is not None and method in _ACCESS_FIELDS:
             append(fields, _ACCESS_FIELDS[method], uri.decode("latin-1"))
-    return True
 
 
-_READERS: dict[tuple[int, ...], Callable[[Body, bytes, bool], bool]] = {
+_READERS: dict[tuple[int, ...], Callable[[Body, bytes, bool], bool | None]] = {
     (2, 5, 29, 14): _subject_key,
     (2, 5, 29, 15): _key_usage,
     (2, 5, 29, 17): _subject_names,

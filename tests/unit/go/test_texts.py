@@ -16,7 +16,7 @@ from chartkit.go.letters import equal_fold, to_lower, to_upper
 from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.go.strconv import NumberError, parse_float, parse_int, truncate_to_int64
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
-from chartkit.go.url import UrlError, host_name
+from chartkit.go.url import UrlError, parse_url
 from chartkit.go.yaml_errors import yaml_problem
 
 
@@ -127,12 +127,12 @@ def test_go_texts_images() -> None:
 
 
 def test_go_texts_hosts() -> None:
-    assert host_name("https://user:pw@example.org:8080/a?b#c") == "example.org"
-    assert host_name("http://[::1]:80/") == "::1"
-    assert host_name("mailto:a@b") == host_name("8.8.8.8") == ""
+    assert parse_url("https://user:pw@example.org:8080/a?b#c").host_name == "example.org"
+    assert parse_url("http://[::1]:80/").host_name == "::1"
+    assert parse_url("mailto:a@b").host_name == parse_url("8.8.8.8").host_name == ""
     for text in ("http://a b", "%zz", "http://h:port", ":foo", "8.8.8.8:80", "http://[::1", "\x00"):
         with pytest.raises(UrlError):
-            host_name(text)
+            parse_url(text)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_go_texts_hosts() -> None:
 )
 def test_address_problems(address: str, problem: str) -> None:
     with pytest.raises(UrlError) as raised:
-        host_name(f"http://[{address}]/")
+        parse_url(f"http://[{address}]/")
     message = f'invalid host: ParseAddr("{address}"): {problem}'
     assert str(raised.value) == f'parse "http://[{address}]/": {message}'
 

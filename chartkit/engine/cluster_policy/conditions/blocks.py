@@ -13,7 +13,7 @@ from chartkit.engine.cluster_policy.pattern.build import weight_of
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import Int64, mark_literals
 from chartkit.model import Json
 
@@ -26,19 +26,16 @@ class Outcome:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class Conditions:
-    """Compiled conditions."""
+    """Compiled conditions.
 
-    __slots__ = ("_evaluate", "is_empty")
+    evaluate: decides in a context, and raises `EvaluationError` for a variable that cannot be had;
+    is_empty: whether they hold whatever the context is, without a message.
+    """
 
-    def __init__(self, evaluate: Callable[[Context], Outcome], is_empty: bool) -> None:
-        """is_empty: whether they hold whatever the context is, without a message."""
-        self._evaluate = evaluate
-        self.is_empty = is_empty
-
-    def evaluate(self, context: Context) -> Outcome:
-        """Decides in a context. Raises `EvaluationError` for a variable that cannot be had."""
-        return self._evaluate(context)
+    evaluate: Callable[[Context], Outcome]
+    is_empty: bool
 
 
 def compile_conditions(body: Json) -> Conditions:
@@ -115,7 +112,8 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
     value = compile_template(mark_literals(condition.value))
     operator = OPERATORS.get(condition.operator)
     if operator is None:
-        return _unknown
+        text = "failed to create handler for condition operator: %!w(<nil>)"
+        return raising(EvaluationError, text)
     if value.is_constant:
         return _against_constant(key, operator(value.value), value.value)
     return _against_template(key, value, operator)
@@ -150,10 +148,6 @@ _SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
 _FEW = 8
 """The most members that a list with wildcards may have to be counted in full."""
 _COMPARISON = "a condition"
-
-
-def _unknown(_: Context) -> bool:
-    raise EvaluationError("failed to create handler for condition operator: %!w(<nil>)")
 
 
 def _against_constant(

@@ -13,7 +13,7 @@ from chartkit.go.duration import parse_duration
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64, as_float, as_floats
 from chartkit.go.quantity import Quantity
-from chartkit.go.strconv import parse_float, parse_int, truncate_to_int64
+from chartkit.go.strconv import or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
 
 Compare = Callable[[Json], bool]
@@ -50,36 +50,11 @@ def read_duration(value: Json) -> int | None:
     return read_any_duration(value)
 
 
-def read_any_duration(text: str) -> int | None:
-    """A text as a duration in nanoseconds, "0" included."""
-    try:
-        return parse_duration(text)
-    except ValueError:
-        return None
-
-
-def read_quantity(text: str) -> Quantity | None:
-    """A text as a Kubernetes quantity."""
-    try:
-        return Quantity.parse(text)
-    except ValueError:
-        return None
-
-
-def read_float(text: str) -> float | None:
-    """A text as a float64."""
-    try:
-        return parse_float(text)
-    except ValueError:
-        return None
-
-
-def read_int(text: str) -> int | None:
-    """A text as an int64."""
-    try:
-        return parse_int(text)
-    except ValueError:
-        return None
+read_any_duration = or_none(parse_duration)
+"""A text as a duration in nanoseconds, "0" included."""
+read_quantity = or_none(Quantity.parse)
+read_float = or_none(parse_float)
+read_int = or_none(parse_int)
 
 
 def pair_durations(key: Json, value: Json) -> tuple[float, float] | None:
@@ -101,7 +76,7 @@ def seconds_of(value: Json) -> int | None:
     if not is_number(value):
         return None
     whole = value if isinstance(value, Int64) else truncate_to_int64(as_float(value))
-    return _wrap(whole * SECOND)
+    return (whole * SECOND + 2**63) % 2**64 - 2**63
 
 
 def in_seconds(nanoseconds: int) -> float:
@@ -109,10 +84,6 @@ def in_seconds(nanoseconds: int) -> float:
     whole, rest = divmod(abs(nanoseconds), SECOND)
     total = float(whole) + float(rest) / 1e9
     return -total if nanoseconds < 0 else total
-
-
-def _wrap(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
 
 
 def equals(value: Json) -> Compare:
@@ -277,16 +248,14 @@ def _number_holds(key: float, value: Json, holds: Holds) -> bool:
         return holds(as_float(key), as_float(value))
     if not isinstance(value, str):
         return False
-    durations = pair_durations(key, value)
-    if durations:
+    if durations := pair_durations(key, value):
         return holds(*durations)
     number = read_float(value)
     return number is not None and holds(as_float(key), number)
 
 
 def _text_holds(key: str, value: Json, holds: Holds) -> bool:
-    durations = pair_durations(key, value)
-    if durations:
+    if durations := pair_durations(key, value):
         return holds(*durations)
     if isinstance(value, str):
         left, right = read_quantity(key), read_quantity(value)

@@ -37,7 +37,9 @@ def all_in(value: Json) -> Compare:
 
 def any_not_in(value: Json) -> Compare:
     """Return whether any key is not among the values."""
-    keys = _keys(value, _any_not_in, _any_in, takes_scalar=True, negated=True)
+    keys = _keys(
+        value, lambda *given: not _all_in(*given), _any_in, takes_scalar=True, negated=True
+    )
     return _compare(_scalar(value, negated=True), keys)
 
 
@@ -66,10 +68,6 @@ def _any_in(keys: Sequence[str], contains: Contains) -> bool:
 
 def _all_in(keys: Sequence[str], contains: Contains) -> bool:
     return all(map(contains, keys))
-
-
-def _any_not_in(keys: Sequence[str], contains: Contains) -> bool:
-    return not all(map(contains, keys))
 
 
 def _none_in(keys: Sequence[str], contains: Contains) -> bool:
@@ -103,12 +101,9 @@ def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
     if among is None:
         # JSON that is no list of strings is false, whichever way it is asked.
         return None if negated else matches
-    either = _either(matches, among)
-    return _negated(either) if negated else either
-
-
-def _either(first: Contains, second: Contains) -> Contains:
-    return lambda key: first(key) or second(key)
+    if negated:
+        return lambda key: not (matches(key) or among(key))
+    return lambda key: matches(key) or among(key)
 
 
 def _negated(contains: Contains) -> Contains:
@@ -179,6 +174,10 @@ def string_list(text: str) -> list[str] | None:
     return decoded_strings(decoded)
 
 
+def _refuse(constant: str) -> Json:
+    raise ValueError(constant)
+
+
 def decoded_strings(decoded: Json) -> list[str] | None:
     """A list of strings as Go decodes it: null is empty, a null member is an empty string."""
     if decoded is None:
@@ -190,10 +189,6 @@ def decoded_strings(decoded: Json) -> list[str] | None:
     return [member or "" for member in decoded]
 
 
-def _refuse(constant: str) -> Json:
-    raise ValueError(constant)
-
-
 def is_in(value: Json) -> Compare:
     """Return whether the key, or every key of a list, is among the values."""
     keys = _keys_old(value, lambda keys, among: all(key in among for key in keys))
@@ -202,14 +197,11 @@ def is_in(value: Json) -> Compare:
 
 def is_not_in(value: Json) -> Compare:
     """Return whether the key, or any key of a list, is not among the values."""
-    exists = None if _is_unlisted(value) else _scalar_old(value)
+    # Such a text is no list to Kyverno, so that NotIn is false like In, match or no match.
+    is_unlisted = isinstance(value, str) and _string_list(value) is None
+    exists = None if is_unlisted else _scalar_old(value)
     keys = _keys_old(value, lambda keys, among: any(key not in among for key in keys))
     return _compare_old(None if exists is None else (lambda key: not exists(key)), keys)
-
-
-def _is_unlisted(value: Json) -> bool:
-    # Such a text is no list to Kyverno, so that NotIn is false like In, match or no match.
-    return isinstance(value, str) and _string_list(value) is None
 
 
 def _compare_old(

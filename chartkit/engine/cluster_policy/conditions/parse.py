@@ -116,8 +116,7 @@ def check_conditions(body: Json, place: str, *, values: bool = True) -> str | No
     parsed = parse_conditions(body)
     if values:
         for where, condition in _with_places(parsed, place, all_name="all"):
-            fault = _value_fault(condition)
-            if fault:
+            if fault := _value_fault(condition):
                 return f"{where}.{fault[0]}: {fault[1]}"
     # Kyverno names the `any` block for an operator that stands in `all`.
     for where, condition in _with_places(parsed, place, all_name="any"):

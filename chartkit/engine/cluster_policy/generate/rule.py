@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from chartkit.engine.budget import ITERATION, BudgetError
-from chartkit.engine.cluster_policy.conditions import compile_conditions
-from chartkit.engine.cluster_policy.foreach import compile_list
+from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope
 from chartkit.engine.cluster_policy.generate.write import (
     CloneListError,
     Store,
@@ -17,7 +16,6 @@ from chartkit.engine.cluster_policy.generate.write import (
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
@@ -67,12 +65,7 @@ def _compile_pattern(body: Body, writer: Writer) -> Step:
 
 def _compile_loop(body: Body, writer: Writer) -> Step:
     elements = compile_list(body.get("list") or "")
-    policy, rule = writer.policy, writer.rule
-    entries = compile_entries(
-        body.get("context") or (), policy=policy.name, rule=rule.name, namespace=policy.namespace
-    )
-    given = body.get("preconditions")
-    conditions = None if given is None else compile_conditions(given)
+    entries, conditions = compile_scope(body, writer.rule, writer.policy)
     pattern = compile_pattern(body)
 
     def step(context: Context, store: Store) -> None:

@@ -14,7 +14,7 @@ from chartkit.engine.json_patch.nodes import same
 from chartkit.engine.kubernetes.kinds import parse_api_version, resource_name
 from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, key_of, labels_of
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, raising
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64
 from chartkit.go.strconv import quote
@@ -133,12 +133,7 @@ def compile_pattern(body: Body) -> Pattern:
     try:
         wanted = _read(template.value)
     except EvaluationError as error:
-        text = error.message
-
-        def fail(_context: Context) -> Wanted:
-            raise EvaluationError(text)
-
-        return fail
+        return raising(EvaluationError, error.message)
     return lambda _context: wanted
 
 

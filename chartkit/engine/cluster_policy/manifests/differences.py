@@ -15,15 +15,8 @@ from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.model import Body, Json
 
 _METADATA: Final = (
-    "namespace",
-    "labels.app.kubernetes.io/instance",
-    "managedFields.*",
-    "resourceVersion",
-    "selfLink",
-    "finalizers",
-    "creationTimestamp",
-    "uid",
-    "generation",
+    *("namespace", "labels.app.kubernetes.io/instance", "managedFields.*", "resourceVersion"),
+    *("selfLink", "finalizers", "creationTimestamp", "uid", "generation"),
     *(
         f"annotations.{name}"
         for name in (
@@ -40,10 +33,7 @@ _SPEC: Final = (
         f"containers.*.{name}"
         for name in ("imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
     ),
-    "dnsPolicy",
-    "restartPolicy",
-    "schedulerName",
-    "terminationGracePeriodSeconds",
+    *("dnsPolicy", "restartPolicy", "schedulerName", "terminationGracePeriodSeconds"),
 )
 _POLICY: Final = (
     "metadata.annotations.pod-policies.kyverno.io/autogen-controllers",

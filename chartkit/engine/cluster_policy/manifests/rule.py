@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NoReturn
+from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.handler import Handler
@@ -33,7 +33,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.ports.attestor_types import METHODS, expanded, nested_set
 from chartkit.engine.ports.signatures import BlobSource
 from chartkit.engine.request.request import Request
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, Reraise, raising
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, RuleResult, Status
@@ -217,8 +217,7 @@ def _asked(judged: _Object) -> tuple[str, str | None]:
         return "", f"{FAILED}: signature not found"
     signer = judged.signers.verify(judged.blobs, signed.content, signatures)
     # Only what somebody signed is worth the comparison.
-    difference = judged.difference(signed)
-    if difference:
+    if difference := judged.difference(signed):
         return signer, f"{FAILED}. diff found; {difference}"
     if judged.signers.fits(signer):
         return signer, None
@@ -257,18 +256,11 @@ def _compile_nested(body: Json, path: str) -> _Verify:
     try:
         decoded = nested_set(body, path)
     except EvaluationError as error:
-        fault = error.message
-        return lambda _judged: _refuse(fault)
+        return raising(EvaluationError, error.message)
     inner = _compile_set(decoded, f"{path}.attestor")
 
     def verify(judged: _Object) -> _Judged:
-        try:
+        with Reraise(f"{FAILED}; {path}.attestor: ", EvaluationError):
             return inner(judged)
-        except EvaluationError as error:
-            raise EvaluationError(f"{FAILED}; {path}.attestor: {error.message}") from error
 
     return verify
-
-
-def _refuse(fault: str) -> NoReturn:
-    raise EvaluationError(fault)

@@ -113,8 +113,7 @@ def _unzipped(content: bytes) -> bytes:
 
 
 def _manifests(content: bytes) -> Iterator[Json]:
-    documents = _documents(content)
-    if documents:
+    if documents := _documents(content):
         yield from documents
         return
     if content[:2] != b"\x1f\x8b":

@@ -145,7 +145,7 @@ def _join_known(
     result = list(joined.values())
     result = target if unchanged(target, result) else result
     if new or known is not None:
-        settled.index(Indexed(result, joined, unsettled))
+        settled.index(Indexed(result, joined, tuple(unsettled)))
     return result
 
 

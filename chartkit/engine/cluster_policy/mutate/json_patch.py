@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -27,8 +28,9 @@ from chartkit.engine.json_patch.json_document import (
     remove,
 )
 from chartkit.engine.json_patch.nodes import MISSING, PatchError
-from chartkit.errors import InputError
+from chartkit.errors import InputError, raising
 from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.types import kind_of
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
@@ -53,14 +55,12 @@ def apply_operations(operations: list[Body], resource: Body, work: Workspace) ->
     return patched
 
 
+@dataclass(frozen=True, slots=True)
 class _Values:
     """The values that operations write: each use makes one of its own, which is counted."""
 
-    __slots__ = ("budget", "made")
-
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self.made: list[Json] = []
+    budget: Budget
+    made: list[Json] = field(default_factory=list)
 
     def of(self, operation: Body) -> Json:
         """The value of an operation."""
@@ -115,21 +115,12 @@ def _add(document: Document, operation: Body, values: _Values) -> None:
         raise PatchError(f"error in add for path: '{path}': {error.message}") from error
 
 
-def _whole(value: Json) -> Json:
-    if not isinstance(value, dict | list):
-        raise PatchError("replace operation value must be object or array: %!w(<nil>)")
-    return value
-
-
 def _whole_added(value: Json) -> Json:
     if isinstance(value, dict | list):
         return value
     if value is WRITTEN_NULL:
         raise PatchError(NO_DOCUMENT)
-    name = "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
-    raise PatchError(
-        f"json: cannot unmarshal {name} into Go value of type map[string]*jsonpatch.lazyNode"
-    )
+    raise PatchError(_mistyped(value, "map[string]*jsonpatch.lazyNode"))
 
 
 def _remove(document: Document, operation: Body, _: _Values) -> None:
@@ -146,7 +137,9 @@ def _remove(document: Document, operation: Body, _: _Values) -> None:
 def _replace(document: Document, operation: Body, values: _Values) -> None:
     path, value = operation["path"], values.of(operation)
     if not path:
-        document.root = _whole(value)
+        if not isinstance(value, dict | list):
+            raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+        document.root = value
         return
     container, key = document.find(path)
     missing = "replace operation does not apply: doc is missing"
@@ -247,15 +240,8 @@ def compile_json_patch(text: str) -> Patch:
     try:
         operations = decode_operations(_value(text))
     except PatchError as error:
-        return _failing(error.message)
+        return raising(PatchError, error.message)
     return lambda resource, work=None: apply_operations(operations, resource, work or Workspace())
-
-
-def _failing(message: str) -> Patch:
-    def fail(_resource: Body, _work: Workspace | None = None) -> Json:
-        raise PatchError(message)
-
-    return fail
 
 
 def _value(text: str) -> Json:
@@ -273,8 +259,7 @@ def _value(text: str) -> Json:
 
 def decode_operations(value: Json) -> list[Body]:
     """The operations of a patch, checked; raises `PatchError`."""
-    problem = patch_problem(value)
-    if problem:
+    if problem := patch_problem(value):
         raise PatchError(f"failed to decode patches: {problem}")
     return [] if value is None else list(value)
 
@@ -327,9 +312,5 @@ def _text_problem(value: Json, missing: str) -> str:
     return "" if isinstance(value, str) else _mistyped(value, "string")
 
 
-_JSON_TYPES: Final = ((str, "string"), (bool, "bool"), (dict, "object"), (list, "array"))
-
-
 def _mistyped(value: Json, wanted: str) -> str:
-    name = next((name for kind, name in _JSON_TYPES if isinstance(value, kind)), "number")
-    return f"json: cannot unmarshal {name} into Go value of type {wanted}"
+    return f"json: cannot unmarshal {kind_of(value)} into Go value of type {wanted}"

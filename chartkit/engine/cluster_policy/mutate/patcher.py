@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.budget import ITERATION, PATCH, Budget
-from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
-from chartkit.engine.cluster_policy.foreach import compile_list
+from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope
 from chartkit.engine.cluster_policy.mutate.anchors import HANDLED, applicable, decide, has_anchors
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.merge import merge
@@ -16,12 +16,13 @@ from chartkit.engine.cluster_policy.mutate.workspace import Patch, Workspace
 from chartkit.engine.cluster_policy.pattern.build import weight_of
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.engine.json_patch.nodes import PatchError, copied, same, second_key
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.go.int64 import has_float64, mark_literals
+from chartkit.go.types import kind_of
 from chartkit.model import Body, Json, Status
 
 _MERGE: Final = "a strategic merge"
@@ -111,7 +112,7 @@ def compile_rule_patcher(rule: Rule) -> Patcher:
 def compile_element_patcher(block: Body) -> Patcher:
     """Return the patcher of a foreach's patch."""
     body = {key: block.get(key) for key in (MERGE, JSON_PATCH)}
-    return _patcher(body, lambda resolved: resolved, _no_text)
+    return _patcher(body, lambda resolved: resolved, lambda _: "")
 
 
 def _patcher(
@@ -136,16 +137,10 @@ def _patcher(
 
 
 def _wrong_text(value: Json) -> str:
-    kinds = ((bool, "bool"), (dict, "object"), (list, "array"))
-    name = next((name for kind, name in kinds if isinstance(value, kind)), "number")
     raise SubstitutionError(
-        f"json: cannot unmarshal {name} into Go struct field "
+        f"json: cannot unmarshal {kind_of(value)} into Go struct field "
         f"Mutation.mutate.{JSON_PATCH} of type string"
     )
-
-
-def _no_text(_value: Json) -> str:
-    return ""
 
 
 def _compiled(body: Body) -> Patch | None:
@@ -191,8 +186,7 @@ def _applied(patch: Patch | None, resource: Body, work: Workspace) -> Patched:
         return failed(f"failed to patch resource: {error.message}")
     if patched is resource and resource:
         return Patched(Status.SKIP, resource, "no patches applied")
-    problem = _object_problem(patched)
-    if problem:
+    if problem := _object_problem(patched):
         return failed(f"failed to unmarshal patched resource: {problem}")
     return Patched(Status.PASS, patched, "resource patched")
 
@@ -264,7 +258,6 @@ def show_object(context: Context, body: Body) -> Body:
 
 
 def _compile_loop(body: Body, rule: Rule, policy: Policy, nesting: int) -> _Loop:
-    conditions = body.get("preconditions")
     order = body.get("order")
     nested = body.get("foreach")
     text = body.get("list") or ""
@@ -272,13 +265,7 @@ def _compile_loop(body: Body, rule: Rule, policy: Policy, nesting: int) -> _Loop
         text,
         compile_list(text),
         order == _DESCENDING if order is not None else body.get(MERGE) is not None,
-        compile_entries(
-            body.get("context") or (),
-            policy=policy.name,
-            rule=rule.name,
-            namespace=policy.namespace,
-        ),
-        None if conditions is None else compile_conditions(conditions),
+        *compile_scope(body, rule, policy),
         compile_foreach(nested, rule, policy, nesting + 1)
         if nested
         else compile_element_patcher(body),

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.budget import check_object
-from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
+from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.mutate.patcher import (
     Patched,
@@ -20,14 +21,14 @@ from chartkit.engine.cluster_policy.mutate.patcher import (
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey
 from chartkit.engine.request.request import Operation, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.int64 import mark_literals
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
@@ -62,11 +63,9 @@ def compile_patch(rule: Rule, policy: Policy) -> Patcher:
 
 def describe(done: Patched) -> str:
     """The message of a result."""
-    return _success(done.body) if done.status is Status.PASS else done.message
-
-
-def _success(body: Body) -> str:
-    resource = Resource(body)
+    if done.status is not Status.PASS:
+        return done.message
+    resource = Resource(done.body)
     text = f"mutated {resource.kind}/{resource.name}"
     return f"{text} in namespace {resource.namespace}" if resource.namespace else text
 
@@ -115,7 +114,8 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
             if shows_target and patched.status is Status.PASS:
                 context.set("target", mark_literals(patched.body))
             done.append(patched)
-        return _together([_result(one) for one in done])
+        results = [_result(one) for one in done]
+        return replace(results[0], others=tuple(results[1:])) if results else None
 
     def _result(done: Patched) -> RuleResult:
         changed = as_json(done.body) if done.status is Status.PASS else None
@@ -134,32 +134,14 @@ def _patched(patch: Patcher, context: Context, body: Body) -> Patched:
     return done
 
 
-def _together(results: list[RuleResult]) -> RuleResult | None:
-    return replace(results[0], others=tuple(results[1:])) if results else None
-
-
 def _compile_target(body: Body, rule: Rule, policy: Policy) -> _Target:
-    conditions = body.get("preconditions")
     selected = {key: body[key] for key in _SELECTED_BY if body.get(key)}
-    return _Target(
-        compile_template(selected),
-        compile_entries(
-            body.get("context") or (),
-            policy=policy.name,
-            rule=rule.name,
-            namespace=policy.namespace,
-        ),
-        None if conditions is None else compile_conditions(conditions),
-    )
+    return _Target(compile_template(selected), *compile_scope(body, rule, policy))
 
 
 def _selected(target: _Target, index: int, context: Context) -> Body:
-    try:
+    with Reraise(f"failed to substitute variables in target[{index}]: "):
         selected: Body = target.selected.resolve(context)
-    except ChartkitError as error:
-        raise EvaluationError(
-            f"failed to substitute variables in target[{index}]: {error.message}"
-        ) from error
     for key, value in selected.items():
         if key != "selector" and not isinstance(value, str):
             raise EvaluationError(f"the {key} of target[{index}] didn't resolve to a string")

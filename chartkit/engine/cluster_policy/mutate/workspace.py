@@ -7,9 +7,10 @@ object; what a patch does not touch is shared by the object before and after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import is_, itemgetter
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.schema import Schema
@@ -18,14 +19,12 @@ from chartkit.engine.json_patch.nodes import copied
 from chartkit.model import Body, Json
 
 
+@dataclass(slots=True)
 class KeyOrder:
     """The objects that the last patch wrote into, and the order of their keys before this one."""
 
-    __slots__ = ("_before", "_written")
-
-    def __init__(self) -> None:
-        self._written: list[Body] = []
-        self._before: list[tuple[Body, list[tuple[str, Json]]]] = []
+    _written: list[Body] = field(default_factory=list)
+    _before: list[tuple[Body, list[tuple[str, Json]]]] = field(default_factory=list)
 
     def sort(self) -> None:
         """Puts the keys in order."""
@@ -73,17 +72,12 @@ Texts = tuple[str, ...]
 _MOST_LISTS: Final = 16
 
 
-class Indexed:
+class Indexed(NamedTuple):
     """A list by the keys of its elements, and those of them that are not settled."""
 
-    __slots__ = ("elements", "pending", "source")
-
-    def __init__(
-        self, source: list[Json], elements: dict[Texts, Json], pending: Iterable[Texts]
-    ) -> None:
-        self.source = source
-        self.elements = elements
-        self.pending = tuple(pending)
+    source: list[Json]
+    elements: dict[Texts, Json]
+    pending: tuple[Texts, ...]
 
 
 class Settled:

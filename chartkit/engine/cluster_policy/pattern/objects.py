@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.pattern.anchors import (
@@ -255,26 +256,24 @@ def _ordered(pattern: Body) -> tuple[list[str], list[str]]:
     return first, front[::-1] + back
 
 
+@dataclass(frozen=True, slots=True)
 class _Variants:
     """An object pattern whose label keys hold wildcards, compiled for each set of labels."""
 
-    __slots__ = ("_build", "_expansion", "_found", "_pattern", "_spot")
-
-    def __init__(self, pattern: Body, expansion: Expansion, spot: Spot, build: Build) -> None:
-        self._pattern = pattern
-        self._expansion = expansion
-        self._spot = spot
-        self._build = build
-        self._found: dict[object, tuple[Entries, Entries]] = {}
+    pattern: Body
+    expansion: Expansion
+    spot: Spot
+    build: Build
+    found: dict[object, tuple[Entries, Entries]] = field(default_factory=dict)
 
     def entries(self, value: Body, run: Run) -> tuple[Entries, Entries]:
         """The entries of both phases for an object."""
-        metadata, key = self._expansion.expand(value, run)
-        entries = self._found.get(key)
+        metadata, key = self.expansion.expand(value, run)
+        entries = self.found.get(key)
         if entries is None:
-            pattern = {**self._pattern, self._expansion.written: metadata}
-            entries = _compile_entries(pattern, self._spot, self._build)
-            if len(self._found) >= _MOST_VARIANTS:
-                del self._found[next(iter(self._found))]
-            self._found[key] = entries
+            pattern = {**self.pattern, self.expansion.written: metadata}
+            entries = _compile_entries(pattern, self.spot, self.build)
+            if len(self.found) >= _MOST_VARIANTS:
+                del self.found[next(iter(self.found))]
+            self.found[key] = entries
         return entries

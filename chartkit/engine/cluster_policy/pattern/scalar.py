@@ -11,10 +11,10 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.go.duration import DurationError, parse_duration
+from chartkit.go.duration import parse_duration
 from chartkit.go.int64 import Int64, as_float
-from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.go.strconv import NumberError, parse_float, parse_int, truncate_to_int64
+from chartkit.go.quantity import Quantity
+from chartkit.go.strconv import or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
 
 
@@ -49,12 +49,10 @@ def compile_operation(text: str) -> Holds:
     """One operator with its operand; text: what stands between `|` and `&`, spaces taken off."""
     prefix = _prefix(text)
     if not prefix:
-        match = _NOT_IN_RANGE.fullmatch(text)
-        if match:
+        if match := _NOT_IN_RANGE.fullmatch(text):
             below, above = _comparison("<", match[1]), _comparison(">", match[2])
             return lambda value: below(value) or above(value)
-        match = _IN_RANGE.fullmatch(text)
-        if match:
+        if match := _IN_RANGE.fullmatch(text):
             least, most = _comparison(">=", match[1]), _comparison("<=", match[2])
             return lambda value: least(value) and most(value)
     return _comparison(prefix, text[len(prefix) :])
@@ -144,19 +142,10 @@ def _measured(value: Json) -> str | None:
     return str(int(number)) if type(number) is Int64 else f"{number:f}"
 
 
-@lru_cache(maxsize=4096)
-def _duration(text: str) -> int | None:
-    try:
-        return parse_duration(text)
-    except DurationError:
-        return None
-
-
-def _quantity(text: str) -> Quantity | None:
-    try:
-        return Quantity.parse(text)
-    except QuantityError:
-        return None
+_duration = lru_cache(maxsize=4096)(or_none(parse_duration))
+_quantity = or_none(Quantity.parse)
+_int = or_none(parse_int)
+_float = or_none(parse_float)
 
 
 def compile_scalar(pattern: Json) -> Holds:
@@ -186,10 +175,7 @@ def _is_number(value: Json) -> bool:
 def _compile_whole(pattern: int) -> Holds:
     def holds(value: Json) -> bool:
         if isinstance(value, str):
-            try:
-                return parse_int(value) == pattern
-            except NumberError:
-                return False
+            return _int(value) == pattern
         if not _is_number(value):
             return False
         number = go_number(value)
@@ -206,10 +192,7 @@ def _compile_float(pattern: float) -> Holds:
 
     def holds(value: Json) -> bool:
         if isinstance(value, str):
-            try:
-                return parse_float(value) == pattern
-            except NumberError:
-                return False
+            return _float(value) == pattern
         if not _is_number(value):
             return False
         number = go_number(value)

@@ -1,5 +1,5 @@
 """`validate.podSecurity`: the Pod Security Standards as Kyverno 1.19 checks them."""
 
-from chartkit.engine.cluster_policy.podsecurity.rule import compile_pod_security
+from chartkit.engine.cluster_policy.podsecurity.rule import PodSecurityHandler
 
-__all__ = ["compile_pod_security"]
+__all__ = ["PodSecurityHandler"]

@@ -17,6 +17,8 @@ from chartkit.engine.cluster_policy.podsecurity.pod import (
     counted,
     plural,
     quoted,
+    setters,
+    using,
 )
 from chartkit.model import Body, Json
 
@@ -67,9 +69,8 @@ def host_ports(pod: Pod) -> Violation | None:
             ports.update(str(error.value) for error in found)
     if not names:
         return None
-    uses = "uses" if len(names) == 1 else "use"
     shown = f"{plural('hostPort', len(ports))} {', '.join(sorted(ports))}"
-    return Violation("hostPort", f"{counted('container', names)} {uses} {shown}", tuple(errors))
+    return Violation("hostPort", f"{using('container', names)} {shown}", tuple(errors))
 
 
 def host_probes(pod: Pod) -> Violation | None:
@@ -77,18 +78,13 @@ def host_probes(pod: Pod) -> Violation | None:
     names: set[str] = set()
     hosts: set[str] = set()
     for container in pod.containers:
-        found = set(_probed_hosts(container.body))
-        if found:
+        if found := set(_probed_hosts(container.body)):
             names.add(container.name)
             hosts |= found
     if not names:
         return None
-    uses = "uses" if len(names) == 1 else "use"
-    return Violation(
-        "probe or lifecycle host",
-        f"{counted('container', sorted(names))} {uses} "
-        f"{counted('probe or lifecycle host', sorted(hosts))}",
-    )
+    shown = counted("probe or lifecycle host", sorted(hosts))
+    return Violation("probe or lifecycle host", f"{using('container', sorted(names))} {shown}")
 
 
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -115,12 +111,8 @@ def privileged(pod: Pod) -> Violation | None:
     return Violation(
         "privileged",
         f"{names} must not set securityContext.privileged=true",
-        tuple(_bad_field(one, "privileged", True) for one in bad),
+        tuple(one.forbidden("privileged", True) for one in bad),
     )
-
-
-def _bad_field(container: Container, field: str, value: str | bool | int) -> FieldError:
-    return FieldError(f"{container.path}.securityContext.{field}", value, container.name)
 
 
 def proc_mount(pod: Pod) -> Violation | None:
@@ -137,25 +129,14 @@ def proc_mount(pod: Pod) -> Violation | None:
     return Violation(
         "procMount",
         f"{names} must not set securityContext.procMount to {mounts}",
-        tuple(_bad_field(one, "procMount", mount) for one, mount in bad),
+        tuple(one.forbidden("procMount", mount) for one, mount in bad),
     )
 
 
 _DEFAULT_CAPABILITIES: Final = frozenset(
     (
-        "AUDIT_WRITE",
-        "CHOWN",
-        "DAC_OVERRIDE",
-        "FOWNER",
-        "FSETID",
-        "KILL",
-        "MKNOD",
-        "NET_BIND_SERVICE",
-        "SETFCAP",
-        "SETGID",
-        "SETPCAP",
-        "SETUID",
-        "SYS_CHROOT",
+        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
+        *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
     )
 )
 
@@ -177,12 +158,10 @@ def added_capabilities(
     every: set[str] = set()
     for container in pod.containers:
         added = ((container.security or {}).get("capabilities") or {}).get("add") or ()
-        bad = set(added) - allowed
-        if bad:
+        if bad := set(added) - allowed:
             names.append(container.name)
             every |= bad
-            path = f"{container.path}.securityContext.capabilities.add"
-            errors.append(FieldError(path, tuple(sorted(bad)), container.name))
+            errors.append(container.forbidden("capabilities.add", tuple(sorted(bad))))
     if not names:
         return None
     detail = (
@@ -199,18 +178,16 @@ def windows_host_process(pod: Pod) -> Violation | None:
         for one in pod.containers
         if ((one.security or {}).get("windowsOptions") or {}).get("hostProcess")
     ]
-    setters, errors = [], []
-    if (pod.security.get("windowsOptions") or {}).get("hostProcess"):
-        setters.append("pod")
-        errors.append(FieldError("spec.securityContext.windowsOptions.hostProcess", True))
-    if bad:
-        setters.append(counted("container", (one.name for one in bad)))
-        errors += [_bad_field(one, "windowsOptions.hostProcess", True) for one in bad]
-    if not setters:
+    is_own = bool((pod.security.get("windowsOptions") or {}).get("hostProcess"))
+    errors = [one.forbidden("windowsOptions.hostProcess", True) for one in bad]
+    if is_own:
+        errors.insert(0, FieldError("spec.securityContext.windowsOptions.hostProcess", True))
+    if not errors:
         return None
+    named = " and ".join(setters(is_own, bad))
     return Violation(
         "hostProcess",
-        f"{' and '.join(setters)} must not set securityContext.windowsOptions.hostProcess=true",
+        f"{named} must not set securityContext.windowsOptions.hostProcess=true",
         tuple(errors),
     )
 

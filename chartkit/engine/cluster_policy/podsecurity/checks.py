@@ -197,7 +197,11 @@ class Exclusion:
         The checks are run again on what the exclusion speaks of; each field error there takes
         away the first of the same field (and container) here, and the last one takes its place.
         """
-        seen = pod.only_containers(self._wanted) if self.images else pod.without_containers()
+        seen = (
+            pod.only_containers(lambda image: any(fits(image) for fits in self.images))
+            if self.images
+            else pod.without_containers()
+        )
         errors = {found.check: list(found.errors or ()) for found in findings}
         for found in find(self.checks, seen):
             for lifted in found.errors or ():
@@ -208,9 +212,6 @@ class Exclusion:
             for found in findings
             if not found.errors or errors[found.check]
         ]
-
-    def _wanted(self, image: str) -> bool:
-        return any(fits(image) for fits in self.images)
 
     def _lifts(self, error: FieldError) -> bool:
         if self.field and error.pattern != self.field:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -41,6 +41,15 @@ class Container:
         """Its own `securityContext`."""
         return self.body.get("securityContext")
 
+    def forbidden(self, field: str, value: BadValue) -> FieldError:
+        """The error of a field of its `securityContext` with a value that it must not have."""
+        return FieldError(f"{self.path}.securityContext.{field}", value, self.name)
+
+    def missing(self, field: str) -> FieldError:
+        """The error of a field that its `securityContext` must have."""
+        path = f"{self.path}.securityContext.{field}"
+        return FieldError(path, container=self.name, is_missing=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Pod:
@@ -68,23 +77,22 @@ class Pod:
 
     def only_containers(self, wanted: Callable[[str], bool]) -> Pod:
         """The containers whose images are wanted, in a pod that says nothing itself."""
-        return pod_of({}, {key: _kept(self.spec, key, wanted) for key in CONTAINER_LISTS})
+        listed = {key: self.spec.get(key) or () for key in CONTAINER_LISTS}
+        kept = {
+            key: [body for body in bodies if wanted(body.get("image", ""))]
+            for key, bodies in listed.items()
+        }
+        return pod_of({}, kept)
 
 
 def pod_of(annotations: Mapping[str, str], spec: Body) -> Pod:
     """The pod of a decoded pod spec."""
-    return Pod(annotations, spec, tuple(_containers(spec)))
-
-
-def _containers(spec: Body) -> Iterator[Container]:
-    for key in CONTAINER_LISTS:
-        for index, body in enumerate(spec.get(key) or ()):
-            yield Container(body, f"spec.{key}[{index}]")
-
-
-def _kept(spec: Body, key: str, wanted: Callable[[str], bool]) -> list[Body]:
-    bodies: list[Body] = spec.get(key) or []
-    return [body for body in bodies if wanted(body.get("image", ""))]
+    containers = (
+        Container(body, f"spec.{key}[{index}]")
+        for key in CONTAINER_LISTS
+        for index, body in enumerate(spec.get(key) or ())
+    )
+    return Pod(annotations, spec, tuple(containers))
 
 
 _TEMPLATE: Final = ("spec", "template")
@@ -211,3 +219,14 @@ def counted(word: str, items: Iterable[str]) -> str:
     """`container "a"` or `containers "a", "b"`."""
     found = list(items)
     return f"{plural(word, len(found))} {quoted(found)}"
+
+
+def setters(pod: bool, containers: Iterable[Container]) -> list[str]:
+    """The parts that set a field: the pod, and containers by their names."""
+    names = [one.name for one in containers]
+    return [*(["pod"] if pod else []), *([counted("container", names)] if names else [])]
+
+
+def using(word: str, names: Sequence[str]) -> str:
+    """`container "a" uses`, `containers "a", "b" use`."""
+    return f"{counted(word, names)} {'uses' if len(names) == 1 else 'use'}"

@@ -10,7 +10,6 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
 from chartkit.engine.cluster_policy.podsecurity.pod import (
-    Container,
     FieldError,
     Pod,
     Violation,
@@ -32,7 +31,7 @@ def app_armor(pod: Pod) -> Violation | None:
     annotations = [
         (key, value)
         for key, value in sorted(pod.annotations.items())
-        if key.startswith(_APPARMOR) and not _allowed_app_armor(value)
+        if key.startswith(_APPARMOR) and not _is_allowed(value, "", "runtime/default")
     ]
     shown = sorted(values)
     if annotations:
@@ -48,8 +47,8 @@ def app_armor(pod: Pod) -> Violation | None:
     )
 
 
-def _allowed_app_armor(value: str) -> bool:
-    return value in ("", "runtime/default") or value.startswith("localhost/")
+def _is_allowed(value: str, *names: str) -> bool:
+    return value in names or value.startswith("localhost/")
 
 
 def _annotation(key: str, value: str) -> FieldError:
@@ -72,15 +71,10 @@ def _bad_types(pod: Pod, profile: str) -> tuple[list[str], set[str], list[FieldE
         if given is not None and given.get("type") not in _ALLOWED:
             names.append(container.name)
             values.add(given.get("type") or "")
-            errors.append(_profile_error(container, profile, given.get("type") or ""))
+            errors.append(container.forbidden(f"{profile}.type", given.get("type") or ""))
     if names:
         setters.append(counted("container", names))
     return setters, values, errors
-
-
-def _profile_error(container: Container, profile: str, value: str) -> FieldError:
-    path = f"{container.path}.securityContext.{profile}.type"
-    return FieldError(path, value, container.name)
 
 
 _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
@@ -93,7 +87,7 @@ def seccomp_annotations(pod: Pod) -> Violation | None:
     bad: dict[str, list[FieldError]] = {}
     for key in keys:
         value = pod.annotations.get(key)
-        if value is not None and not _allowed_seccomp(value):
+        if value is not None and not _is_allowed(value, "runtime/default", "docker/default"):
             bad.setdefault(f"{key}={go_json(value)}", []).append(_annotation(key, value))
     if not bad:
         return None
@@ -102,10 +96,6 @@ def seccomp_annotations(pod: Pod) -> Violation | None:
         f"forbidden {plural('annotation', len(bad))} {', '.join(sorted(bad))}",
         tuple(error for errors in bad.values() for error in errors),
     )
-
-
-def _allowed_seccomp(value: str) -> bool:
-    return value in ("runtime/default", "docker/default") or value.startswith("localhost/")
 
 
 def seccomp_if_set(pod: Pod) -> Violation | None:
@@ -138,14 +128,7 @@ def seccomp_required(pod: Pod) -> Violation | None:
         "seccompProfile",
         f"pod or {names} must set securityContext.seccompProfile.type to "
         '"RuntimeDefault" or "Localhost"',
-        tuple(
-            FieldError(
-                f"{one.path}.securityContext.seccompProfile.type",
-                container=one.name,
-                is_missing=True,
-            )
-            for one in missing
-        ),
+        tuple(one.missing("seccompProfile.type") for one in missing),
     )
 
 
@@ -154,8 +137,7 @@ def selinux(types: frozenset[str]) -> Judge:
 
     def judge(pod: Pod) -> Violation | None:
         setters, errors = [], []
-        own = list(_selinux_errors(pod.security, "spec.", None, types))
-        if own:
+        if own := list(_selinux_errors(pod.security, "spec.", None, types)):
             setters.append("pod")
             errors += own
         names = []

@@ -14,7 +14,8 @@ from chartkit.engine.cluster_policy.podsecurity.pod import (
     Pod,
     Violation,
     counted,
-    quoted,
+    setters,
+    using,
 )
 from chartkit.model import Body
 
@@ -22,15 +23,6 @@ from chartkit.model import Body
 def unless_windows(judge: Judge) -> Judge:
     """The check, which lets pods for Windows alone (from 1.25 on)."""
     return lambda pod: None if pod.is_windows else judge(pod)
-
-
-def _missing(container: Container, field: str) -> FieldError:
-    path = f"{container.path}.securityContext.{field}"
-    return FieldError(path, container=container.name, is_missing=True)
-
-
-def _forbidden(container: Container, field: str, value: str | bool | int) -> FieldError:
-    return FieldError(f"{container.path}.securityContext.{field}", value, container.name)
 
 
 def allow_privilege_escalation(pod: Pod) -> Violation | None:
@@ -49,11 +41,11 @@ def allow_privilege_escalation(pod: Pod) -> Violation | None:
 def _escalation(container: Container) -> FieldError | None:
     field = "allowPrivilegeEscalation"
     if container.security is None:
-        return _missing(container, field)
+        return container.missing(field)
     allowed = container.security.get(field)
     if allowed is None:
-        return _forbidden(container, field, "nil")
-    return _forbidden(container, field, True) if allowed else None
+        return container.forbidden(field, "nil")
+    return container.forbidden(field, True) if allowed else None
 
 
 _BIND: Final = frozenset(("NET_BIND_SERVICE",))
@@ -78,11 +70,10 @@ def capabilities(pod: Pod) -> Violation | None:
 def _kept(container: Container) -> FieldError | None:
     dropped = ((container.security or {}).get("capabilities") or {}).get("drop")
     if not dropped:
-        return _missing(container, "capabilities.drop")
+        return container.missing("capabilities.drop")
     if "ALL" in dropped:
         return None
-    path = f"{container.path}.securityContext.capabilities.drop"
-    return FieldError(path, tuple(sorted(set(dropped))), container.name)
+    return container.forbidden("capabilities.drop", tuple(sorted(set(dropped))))
 
 
 def run_as_non_root(pod: Pod) -> Violation | None:
@@ -96,18 +87,16 @@ def run_as_non_root(pod: Pod) -> Violation | None:
             bad.append(container)
         elif said is None and not own:
             silent.append(container)
-    setters = ["pod"] if own is False else []
-    errors = [FieldError("spec.securityContext.runAsNonRoot", False)] if setters else []
-    if bad:
-        setters.append(counted("container", (one.name for one in bad)))
-        errors += [_forbidden(one, "runAsNonRoot", False) for one in bad]
+    errors = [FieldError("spec.securityContext.runAsNonRoot", False)] if own is False else []
+    errors += [one.forbidden("runAsNonRoot", False) for one in bad]
     details = []
-    if setters:
-        details.append(f"{' and '.join(setters)} must not set securityContext.runAsNonRoot=false")
+    if errors:
+        named = " and ".join(setters(own is False, bad))
+        details.append(f"{named} must not set securityContext.runAsNonRoot=false")
     if silent:
         names = counted("container", (one.name for one in silent))
         details.append(f"pod or {names} must set securityContext.runAsNonRoot=true")
-        errors += [_missing(one, "runAsNonRoot") for one in silent]
+        errors += [one.missing("runAsNonRoot") for one in silent]
     if not details:
         return None
     return Violation("runAsNonRoot != true", "\n".join(details), tuple(errors))
@@ -115,17 +104,14 @@ def run_as_non_root(pod: Pod) -> Violation | None:
 
 def run_as_user(pod: Pod) -> Violation | None:
     """Neither pod nor container sets the user 0."""
-    setters = ["pod"] if _is_root(pod.security) else []
-    errors = [FieldError("spec.securityContext.runAsUser", 0)] if setters else []
+    is_own = _is_root(pod.security)
     bad = [one for one in pod.containers if _is_root(one.security or {})]
-    if bad:
-        setters.append(counted("container", (one.name for one in bad)))
-        errors += [_forbidden(one, "runAsUser", 0) for one in bad]
-    if not setters:
+    errors = [FieldError("spec.securityContext.runAsUser", 0)] if is_own else []
+    errors += [one.forbidden("runAsUser", 0) for one in bad]
+    if not errors:
         return None
-    return Violation(
-        "runAsUser=0", f"{' and '.join(setters)} must not set runAsUser=0", tuple(errors)
-    )
+    named = " and ".join(setters(is_own, bad))
+    return Violation("runAsUser=0", f"{named} must not set runAsUser=0", tuple(errors))
 
 
 def _is_root(security: Body) -> bool:
@@ -134,38 +120,14 @@ def _is_root(security: Body) -> bool:
 
 
 _ALLOWED_VOLUMES: Final = (
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "image",
-    "persistentVolumeClaim",
-    "projected",
-    "secret",
+    *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image"),
+    *("persistentVolumeClaim", "projected", "secret"),
 )
 _OTHER_VOLUMES: Final = (
-    "hostPath",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "gitRepo",
-    "nfs",
-    "iscsi",
-    "glusterfs",
-    "rbd",
-    "flexVolume",
-    "cinder",
-    "cephfs",
-    "flocker",
-    "fc",
-    "azureFile",
-    "vsphereVolume",
-    "quobyte",
-    "azureDisk",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "scaleIO",
-    "storageos",
+    *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "nfs", "iscsi"),
+    *("glusterfs", "rbd", "flexVolume", "cinder", "cephfs", "flocker", "fc", "azureFile"),
+    *("vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume"),
+    *("scaleIO", "storageos"),
 )
 """In the order in which they are looked for."""
 
@@ -181,13 +143,8 @@ def restricted_volumes(pod: Pod) -> Violation | None:
             errors.append(FieldError(f"spec.volumes[{index}].{kind}"))
     if not names:
         return None
-    uses = "uses" if len(names) == 1 else "use"
-    types = "restricted volume type" if len(kinds) == 1 else "restricted volume types"
-    return Violation(
-        "restricted volume types",
-        f"{counted('volume', names)} {uses} {types} {quoted(sorted(kinds))}",
-        tuple(errors),
-    )
+    shown = f"{using('volume', names)} {counted('restricted volume type', sorted(kinds))}"
+    return Violation("restricted volume types", shown, tuple(errors))
 
 
 def _other_kind(volume: Body) -> str | None:

@@ -38,16 +38,11 @@ class _Judged(Checked):
     properties: dict[str, str]
 
 
-def compile_pod_security(rule: Rule, policy: Policy) -> PodSecurityHandler:
-    """The handler of a podSecurity rule.
+class PodSecurityHandler(ExceptedHandler):
+    """Judges workloads by the Pod Security Standards.
 
     Raises ValueError for a version that the schema of policies does not let through.
     """
-    return PodSecurityHandler(rule, policy)
-
-
-class PodSecurityHandler(ExceptedHandler):
-    """Judges workloads by the Pod Security Standards."""
 
     __slots__ = ("_check", "_excepted", "_policy", "_rule", "_standard")
 
@@ -153,14 +148,13 @@ class _Standard:
             if not findings:
                 return self._passed
             findings = lift_all(exclusions, findings, pod)
-            return self._failure(findings, request.resource) if findings else skipped
+            if not findings:
+                return skipped
+            prefix = POD_SPECS.get(request.resource.kind)
+            text = self._failed + "".join(_group(found, prefix) for found in findings)
+            return _Judged(Status.FAIL, text, self._properties(findings, request.resource))
 
         return check
-
-    def _failure(self, findings: Sequence[Finding], resource: Resource) -> Checked:
-        prefix = POD_SPECS.get(resource.kind)
-        groups = "".join(_group(found, prefix) for found in findings)
-        return _Judged(Status.FAIL, self._failed + groups, self._properties(findings, resource))
 
     def _properties(self, findings: Sequence[Finding], resource: Resource) -> dict[str, str]:
         image_of = _images(resource)

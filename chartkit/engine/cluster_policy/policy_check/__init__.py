@@ -14,8 +14,7 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
     nothing_cluster_wide,
 )
 from chartkit.engine.cluster_policy.policy_check.images import images_fault
-from chartkit.engine.cluster_policy.policy_check.kinds import kinds_fault
-from chartkit.engine.cluster_policy.policy_check.rule import rule_fault
+from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
 from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
 from chartkit.errors import CompileError
@@ -51,11 +50,9 @@ def _hint(policy: Policy) -> str | None:
 def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:
     """The first thing that is wrong with a policy, in Kyverno's words; None where it is sound."""
     rules = all_rules(policy)
-    fault = variables_fault(policy, rules)
-    if fault:
+    if fault := variables_fault(policy, rules):
         return fault
-    faults = spec_faults(policy, cluster_wide)
-    if faults:
+    if faults := spec_faults(policy, cluster_wide):
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
     fault = overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
     if fault:

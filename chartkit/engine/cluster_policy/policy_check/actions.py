@@ -13,6 +13,7 @@ from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
+from chartkit.go.types import kind_of
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 
@@ -24,10 +25,6 @@ def action_fault(rule: Rule) -> str | None:
     """Return the fault of a rule's action, below `spec.rules[n].`; None for none."""
     check = _CHECKS.get(rule.kind, _validate_fault)
     return check(rule)
-
-
-def _no_fault(_rule: Rule) -> None:
-    return None
 
 
 def _mutate_fault(rule: Rule) -> str | None:
@@ -68,8 +65,7 @@ def _generate_fault(rule: Rule) -> str | None:
     selector = (generate.get("cloneList") or {}).get("selector")
     if selector is not None and has_wildcard(go_json(selector)):
         return "generate.selector.: wildcard characters `*/?` not supported"
-    found = _pattern_fault(generate.get("data"), "/", frozenset())
-    if found:
+    if found := _pattern_fault(generate.get("data"), "/", frozenset()):
         return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
     return None
 
@@ -88,16 +84,12 @@ def _validate_fault(rule: Rule) -> str | None:
     fault = _one_of(_elements(validate) + listed, "pattern, anyPattern, deny, foreach, cel")
     if fault:
         return f"validate..: {fault}"
-    if validate.pattern is not None:
-        found = _pattern_fault(validate.pattern, "/", _KNOWN_ANCHORS)
-        if found:
-            return f"validate.pattern.{found[0]}.: {found[1]}"
-    fault = _any_pattern_fault(validate.any_pattern)
-    if fault:
+    if found := _pattern_fault(validate.pattern, "/", _KNOWN_ANCHORS):
+        return f"validate.pattern.{found[0]}.: {found[1]}"
+    if fault := _any_pattern_fault(validate.any_pattern):
         return f"validate.anyPattern{fault}"
     for block in validate.foreach:
-        fault = _foreach_fault(block)
-        if fault:
+        if fault := _foreach_fault(block):
             return f"validate..: {fault}"
     if rule.cel_preconditions and validate.cel is None:
         return f"validate..: {_CEL_ONLY}"
@@ -130,21 +122,12 @@ def _any_pattern_fault(patterns: Json) -> str | None:
     if not isinstance(patterns, list):
         return (
             ".: failed to deserialize anyPattern, expect array: json: cannot unmarshal "
-            f"{_go_kind(patterns)} into Go value of type []interface {{}}"
+            f"{kind_of(patterns)} into Go value of type []interface {{}}"
         )
     for index, pattern in enumerate(patterns):
-        fault = _pattern_fault(pattern, "/", _KNOWN_ANCHORS)
-        if fault:
+        if fault := _pattern_fault(pattern, "/", _KNOWN_ANCHORS):
             return f"[{index}].{fault[0]}.: {fault[1]}"
     return None
-
-
-def _go_kind(value: Json) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, dict):
-        return "object"
-    return "string" if isinstance(value, str) else "number"
 
 
 def _foreach_fault(block: Body) -> str | None:
@@ -165,16 +148,13 @@ def _pattern_fault(pattern: Json, path: str, known: frozenset[str]) -> tuple[str
     """The first anchor that is not among those known, its path and what Kyverno says of it."""
     if isinstance(pattern, dict):
         for key, value in pattern.items():
-            fault = _key_fault(key, value, known)
-            if fault:
+            if fault := _key_fault(key, value, known):
                 return f"{path}/{key}", fault
-            below = _pattern_fault(value, f"{path}/{key}", known)
-            if below:
+            if below := _pattern_fault(value, f"{path}/{key}", known):
                 return below
     elif isinstance(pattern, list):
         for index, value in enumerate(pattern):
-            below = _pattern_fault(value, f"{path}{index}/", known)
-            if below:
+            if below := _pattern_fault(value, f"{path}{index}/", known):
                 return below
     return None
 
@@ -197,7 +177,7 @@ _CHECKS: Final[dict[RuleKind, Callable[[Rule], str | None]]] = {
     RuleKind.MUTATE: _mutate_fault,
     RuleKind.MUTATE_EXISTING: _mutate_fault,
     RuleKind.GENERATE: _generate_fault,
-    RuleKind.VERIFY_IMAGES: _no_fault,
+    RuleKind.VERIFY_IMAGES: lambda _rule: None,
 }
 
 
@@ -215,8 +195,7 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
         operations = parse_yaml(_without_variables(text))
     except InputError as error:
         return unsound + (yaml_problem(text) or f"yaml: {error.message}")
-    problem = patch_problem(operations)
-    if problem:
+    if problem := patch_problem(operations):
         return unsound + problem
     return _operations_fault(operations or (), place, unsound)
 

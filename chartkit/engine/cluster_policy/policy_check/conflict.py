@@ -81,8 +81,7 @@ def overrides_fault(policy: Policy) -> str | None:
         return None
     for index, rule in enumerate(policy.rules):
         place = f"spec.rules[{index}].validate.{_NAME}"
-        fault = _fault(rule.validate.failure_action_overrides, place)
-        if fault:
+        if fault := _fault(rule.validate.failure_action_overrides, place):
             return fault
     return _fault(policy.failure_action_overrides, f"spec.{_NAME}")
 
@@ -97,25 +96,21 @@ def _fault(overrides: Sequence[ActionOverride], place: str) -> str | None:
         enforces = one.action.lower() == "enforce"
         given = one.namespaces or ()
         names = {name for name in given if not has_wildcard(name)}
-        shared = sorted(named[not enforces] & names)
-        if shared:
+        if shared := sorted(named[not enforces] & names):
             return f"conflicting namespaces found in path: {where}: {', '.join(shared)}"
         patterns[enforces] |= set(given) - names
         named[enforces] |= names
-        fault = _wildcard_fault(named, patterns)
-        if fault:
+        if fault := _wildcard_fault(named, patterns):
             return f"path: {where}: {fault}"
     return None
 
 
 def _wildcard_fault(named: dict[bool, set[str]], patterns: dict[bool, set[str]]) -> str | None:
     for enforces in (True, False):
-        found = _match(patterns[not enforces], named[enforces])
-        if found:
+        if found := _match(patterns[not enforces], named[enforces]):
             return f"wildcard pattern '{found[0]}' matches with namespace '{found[1]}'"
     for enforces in (False, True):
-        found = _match(patterns[enforces], patterns[not enforces])
-        if found:
+        if found := _match(patterns[enforces], patterns[not enforces]):
             return f"wildcard pattern '{found[0]}' conflicts with the pattern '{found[1]}'"
     return None
 

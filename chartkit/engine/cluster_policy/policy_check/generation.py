@@ -73,10 +73,8 @@ class _Check:
 
     def pattern(self, body: Body, place: str) -> Iterator[str]:
         """Return the faults of a pattern."""
-        if self._namespaced:
-            fault = self._leaves(body)
-            if fault:
-                yield (f"{place}.namespace: Forbidden: target resource scope mismatched: {fault} ")
+        if self._namespaced and (fault := self._leaves(body)):
+            yield (f"{place}.namespace: Forbidden: target resource scope mismatched: {fault} ")
         if body.get("kind"):
             yield from self._scope(body, place)
         kinds = (body.get("cloneList") or {}).get("kinds") or ()

@@ -6,46 +6,154 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chartkit.engine.cluster_policy.conditions.parse import check_conditions
-from chartkit.engine.cluster_policy.policy import ResourceFilter, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Match, Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check.actions import (
     action_fault,
     json_patch_fault,
     same_kind_fault,
-)
-from chartkit.engine.cluster_policy.policy_check.kinds import (
-    METADATA_ONLY,
-    labels_are_text,
-    only_metadata,
 )
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.model import Body, Json
 
 
+def only_metadata(rule: Rule) -> bool:
+    """Return whether a rule's patterns and patches touch nothing but `metadata`."""
+    return all(
+        key == "metadata"
+        for pattern in _overlays(rule)
+        if isinstance(pattern, dict)
+        for key in pattern
+    )
+
+
+def _overlays(rule: Rule) -> Iterable[Json]:
+    yield (rule.mutate or {}).get("patchStrategicMerge")
+    yield rule.validate.pattern
+    if isinstance(rule.validate.any_pattern, list):
+        yield from rule.validate.any_pattern
+
+
+def labels_are_text(rule: Rule) -> bool:
+    """Return whether labels and annotations in a rule's patterns and patches are all text, as far
+    as Kyverno looks: in the first foreach with a pattern, the pattern, or each of anyPattern."""
+    if rule.validate.foreach:
+        return _first_is_text(one.get("pattern") for one in rule.validate.foreach)
+    if isinstance(rule.validate.pattern, dict):
+        return _is_text(rule.validate.pattern)
+    if isinstance(rule.validate.any_pattern, list):
+        return all(_is_text(one) for one in rule.validate.any_pattern if isinstance(one, dict))
+    mutate = rule.mutate or {}
+    if mutate.get("foreach"):
+        return _first_is_text(one.get("patchStrategicMerge") for one in mutate["foreach"])
+    return _first_is_text([mutate.get("patchStrategicMerge")])
+
+
+def _first_is_text(patterns: Iterable[Json]) -> bool:
+    return next((_is_text(one) for one in patterns if isinstance(one, dict)), True)
+
+
+def _is_text(pattern: dict[str, Json]) -> bool:
+    metadata = pattern.get("metadata")
+    if isinstance(metadata, dict):
+        return _values_are_text(metadata)
+    inner: Json = pattern
+    for key in ("spec", "template", "metadata"):
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    return _values_are_text(inner) if isinstance(inner, dict) else True
+
+
+def _values_are_text(metadata: dict[str, Json]) -> bool:
+    return all(
+        isinstance(value, str)
+        for name in ("labels", "annotations")
+        if isinstance(metadata.get(name), dict)
+        for value in metadata[name].values()
+    )
+
+
+_ANY: Final = "*"
+METADATA_ONLY: Final = (
+    "policy can only deal with the metadata field of the resource if the rule does not match any "
+    "kind"
+)
+
+
+def kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
+    """Return the fault of the kinds of a policy's rules, in Kyverno's words."""
+    for index, rule in enumerate(rules):
+        for name, block in (("match", rule.match), ("exclude", rule.exclude)):
+            if block is None:
+                continue
+            for place, kinds in _listed(block):
+                if fault := _fault(kinds, policy.background, rule):
+                    return f"path: spec.rules[{index}].{name}.{place}kinds: {fault}"
+    return None
+
+
+def _listed(block: Match) -> Iterable[tuple[str, tuple[str, ...]]]:
+    for at, one in enumerate(block.any):
+        yield f"any[{at}].", one.kinds
+    for at, one in enumerate(block.all):
+        yield f"all[{at}].", one.kinds
+    yield "", block.direct.kinds
+
+
+def _fault(kinds: tuple[str, ...], background: bool, rule: Rule) -> str | None:
+    if _ANY not in kinds:
+        return None
+    if background:
+        return (
+            "wildcard policy not allowed in background mode. Set spec.background=false to disable "
+            "background mode for this policy rule "
+        )
+    if len(kinds) > 1:
+        return "wildcard policy can not deal with more than one kind"
+    if rule.kind in (RuleKind.GENERATE, RuleKind.VERIFY_IMAGES) or rule.validate.foreach:
+        return "wildcard policy does not support rule type"
+    if not only_metadata(rule) or _denies_more(rule):
+        return METADATA_ONLY
+    return None
+
+
+def _denies_more(rule: Rule) -> bool:
+    """Return whether the old flat list of conditions speaks of more than the object's metadata."""
+    conditions: Json = (rule.validate.deny or {}).get("conditions")
+    if not isinstance(conditions, list):
+        return False
+    keys = [one.get("key") for one in conditions if isinstance(one, dict)]
+    return any(isinstance(key, str) and not _is_about_metadata(key) for key in keys)
+
+
+def _is_about_metadata(key: str) -> bool:
+    if "request.object.metadata." in key:
+        return True
+    variable = key.partition("{{")[2].lstrip()
+    allowed = variable.startswith(("request.", "serviceAccountName", "serviceAccountNamespace"))
+    return allowed and "}}" in variable and "request.object.spec" not in key
+
+
 def rule_fault(index: int, rule: Rule) -> str | None:
     """The first thing that is wrong with the rule at an index; None where it is sound."""
     place = f"spec.rules[{index}]"
-    fault = json_patch_fault(rule, index)
-    if fault:
+    if fault := json_patch_fault(rule, index):
         return fault
-    fault = _resources_fault(rule)
-    if fault:
+    if fault := _resources_fault(rule):
         return f"path: {place}.{fault}"
-    fault = _element_fault(_action_first(rule.body), "")
-    if fault:
+    # Kyverno walks the rule in no order; what the rule does is named rather than its context.
+    action = {key: value for key, value in rule.body.items() if key != "context"}
+    if fault := _element_fault({**action, **rule.body}, ""):
         return fault
     fault = check_entries(rule.body.get("context"), cel=rule.kind is RuleKind.CEL)
     if fault is None:
         fault = _extractor_fault(rule)
     if fault:
         return f"path: {place}: {fault}"
-    if not all(one.kinds for one in _matched(rule)):
+    if not all(one.kinds for one in rule.match.any or rule.match.all or (rule.match.direct,)):
         return _NO_KINDS if only_metadata(rule) else METADATA_ONLY
-    fault = action_fault(rule)
-    if fault:
+    if fault := action_fault(rule):
         return f"path: {place}.{fault}"
-    fault = same_kind_fault(rule)
-    if fault:
+    if fault := same_kind_fault(rule):
         return fault
     if not labels_are_text(rule):
         return (
@@ -59,10 +167,6 @@ _NO_KINDS: Final = (
     "at least one element must be specified in a kind block, the kind attribute is mandatory when "
     "working with the resources element"
 )
-
-
-def _matched(rule: Rule) -> Sequence[ResourceFilter]:
-    return rule.match.any or rule.match.all or (rule.match.direct,)
 
 
 def _resources_fault(rule: Rule) -> str | None:
@@ -86,15 +190,10 @@ def _describes(block: Body) -> bool:
 
 
 def _conditions_fault(rule: Rule) -> str | None:
-    if rule.preconditions is not None:
-        fault = check_conditions(rule.preconditions, "preconditions")
-        if fault:
-            return f"validate.{fault}"
-    conditions = (rule.validate.deny or {}).get("conditions")
-    if conditions is not None:
-        fault = check_conditions(conditions, "conditions")
-        if fault:
-            return f"validate.deny.{fault}"
+    if fault := check_conditions(rule.preconditions, "preconditions"):
+        return f"validate.{fault}"
+    if fault := check_conditions((rule.validate.deny or {}).get("conditions"), "conditions"):
+        return f"validate.deny.{fault}"
     fault = _foreach_fault(rule.validate.foreach, "validate.foreach")
     return fault or _foreach_fault((rule.mutate or {}).get("foreach") or (), "mutate.foreach")
 
@@ -103,30 +202,19 @@ def _foreach_fault(blocks: Iterable[Json], place: str) -> str | None:
     for block in blocks:
         if not isinstance(block, dict):
             continue
-        if block.get("preconditions") is not None:
-            fault = check_conditions(block["preconditions"], "conditions", values=False)
-            if fault:
-                return f"{place}.{fault}"
+        if fault := check_conditions(block.get("preconditions"), "conditions", values=False):
+            return f"{place}.{fault}"
         deny = block.get("deny")
         conditions = deny.get("conditions") if isinstance(deny, dict) else None
-        if conditions is not None:
-            fault = check_conditions(conditions, "conditions", values=False)
-            if fault:
-                return f"{place}.deny.{fault}"
+        if fault := check_conditions(conditions, "conditions", values=False):
+            return f"{place}.deny.{fault}"
         nested = block.get("foreach")
-        if isinstance(nested, list):
-            fault = _foreach_fault(nested, place)
-            if fault:
-                return f"{place}.{fault}"
+        if isinstance(nested, list) and (fault := _foreach_fault(nested, place)):
+            return f"{place}.{fault}"
     return None
 
 
 _FOREACH: Final = "/foreach/"
-
-
-def _action_first(body: Body) -> Body:
-    """Kyverno walks the rule in no order; what the rule does is named rather than its context."""
-    return {**{key: value for key, value in body.items() if key != "context"}, **body}
 
 
 def _element_fault(value: Json, path: str) -> str | None:
@@ -141,8 +229,7 @@ def _element_fault(value: Json, path: str) -> str | None:
                 return fault
     elif isinstance(value, list):
         for index, entry in enumerate(value):
-            fault = _element_fault(entry, f"{path}/{index}")
-            if fault:
+            if fault := _element_fault(entry, f"{path}/{index}"):
                 return fault
     return None
 

@@ -109,21 +109,14 @@ _SELECTOR: Final[dict[str, Print]] = {
     "matchExpressions": _objects({"key": go_json, "operator": go_json, "values": go_json}),
 }
 _RESOURCES: Final[dict[str, Print]] = {
-    "kinds": go_json,
-    "name": go_json,
-    "names": go_json,
-    "namespaces": go_json,
-    "annotations": go_json,
+    **dict.fromkeys(("kinds", "name", "names", "namespaces", "annotations"), go_json),
     "selector": _object(_SELECTOR),
     "namespaceSelector": _object(_SELECTOR),
     "operations": go_json,
 }
 _USERS: Final[dict[str, Print]] = {
-    "roles": go_json,
-    "clusterRoles": go_json,
-    "subjects": _objects(
-        {"kind": go_json, "apiGroup": go_json, "name": go_json, "namespace": go_json}
-    ),
+    **dict.fromkeys(("roles", "clusterRoles"), go_json),
+    "subjects": _objects(dict.fromkeys(("kind", "apiGroup", "name", "namespace"), go_json)),
 }
 
 
@@ -140,27 +133,14 @@ _MATCH: Final[dict[str, Print]] = {
 }
 _VALIDATE: Final[dict[str, Print]] = dict.fromkeys(
     (
-        "failureAction",
-        "failureActionOverrides",
-        "allowExistingViolations",
-        "message",
-        "manifests",
-        "foreach",
-        "pattern",
-        "anyPattern",
-        "deny",
-        "podSecurity",
-        "cel",
-        "assert",
+        *("failureAction", "failureActionOverrides", "allowExistingViolations", "message"),
+        *("manifests", "foreach", "pattern", "anyPattern", "deny", "podSecurity", "cel", "assert"),
     ),
     go_json,
 )
 _MUTATE: Final[dict[str, Print]] = dict.fromkeys(
     (
-        "mutateExistingOnPolicyUpdate",
-        "targets",
-        "patchStrategicMerge",
-        "patchesJson6902",
+        *("mutateExistingOnPolicyUpdate", "targets", "patchStrategicMerge", "patchesJson6902"),
         "foreach",
     ),
     go_json,
@@ -181,31 +161,22 @@ def _with_clones(body: Body) -> Body:
 _SAID: Final = ("generateExisting", "data")
 
 
-def _generate(value: Json) -> str:
-    return _print_object(_with_clones(value), _GENERATE)
-
-
 def _generate_each(value: Json) -> str:
     return "[" + ",".join(_print_object(_with_clones(one), _EACH) for one in value) + "]"
 
 
 _EACH: Final[dict[str, Print]] = {
-    "list": go_json,
-    "context": go_json,
+    **dict.fromkeys(("list", "context"), go_json),
     "preconditions": _preconditions,
     **_PATTERN,
 }
 _GENERATE: Final[dict[str, Print]] = {
-    "generateExisting": go_json,
-    "synchronize": go_json,
-    "orphanDownstreamOnPolicyDelete": go_json,
+    **dict.fromkeys(("generateExisting", "synchronize", "orphanDownstreamOnPolicyDelete"), go_json),
     **_PATTERN,
     "foreach": _generate_each,
 }
 _RULE: Final[dict[str, Print]] = {
-    "name": go_json,
-    "context": go_json,
-    "reportProperties": go_json,
+    **dict.fromkeys(("name", "context", "reportProperties"), go_json),
     "match": _object(_MATCH),
     "exclude": _object(_MATCH),
     "imageExtractors": go_json,
@@ -213,7 +184,7 @@ _RULE: Final[dict[str, Print]] = {
     "celPreconditions": go_json,
     "mutate": _object(_MUTATE),
     "validate": _object(_VALIDATE),
-    "generate": _generate,
+    "generate": lambda value: _print_object(_with_clones(value), _GENERATE),
     "verifyImages": go_json,
     "skipBackgroundRequests": go_json,
 }
@@ -223,18 +194,17 @@ _ZEROES: Final[tuple[Json, ...]] = (None, "", False, [])
 _ALWAYS: Final = {"bool": "false", "[]AttestorSet": "null", "Validation": "{}"}
 """The values of empty fields that `omitempty` does not omit."""
 _TEXT: Final = "text"
+
+
+def _texts(*names: str) -> dict[str, str]:
+    return dict.fromkeys(names, _TEXT)
+
+
 _LOGS: Final = {"rekor": "Rekor", "ctlog": "CTLog"}
 _ATTESTORS: Final[Mapping[str, Mapping[str, str]]] = {
     "ImageVerification": {
-        "failureAction": _TEXT,
-        "type": _TEXT,
-        "image": _TEXT,
-        "imageReferences": _TEXT,
-        "skipImageReferences": _TEXT,
-        "key": _TEXT,
-        "roots": _TEXT,
-        "subject": _TEXT,
-        "issuer": _TEXT,
+        **_texts("failureAction", "type", "image", "imageReferences", "skipImageReferences"),
+        **_texts("key", "roots", "subject", "issuer"),
         "additionalExtensions": "map",
         "attestors": "[]AttestorSet",
         "attestations": "[]Attestation",
@@ -250,38 +220,23 @@ _ATTESTORS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "AttestorSet": {"count": "number", "entries": "[]Attestor"},
     "Attestor": {
-        "keys": "keys",
-        "certificates": "certificates",
-        "keyless": "keyless",
+        **{name: name for name in ("keys", "certificates", "keyless")},
         "attestor": "raw",
         "annotations": "map",
-        "repository": _TEXT,
-        "signatureAlgorithm": _TEXT,
+        **_texts("repository", "signatureAlgorithm"),
     },
-    "keys": {
-        "publicKeys": _TEXT,
-        "signatureAlgorithm": _TEXT,
-        "kms": _TEXT,
-        "secret": "Secret",
-        **_LOGS,
-    },
-    "certificates": {"cert": _TEXT, "certChain": _TEXT, **_LOGS},
+    "keys": {**_texts("publicKeys", "signatureAlgorithm", "kms"), "secret": "Secret", **_LOGS},
+    "certificates": {**_texts("cert", "certChain"), **_LOGS},
     "keyless": {
         **_LOGS,
-        "issuer": _TEXT,
-        "issuerRegExp": _TEXT,
-        "subject": _TEXT,
-        "subjectRegExp": _TEXT,
-        "roots": _TEXT,
+        **_texts("issuer", "issuerRegExp", "subject", "subjectRegExp", "roots"),
         "additionalExtensions": "map",
     },
-    "Secret": {"name!": _TEXT, "namespace!": _TEXT},
+    "Secret": _texts("name!", "namespace!"),
     "Rekor": {"url!": _TEXT, "pubkey": _TEXT, "ignoreTlog": "bool"},
     "CTLog": {"ignoreSCT": "bool", "pubkey": _TEXT, "tsaCertChain": _TEXT},
     "Attestation": {
-        "name": _TEXT,
-        "predicateType!": _TEXT,
-        "type!": _TEXT,
+        **_texts("name", "predicateType!", "type!"),
         "attestors!": "[]AttestorSet",
         "conditions": "raw",
     },

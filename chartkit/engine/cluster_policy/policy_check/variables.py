@@ -14,7 +14,7 @@ from chartkit.engine.context.variables import SubstitutionError, compile_templat
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.errors import InputError
+from chartkit.errors import InputError, Reraise
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json
 
@@ -63,10 +63,8 @@ class _DryRun(Context):
         query = query.strip()
         if not query:
             raise QueryError("invalid query (nil)")
-        try:
+        with Reraise(f"invalid JMESPath query {query}: ", JMESPathError, QueryError):
             compile_expression(query)
-        except JMESPathError as error:
-            raise QueryError(f"invalid JMESPath query {query}: {error}") from error
         return self._allow(query)
 
     def _allow(self, query: str) -> None:
@@ -81,16 +79,13 @@ class _DryRun(Context):
 
 def variables_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     """Return the fault of a policy's variables, in Kyverno's words."""
-    if policy.background:
-        fault = _user_fault(policy, rules)
-        if fault:
-            return (
-                "only select variables are allowed in background mode. Set spec.background=false "
-                f"to disable background mode for this policy rule: {fault} "
-            )
+    if policy.background and (fault := _user_fault(policy, rules)):
+        return (
+            "only select variables are allowed in background mode. Set spec.background=false "
+            f"to disable background mode for this policy rule: {fault} "
+        )
     for rule in rules:
-        fault = _rule_fault(rule, policy.background)
-        if fault:
+        if fault := _rule_fault(rule, policy.background):
             return f"policy contains invalid variables: {fault}"
     return None
 
@@ -115,8 +110,7 @@ def _user_filter(block: Match) -> str | None:
     named += [(f"any[{at}]/", one) for at, one in enumerate(block.any)]
     named += [(f"all[{at}]/", one) for at, one in enumerate(block.all)]
     for place, one in named:
-        what = _user_field(one)
-        if what:
+        if what := _user_field(one):
             return place + what
     return None
 
@@ -131,22 +125,18 @@ def _user_field(one: ResourceFilter) -> str:
 
 def _variables_in(body: Body) -> Iterable[str]:
     metadata = dict(body.get("metadata") or {})
-    annotations = metadata.get("annotations")
-    if annotations:
+    if annotations := metadata.get("annotations"):
         metadata["annotations"] = {**annotations, _LAST_APPLIED: ""}
     text = json.dumps({**body, "metadata": metadata, "status": None}, ensure_ascii=False)
     return (match[2] for match in _VARIABLE.finditer(text))
 
 
 def _rule_fault(rule: Rule, background: bool) -> str | None:
-    fault = _forbidden_section(rule)
-    if fault:
+    if fault := _forbidden_section(rule):
         return f'rule "{rule.name}" should not have variables in {fault} section'
     body, targeted = rule.body, rule.kind is RuleKind.MUTATE_EXISTING
-    if targeted:
-        fault = _targets_fault(rule, background)
-        if fault:
-            return fault
+    if targeted and (fault := _targets_fault(rule, background)):
+        return fault
     fault = _substitution_fault(body, _DryRun(_names(background, targeted), _own_names(rule)))
     return f"variable substitution failed for rule {rule.name}: {fault}" if fault else None
 

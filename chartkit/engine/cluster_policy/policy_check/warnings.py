@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.autogen import ANNOTATION, all_rules
-from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
@@ -89,14 +89,18 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
 def policy_warnings(policy: Policy) -> list[Diagnostic]:
     """Return the warnings for the author of a ClusterPolicy or Policy that compiles, each once."""
     found = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))
-    return [_diagnostic(policy.resource, text, hint) for text, hint in found]
-
-
-def _diagnostic(resource: Resource, text: str, hint: str | None) -> Diagnostic:
-    """Advice that holds for some policies alone is a note."""
-    severity = Severity.NOTE if text in _ADVICE else Severity.WARNING
-    message = f"{resource.name}: {text}"
-    return Diagnostic(WARNING_RULE, severity, message, resource.location, hint)
+    name, place = policy.name, policy.resource.location
+    return [
+        # Advice that holds for some policies alone is a note.
+        Diagnostic(
+            WARNING_RULE,
+            Severity.NOTE if text in _ADVICE else Severity.WARNING,
+            f"{name}: {text}",
+            place,
+            hint,
+        )
+        for text, hint in found
+    ]
 
 
 _Warning = tuple[str, str | None]
@@ -133,7 +137,7 @@ def _of_rules(policy: Policy) -> Iterator[_Warning]:
         yield from _generation(rule, f"spec.rules[{index}].generate")
     leaves_controllers_out = _leaves_controllers_out(policy)
     for rule in all_rules(policy):
-        kinds = _kinds(rule.match)
+        kinds = rule.match.kinds
         if "Pod" in rule.match.direct.kinds and (rule.mutate or {}).get("patchesJson6902"):
             yield _PATCHED_PODS, None
         if leaves_controllers_out and {_kind(kind) for kind in kinds} == {"Pod"}:
@@ -163,22 +167,15 @@ def _leaves_controllers_out(policy: Policy) -> bool:
     return sorted(named.lower().split(",")) != _CONTROLLERS
 
 
-def _kinds(match: Match | None) -> list[str]:
-    if match is None:
-        return []
-    filters = (*match.any, *match.all, match.direct)
-    return [kind for one in filters for kind in one.kinds]
-
-
 def _kind(selector: str) -> str:
     """The kind that a selector (`apps/v1/Deployment`, `Pod/status`) names."""
     parts = selector.split("/")
     return next((part for part in parts if part[:1].isupper()), parts[-1]).partition(".")[0]
 
 
-def _subresources(rule: Rule, matched: list[str]) -> Iterator[_Warning]:
+def _subresources(rule: Rule, matched: tuple[str, ...]) -> Iterator[_Warning]:
     """Return warnings for a rule that looks at changes of subresources and matches none of them."""
-    kinds = [*matched, *_kinds(rule.exclude)]
+    kinds = [*matched, *(rule.exclude.kinds if rule.exclude else ())]
     judged: list[Body] = [_judged(rule.body.get("validate") or {})]
     judged += [_judged(image.get("validate") or {}) for image in rule.verify_images]
     texts = [go_json(body) for body in judged if body]
@@ -203,8 +200,7 @@ def _judged(validate: Body) -> Body:
 def _predicate_types(rule: Rule) -> Iterator[_Warning]:
     for image in rule.verify_images:
         for attestation in image.get("attestations") or ():
-            kind = attestation.get("predicateType")
-            if kind:
+            if kind := attestation.get("predicateType"):
                 instead = f"use 'type: {kind}' instead of 'predicateType: {kind}'"
                 yield f"predicateType has been deprecated {instead}", None
 

@@ -1,15 +1,17 @@
-"""The images of an object: those of its pods, or those that a rule's `imageExtractors` find."""
+"""The images of an object: those of its pods, or those that a rule's `imageExtractors` find, and
+their record in its annotations (`pkg/engine/api/imageverifymetadata.go`)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from chartkit.engine.context.images import extract_images, image_parts
-from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.errors import EvaluationError
-from chartkit.go.fmt import go_sprint
+from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.errors import EvaluationError, Reraise
+from chartkit.go.fmt import go_json, go_sprint
 from chartkit.model import Body, Json, kind_of
 
 _KYVERNO: Final = "kyverno"
@@ -54,8 +56,7 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
             raise EvaluationError(f"no extractors found for {resource['kind']}")
         found: dict[str, Json] = {}
         for one in extractors:
-            images = dict(one.walk(resource, (), one.fields))
-            if images:
+            if images := dict(one.walk(resource, (), one.fields)):
                 found[one.name] = images
         return found
 
@@ -132,14 +133,10 @@ class _Extractor:
             yield key, image_parts(self._apply(text) if self.jmespath else text, pointer)
 
     def _apply(self, text: str) -> str:
-        try:
-            expression: Expression = compile_expression(self.jmespath)
-        except JMESPathError as error:
-            raise EvaluationError(f"invalid jmespath {self.jmespath}: {error}") from error
-        try:
+        with Reraise(f"invalid jmespath {self.jmespath}: ", JMESPathError):
+            expression = compile_expression(self.jmespath)
+        with Reraise(f"failed to apply jmespath {self.jmespath}: ", JMESPathError):
             found = expression.search(text)
-        except JMESPathError as error:
-            raise EvaluationError(f"failed to apply jmespath {self.jmespath}: {error}") from error
         if not isinstance(found, str):
             raise EvaluationError(
                 f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
@@ -168,3 +165,70 @@ def _compile(body: Body) -> _Extractor:
 def _text(body: Body, name: str) -> str:
     value = body.get(name)
     return value if isinstance(value, str) else ""
+
+
+_ANNOTATION: Final = "kyverno.io/verify-images"
+_SCOPED: Final = "kyverno.io/verify-images-scoped"
+_VERSION: Final = 1
+
+
+def recorded_status(resource: Body, policy: str, rule: str, image: str) -> str:
+    """`pass`, `skip`, `fail` or whatever is written there for an image; `fail` for nothing.
+
+    policy: `namespace/name`, with an empty namespace for a ClusterPolicy. Raises EvaluationError
+    for an annotation that is no record.
+    """
+    text = _annotations(resource).get(_SCOPED)
+    if not isinstance(text, str):
+        return "fail"
+    with Reraise("failed to parse scoped image metadata: ", (ValueError, RecursionError)):
+        record = json.loads(text)
+    found: Json = _policies(record)
+    for key in (policy, rule, image):
+        found = _object(found).get(key)
+    return found if isinstance(found, str) else "fail"
+
+
+def with_record(resource: Body, policy: str, rule: str, images: Mapping[str, str]) -> Body:
+    """The object with what a rule found out of its images; what other rules wrote stays.
+
+    images: `pass`, `skip` or `fail` by the whole reference.
+    """
+    # An enumeration's text is no text of JSON's.
+    written = {image: str(status) for image, status in images.items()}
+    annotations = _annotations(resource)
+    policies = _policies(_read(annotations.get(_SCOPED)))
+    rules = {**_object(policies.get(policy)), rule: written}
+    scoped = go_json({**policies, policy: rules})
+    made = {
+        **annotations,
+        _ANNOTATION: go_json({**_object(_read(annotations.get(_ANNOTATION))), **written}),
+        _SCOPED: f'{{"version":{_VERSION},"policies":{scoped}}}',
+    }
+    metadata = {**_object(resource.get("metadata")), "annotations": made}
+    return {**resource, "metadata": metadata}
+
+
+def _annotations(resource: Body) -> Body:
+    return _object(_object(resource.get("metadata")).get("annotations"))
+
+
+def _read(text: Json) -> Json:
+    """A record that cannot be read is written anew."""
+    try:
+        return json.loads(text, parse_constant=_refuse) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _policies(record: Json) -> Body:
+    read = _object(record)
+    return _object(read.get("policies")) if read.get("version") == _VERSION else {}
+
+
+def _object(value: Json) -> Body:
+    return value if isinstance(value, dict) else {}

@@ -18,8 +18,9 @@ from chartkit.engine.cluster_policy.verify_images.extract import (
     compile_extractors,
     images_in,
     pull_secrets,
+    recorded_status,
+    with_record,
 )
-from chartkit.engine.cluster_policy.verify_images.recorded import recorded_status, with_record
 from chartkit.engine.cluster_policy.verify_images.signed import (
     AttestationCheck,
     Finding,
@@ -31,7 +32,7 @@ from chartkit.engine.context.images import with_images
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import UNASKED
 from chartkit.engine.request.request import Operation, Request
-from chartkit.errors import ChartkitError, EvaluationError, LookupFailed
+from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, Reraise
 from chartkit.model import Body, Json, RuleResult, Status
 
 _COMPARED: Final = "the images of an object against the entries of verifyImages"
@@ -234,7 +235,7 @@ class ImagesHandler:
             return signed
         digest = "" if signed is None else signed.digest
         validations = [one.validation for one in check.blocks if one.validation is not None]
-        attested = AttestationCheck(check.context, verifier, image, digest)
+        attested = AttestationCheck(check.context, verifier, image, image.digest or digest)
         return attested.run(block, self.rule.name, validations)
 
     def _digest(
@@ -279,11 +280,9 @@ class ImagesHandler:
     def _substituted(self, context: Context) -> Sequence[ImageBlock]:
         if self.template.is_constant:
             return self.blocks
-        try:
-            bodies = self.template.resolve(context)
-            return read_blocks(_restored(bodies, self.rule.verify_images))
-        except ChartkitError as error:
-            raise SubstitutionFailed(f"failed to substitute variables: {error.message}") from error
+        with Reraise("failed to substitute variables: ", raised=SubstitutionFailed):
+            pairs = zip(self.template.resolve(context), self.rule.verify_images, strict=True)
+            return read_blocks([_with_conditions(*one) for one in pairs])
 
     def _matching(self, budget: Budget, request: Request) -> Sequence[Image]:
         """An image stands there once for each entry that names it, as Kyverno has it."""
@@ -297,12 +296,8 @@ class ImagesHandler:
         resource = request.resource
         if request.before_digests is not None and not self.rule.body.get("imageExtractors"):
             resource = request.before_digests
-        try:
+        with Reraise("failed to instantiate handler: failed to extract images: ", EvaluationError):
             return images_in(self.extract(resource.body))
-        except EvaluationError as error:
-            raise EvaluationError(
-                f"failed to instantiate handler: failed to extract images: {error.message}"
-            ) from error
 
     def _answer(self, status: Status, message: str) -> RuleResult:
         return RuleResult(self.policy.key, self.rule.name, self.rule.kind.type, status, message)
@@ -346,12 +341,8 @@ def _without_conditions(body: Body) -> Body:
     return kept
 
 
-def _restored(bodies: Sequence[Body], written: Sequence[Body]) -> Sequence[Body]:
-    """Entries whose variables were replaced, with the conditions as they were written."""
-    return [_with_conditions(*one) for one in zip(bodies, written, strict=True)]
-
-
 def _with_conditions(body: Body, written: Body) -> Body:
+    """An entry whose variables were replaced, with the conditions as they were written."""
     kept = dict(body)
     if written.get("attestations"):
         pairs = zip(body["attestations"], written["attestations"], strict=True)

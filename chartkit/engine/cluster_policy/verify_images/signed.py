@@ -28,7 +28,7 @@ from chartkit.engine.ports.signatures import (
     VerificationRequest,
     Verified,
 )
-from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, NoSource
+from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.fmt import UnsupportedValueError, go_json, go_sprint
 from chartkit.model import Body, Json, Status
 
@@ -155,22 +155,19 @@ def _check_entry(
 _NOT_TEXT: Final = "the produced message didn't resolve to a string, check your policy definition."
 
 
+@dataclass(slots=True)
 class AttestationCheck:
     """The check of one image's attestations. What they say stays in the context, for conditions
-    over all of them."""
+    over all of them. digest: of the image, as it or its signature says it; empty if unknown."""
 
-    __slots__ = ("_context", "_digest", "_image", "_verifier")
-
-    def __init__(self, context: Context, verifier: Verifier, image: Image, digest: str) -> None:
-        """digest: of the image, as its signature says it; empty where it is not known."""
-        self._context = context
-        self._verifier = verifier
-        self._image = image
-        self._digest = image.digest or digest
+    context: Context
+    verifier: Verifier
+    image: Image
+    digest: str
 
     @property
     def _reference(self) -> str:
-        return self._image.at(self._digest)
+        return self.image.at(self.digest)
 
     def run(self, block: ImageBlock, rule: str, validations: Sequence[ImageValidation]) -> Finding:
         """Return the finding about an entry's attestations, and about the denials of all entries.
@@ -186,14 +183,14 @@ class AttestationCheck:
                 return found
         if not validations:
             text = f"verified image attestations for {self._reference}"
-            return Finding(Status.PASS, text, self._digest)
+            return Finding(Status.PASS, text, self.digest)
         for validation in validations:
             denied = self._denied(validation)
             if denied is not None:
                 text = f"validation in verifyImages failed: {denied}"
-                return Finding(Status.FAIL, text, self._digest)
+                return Finding(Status.FAIL, text, self.digest)
         text = f"verifyImages validation is passed in {rule} rule"
-        return Finding(Status.PASS, text, self._digest)
+        return Finding(Status.PASS, text, self.digest)
 
     def _check(self, attestation: Attestation, path: str, index: int) -> Finding | None:
         """Return the fault of one attestation; None if every set of attestors is satisfied."""
@@ -237,7 +234,7 @@ class AttestationCheck:
         if isinstance(entry, Unusable):
             return unusable_fault(entry).under(place)
         try:
-            found = self._verifier.attestations(entry.question, self._reference)
+            found = self.verifier.attestations(entry.question, self._reference)
         except LookupFailed as error:
             # Kyverno fails here whatever the reason is, the network's faults among them.
             fault = fault_of(error)
@@ -246,7 +243,7 @@ class AttestationCheck:
             self._see(attestation.name, found)
         except ChartkitError as error:
             return Fault(error.message)
-        self._digest = self._digest or found.digest
+        self.digest = self.digest or found.digest
         wrong = self._wrong(attestation, found.statements)
         return None if wrong is None else Fault(wrong).under(place + entry.place)
 
@@ -256,12 +253,10 @@ class AttestationCheck:
         predicate = next((one for one in predicates if isinstance(one, dict)), None)
         if predicate is None:
             raise EvaluationError("predicate not found in any statement")
-        try:
+        with Reraise("", UnsupportedValueError):
             size = len(go_json(predicate).encode())
-        except UnsupportedValueError as error:
-            raise EvaluationError(str(error)) from error
-        self._context.count(size)
-        self._context.add((name,), predicate)
+        self.context.count(size)
+        self.context.add((name,), predicate)
 
     def _wrong(self, attestation: Attestation, statements: Sequence[Body]) -> str | None:
         """Return why statements do not satisfy the attestation; None if they do."""
@@ -273,7 +268,7 @@ class AttestationCheck:
             return None
         for statement in matching:
             try:
-                message = _unmet(conditions, statement, self._context)
+                message = _unmet(conditions, statement, self.context)
             except ChartkitError as error:
                 return f"failed to check attestations: {error.message}"
             if message is not None:
@@ -287,7 +282,7 @@ class AttestationCheck:
         if validation.deny is None:
             return None
         try:
-            outcome = validation.deny.evaluate(self._context)
+            outcome = validation.deny.evaluate(self.context)
         except EvaluationError as error:
             return f"failed to check deny conditions: {error.message}"
         if not outcome.holds:
@@ -296,7 +291,7 @@ class AttestationCheck:
             return "validation error: imageVerify  failed"
         text = "; ".join(filter(None, (validation.message, outcome.message)))
         try:
-            shown = compile_template(text).resolve(self._context)
+            shown = compile_template(text).resolve(self.context)
         except SubstitutionError:
             return outcome.message
         return shown if isinstance(shown, str) else _NOT_TEXT
@@ -321,11 +316,8 @@ def _unmet(conditions: Template, statement: Body, context: Context) -> str | Non
 def _resolved(conditions: Template, context: Context) -> Sequence[Json]:
     """All conditions with their variables replaced, before any of them is asked; Kyverno decodes
     them anew."""
-    try:
-        made: list[Json] = json.loads(go_json(conditions.resolve(context)))
-    except SubstitutionError as error:
-        text = "failed to substitute variables in attestation conditions"
-        raise EvaluationError(f"{text}: {error.message}") from error
-    except UnsupportedValueError as error:
-        raise EvaluationError(str(error)) from error
+    with Reraise("failed to substitute variables in attestation conditions: ", SubstitutionError):
+        resolved = conditions.resolve(context)
+    with Reraise("", UnsupportedValueError):
+        made: list[Json] = json.loads(go_json(resolved))
     return made

@@ -4,20 +4,123 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass, replace
+from typing import Final
 
 from chartkit.engine.context.context import NOTHING, Context
 from chartkit.engine.context.entries.loader import EntryLoader, Path, no_text, stored
-from chartkit.engine.context.entries.service_call import UNMADE, Reply, call_service, request_data
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.jmespath import JMESPathError
-from chartkit.engine.ports.services import NotAllowedError
-from chartkit.errors import EvaluationError, LookupFailed, NoSource
-from chartkit.go.json_decoder import JsonError
+from chartkit.engine.ports.services import (
+    MOST_BYTES,
+    BadUrlError,
+    Ending,
+    NotAllowedError,
+    ServiceAnswer,
+    ServiceCall,
+    ServiceSource,
+    posted,
+    printed,
+    said,
+)
+from chartkit.errors import EvaluationError, LookupFailed, NoSource, Reraise
+from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.strconv import quote
+from chartkit.go.x509.certificates import holds_certificate
 from chartkit.model import Body, Json
+
+UNMADE: Final = "failed to execute HTTP request for APICall"
+_METHODS: Final = ("GET", "POST")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The body of an answer that was a success. size: in bytes; said: what messages show of it."""
+
+    text: str
+    size: int
+    said: str
+
+    def value(self) -> Json:
+        """The body, decoded; raises JsonError."""
+        return parse_json(self.text)
+
+
+def call_service(name: str, body: Body, services: ServiceSource, tries: int = 1) -> Reply:
+    """Makes the call of an `apiCall` whose variables are resolved; name: what messages call it;
+    tries: how often, where it fails.
+
+    Raises EvaluationError in Kyverno's words, and NoSource where no service is called.
+    """
+    call = replace(_built(name, body), tries=tries)
+    try:
+        answer = services.ask(call)
+    except NoSource:
+        raise
+    except BadUrlError as error:
+        raise EvaluationError(
+            f"failed to build HTTP request for APICall {name}: "
+            f"failed to build request for APICall {name}: {error.message}"
+        ) from error
+    except LookupFailed as error:
+        raise EvaluationError(f"{UNMADE} {name}: {error}") from error
+    return _read(name, answer, call)
+
+
+def request_data(data: Json) -> Body:
+    """The pairs of `data` as one object."""
+    if not isinstance(data, list):
+        return {}
+    return {str(item.get("key")): item.get("value") for item in data if isinstance(item, dict)}
+
+
+def _built(name: str, body: Body) -> ServiceCall:
+    method, service = body.get("method") or "GET", body.get("service")
+    if service is None:
+        raise EvaluationError(f"missing service for APICall {name}")
+    authorities = service.get("caBundle") or ""
+    if authorities and not holds_certificate(authorities):
+        raise EvaluationError(f"failed to parse PEM CA bundle for APICall {name}")
+    if method not in _METHODS:
+        raise EvaluationError(
+            f"failed to build HTTP request for APICall {name}: "
+            f"invalid request type {method} for APICall {name}"
+        )
+    return ServiceCall(
+        method,
+        service.get("url") or "",
+        _headers(service.get("headers")),
+        posted(request_data(body.get("data"))) if method == "POST" else None,
+        authorities,
+    )
+
+
+def _headers(headers: Json) -> tuple[tuple[str, str], ...]:
+    if not isinstance(headers, list):
+        return ()
+    return tuple(
+        (str(item.get("key")), str(item.get("value", "")))
+        for item in headers
+        if isinstance(item, dict)
+    )
+
+
+def _read(name: str, answer: ServiceAnswer, call: ServiceCall) -> Reply:
+    shown = said(answer, call)
+    if not 200 <= answer.status < 300:
+        status = f"HTTP {answer.status} {printed(answer.reason, call)}".rstrip()
+        raise EvaluationError(f"{status}: {shown}" if answer.ending is Ending.WHOLE else status)
+    if answer.ending is Ending.TOO_LARGE:
+        raise EvaluationError(
+            f"response length must be less than max allowed response length of {MOST_BYTES}"
+        )
+    if answer.ending is Ending.CUT:
+        raise EvaluationError(f"failed to read data from APICall {name}: unexpected EOF")
+    return Reply(answer.body.decode("utf-8", "replace"), len(answer.body), shown)
+
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)/?.*")
 _MISSING = object()
+_STORED = "failed to store data for APICall: "
 
 
 class ApiCallLoader(EntryLoader):
@@ -27,11 +130,10 @@ class ApiCallLoader(EntryLoader):
     with recorded answers, a call without one is left out.
     """
 
-    def __init__(self, name: str, body: Body, namespace: str) -> None:
-        super().__init__(name, body, namespace)
-        self._call = compile_template(body)
+    def compile(self) -> None:
+        self._call = compile_template(self.body)
         self._path = Path(self.text("jmesPath"))
-        default = body.get("default")
+        default = self.body.get("default")
         self._default = _MISSING if default is None else default
 
     def prepare(self, context: Context) -> bool:
@@ -53,8 +155,7 @@ class ApiCallLoader(EntryLoader):
                 "(v1 apiCall treats non-2xx as failure)"
             )
         value = answer.body
-        path = call.get("jmesPath")
-        if path:
+        if path := call.get("jmesPath"):
             shown = f"{quote(path)} for context entry {quote(self.name)}"
             value = self._search(path, value, shown, context)
         context.add((self.name,), stored(value, context, "failed to marshal JMESPath result"))
@@ -72,7 +173,7 @@ class ApiCallLoader(EntryLoader):
                 hint=error.hint,
             ) from error
         except (EvaluationError, LookupFailed) as error:
-            raise self._failed("fetch", error.message) from error
+            raise EvaluationError(f"failed to fetch data for APICall: {error.message}") from error
         if isinstance(data, Reply):
             return self._keep(data, context)
         if data is self._default or data == self._default or not self._path.text:
@@ -96,7 +197,7 @@ class ApiCallLoader(EntryLoader):
         cause = f"failed to unmarshal JSON: {reply.said}, error: {error}"
         path = self._resolved_path(context)
         shown = f"{path} for context entry {self.name}"
-        return self._failed("store", f"failed to apply JMESPath {shown}: {cause}")
+        return EvaluationError(f"{_STORED}failed to apply JMESPath {shown}: {cause}")
 
     def _fetch(self, context: Context) -> Json | Reply:
         written = self.text("urlPath")
@@ -113,10 +214,8 @@ class ApiCallLoader(EntryLoader):
             return self._default
 
     def _resolve(self, context: Context, place: str) -> Body:
-        try:
+        with Reraise(f"{place}: ", SubstitutionError):
             call: Body = self._call.resolve(context)
-        except SubstitutionError as error:
-            raise EvaluationError(f"{place}: {error.message}") from error
         service = call.get("service") or {}
         if not isinstance(service, dict):
             raise EvaluationError(f"{place}: service must be an object")
@@ -166,34 +265,21 @@ class ApiCallLoader(EntryLoader):
             raise EvaluationError(f"{UNMADE} {self.name}: {error}") from error
 
     def _resolved_path(self, context: Context) -> str:
-        try:
+        place = f"failed to substitute variables in context entry {self.name} JMESPath "
+        with Reraise(f"{_STORED}{place}{self._path.text}: ", SubstitutionError):
             path = self._path.template.resolve(context)
-        except SubstitutionError as error:
-            raise self._failed(
-                "store",
-                f"failed to substitute variables in context entry {self.name} JMESPath "
-                f"{self._path.text}: {error.message}",
-            ) from error
         if not isinstance(path, str):
-            raise self._failed("store", no_text(path))
+            raise EvaluationError(_STORED + no_text(path))
         return path
 
     def _transform(self, data: Json, context: Context) -> Json:
         path = self._resolved_path(context)
-        try:
+        with Reraise(_STORED, EvaluationError):
             value = self._search(path, data, f"{path} for context entry {self.name}", context)
-        except EvaluationError as error:
-            raise self._failed("store", error.message) from error
         return stored(value, context, self._stored_failure("APICall results for"))
 
     def _search(self, path: str, data: Json, shown: str, context: Context) -> Json:
-        try:
-            return self._path.expression(path).search(data, context.budget)
-        except JMESPathError as error:
-            raise EvaluationError(f"failed to apply JMESPath {shown}: {error}") from error
-
-    def _failed(self, step: str, cause: str) -> EvaluationError:
-        return EvaluationError(f"failed to {step} data for APICall: {cause}")
+        return self._path.search(path, data, f"failed to apply JMESPath {shown}: ", context)
 
     def _stored_failure(self, what: str) -> str:
-        return f"failed to store data for APICall: failed to add {what} context entry {self.name}"
+        return f"{_STORED}failed to add {what} context entry {self.name}"

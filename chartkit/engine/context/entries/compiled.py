@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries.api_call import ApiCallLoader
@@ -40,8 +41,7 @@ def check_entries(entries: Json, *, cel: bool = False) -> str | None:
     if cel:
         return "context variables are not supported for CEL expressions in validate rules"
     for entry in entries:
-        fault = _entry_fault(entry)
-        if fault:
+        if fault := _entry_fault(entry):
             return fault
     return None
 
@@ -66,8 +66,7 @@ def _entry_fault(entry: Body) -> str | None:
 
 
 def _variable_fault(body: Body) -> str | None:
-    fault = _path_fault(body)
-    if fault:
+    if fault := _path_fault(body):
         return fault
     path = body.get("jmesPath")
     if body.get("value") is None and not path:
@@ -139,15 +138,13 @@ _KINDS: tuple[tuple[str, Callable[[str, Body, str], EntryLoader]], ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class ContextEntries:
     """Compiled entries; `attach` gives them to a context, in their order."""
 
-    __slots__ = ("_loaders", "_policy", "_rule")
-
-    def __init__(self, loaders: Sequence[EntryLoader | str], policy: str, rule: str) -> None:
-        self._loaders = tuple(loaders)
-        self._policy = policy
-        self._rule = rule
+    loaders: tuple[EntryLoader | str, ...]
+    policy: str
+    rule: str
 
     def attach(self, context: Context) -> None:
         """Gives a context the user's values for the rule, then defers the entries.
@@ -155,12 +152,11 @@ class ContextEntries:
         Raises `EvaluationError` for an entry that cannot be prepared; the rule's message is
         `failed to load context: ` and its text.
         """
-        values = context.world.mocks.rule_values(self._policy, self._rule)
-        if values:
+        if values := context.world.mocks.rule_values(self.policy, self.rule):
             context.add_variables(values)
-        if not self._loaders:
+        if not self.loaders:
             return
-        ready = [loader for loader in self._loaders if not _is_answered(loader, context)]
+        ready = [loader for loader in self.loaders if not _is_answered(loader, context)]
         for loader in ready:
             if isinstance(loader, str):
                 raise EvaluationError(
@@ -192,7 +188,7 @@ def compile_entries(
     for entry in entries if isinstance(entries, list | tuple) else ():
         if isinstance(entry, dict):
             loaders.append(_compile(entry, namespace))
-    return ContextEntries(loaders, policy, rule)
+    return ContextEntries(tuple(loaders), policy, rule)
 
 
 def _compile(entry: Body, namespace: str) -> EntryLoader | str:

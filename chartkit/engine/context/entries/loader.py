@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_type
 from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.model import Body, Json
@@ -39,6 +39,11 @@ class EntryLoader(ABC):
             self._named = compile_regex(pattern)
         except RegexError as error:
             raise EntryNameError(name) from error
+        self.compile()
+
+    @abstractmethod
+    def compile(self) -> None:
+        """Compile the parts of the body."""
 
     def matches(self, query: str) -> bool:
         """Return whether a query names the entry, by its text alone."""
@@ -78,6 +83,11 @@ class Path:
     def expression(self, resolved: str) -> Expression:
         """The expression of the resolved text; raises `JMESPathError`."""
         return self._expression or compile_expression(resolved)
+
+    def search(self, resolved: str, data: Json, failure: str, context: Context) -> Json:
+        """Return what the resolved text finds in data; raises `EvaluationError`, failure first."""
+        with Reraise(failure, JMESPathError):
+            return self.expression(resolved).search(data, context.budget)
 
 
 def stored(value: Json, context: Context, failure: str) -> Json:

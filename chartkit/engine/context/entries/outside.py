@@ -7,9 +7,8 @@ from typing import Final
 from chartkit.engine.context.context import NOTHING, Context
 from chartkit.engine.context.entries.loader import EntryLoader, Path, held_type, no_text, stored
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
-from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.ports.signatures import read_credentials
-from chartkit.errors import EvaluationError, LookupFailed, NoSource
+from chartkit.errors import EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.fmt import go_sprint
 from chartkit.go.types import GoTypes
 from chartkit.model import Body, Json
@@ -22,8 +21,7 @@ _TYPES: Final = GoTypes(
 class ConfigMapLoader(EntryLoader):
     """Loads a ConfigMap's `data` and `metadata`."""
 
-    def __init__(self, name: str, body: Body, namespace: str) -> None:
-        super().__init__(name, body, namespace)
+    def compile(self) -> None:
         self._name = self.template("name")
         self._namespace = self.template("namespace")
 
@@ -62,10 +60,8 @@ class ConfigMapLoader(EntryLoader):
             f"failed to substitute variables in context {self.name} configMap.{key} "
             f"{template.value}: "
         )
-        try:
+        with Reraise(place, SubstitutionError):
             value = template.resolve(context)
-        except SubstitutionError as error:
-            raise EvaluationError(place + error.message) from error
         if not isinstance(value, str):
             raise EvaluationError(f"{place}expected string, got {held_type(value)}")
         return value
@@ -74,8 +70,7 @@ class ConfigMapLoader(EntryLoader):
 class GlobalReferenceLoader(EntryLoader):
     """Loads the data of a GlobalContextEntry; a dot in the name leads to a projection."""
 
-    def __init__(self, name: str, body: Body, namespace: str) -> None:
-        super().__init__(name, body, namespace)
+    def compile(self) -> None:
         self._path = Path(self.text("jmesPath"))
         self._reference = compile_template({"name": self.text("name"), "jmesPath": self._path.text})
 
@@ -97,19 +92,14 @@ class GlobalReferenceLoader(EntryLoader):
         data = context.world.global_context.data(first, rest.partition(".")[0])
         if not path:
             return data
-        try:
-            return self._path.expression(path).search(data, context.budget)
-        except JMESPathError as error:
-            raise EvaluationError(
-                f"failed to apply JMESPath {path} for context entry {self.name}: {error}"
-            ) from error
+        place = f"failed to apply JMESPath {path} for context entry {self.name}: "
+        return self._path.search(path, data, place, context)
 
 
 class ImageRegistryLoader(EntryLoader):
     """Loads what a registry knows of an image."""
 
-    def __init__(self, name: str, body: Body, namespace: str) -> None:
-        super().__init__(name, body, namespace)
+    def compile(self) -> None:
         self._reference = self.template("reference")
         self._path = Path(self.text("jmesPath"))
         self._credentials = read_credentials(self.body.get("imageRegistryCredentials"))
@@ -131,23 +121,16 @@ class ImageRegistryLoader(EntryLoader):
         except LookupFailed as error:
             raise EvaluationError(error.message) from error
         if path:
-            data = self._apply(path, data, context)
+            data = self._path.search(
+                path,
+                data,
+                f"failed to apply JMESPath ({self._path.text}) results to context entry "
+                f"{self.name}, error: ",
+                context,
+            )
         return stored(data, context, f"failed to add resource data to context: {self.name}")
 
     def _resolve(self, template: Template, written: str, failed: str, context: Context) -> Json:
-        try:
+        place = f"{failed} to substitute variables in context entry {self.name} {written}: "
+        with Reraise(place, SubstitutionError):
             return template.resolve(context)
-        except SubstitutionError as error:
-            raise EvaluationError(
-                f"{failed} to substitute variables in context entry {self.name} {written}: "
-                f"{error.message}"
-            ) from error
-
-    def _apply(self, path: str, data: Json, context: Context) -> Json:
-        try:
-            return self._path.expression(path).search(data, context.budget)
-        except JMESPathError as error:
-            raise EvaluationError(
-                f"failed to apply JMESPath ({self._path.text}) results to context entry "
-                f"{self.name}, error: {error}"
-            ) from error

@@ -8,7 +8,7 @@ from chartkit.engine.context.variables import SubstitutionError, Template, compi
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_sprint
-from chartkit.model import Body, Json
+from chartkit.model import Json
 
 
 class VariableLoader(EntryLoader):
@@ -21,11 +21,10 @@ class VariableLoader(EntryLoader):
     replaces = True
     cached = False
 
-    def __init__(self, name: str, body: Body, namespace: str) -> None:
-        super().__init__(name, body, namespace)
+    def compile(self) -> None:
         self._path = Path(self.text("jmesPath"))
-        self._value = _template(body.get("value"))
-        self._default = _template(body.get("default"))
+        self._value = _template(self.body.get("value"))
+        self._default = _template(self.body.get("default"))
 
     def fetch(self, context: Context) -> Json:
         path = self._resolve_path(context)

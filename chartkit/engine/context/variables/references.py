@@ -9,7 +9,7 @@ import posixpath
 import re
 
 from chartkit.engine.context.variables.syntax import join_path
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64
 from chartkit.model import Json
@@ -66,12 +66,9 @@ def _resolve_text(text: str, path: str, document: Json) -> str:
         return text
     for found in _REFERENCE.findall(text):
         prefix, reference = ("", found) if found.startswith("$(") else (found[0], found[1:])
-        try:
+        place = f"failed to resolve {reference} at path {path}: "
+        with Reraise(place, UnresolvedReferenceError, UnresolvedReferenceError):
             value = _value_of(reference, path, document)
-        except UnresolvedReferenceError as error:
-            raise UnresolvedReferenceError(
-                f"failed to resolve {reference} at path {path}: {error.message}"
-            ) from error
         if value is None:
             raise UnresolvedReferenceError(
                 f"got nil resolved variable {reference} at path {path}: <nil>"

@@ -28,7 +28,7 @@ from chartkit.engine.context.variables.syntax import (
     unescape,
 )
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, raising
 from chartkit.go.fmt import embedded_json, go_sprint
 from chartkit.model import Json
 
@@ -77,7 +77,7 @@ def compile_template(value: Json, path: str = "") -> Template:
     try:
         value = resolve_references(value)
     except UnresolvedReferenceError as error:
-        return Template(value, _failing(error.message))
+        return Template(value, raising(SubstitutionError, error.message))
     return _template(value, path)
 
 
@@ -89,13 +89,6 @@ def _template(value: Json, path: str) -> Template:
     if isinstance(value, list):
         return _list(value, path)
     return Template(value, None)
-
-
-def _failing(message: str) -> Resolve:
-    def resolve(_: Context) -> Json:
-        raise SubstitutionError(message)
-
-    return resolve
 
 
 def _list(value: list[Json], path: str) -> Template:

@@ -70,28 +70,18 @@ def _from_seconds(seconds: float) -> str:
 
 
 def _scalar_quantity(number: float) -> Quantity:
-    try:
-        return Quantity.parse(format_float(number))
-    except QuantityError as error:
-        raise FunctionError(str(error)) from error
+    return Quantity.parse(format_float(number))
 
 
 def _sum(left: Json, right: Json, name: str) -> Json:
     first, second = _operand(left, name), _operand(right, name)
     if isinstance(first, Quantity) and isinstance(second, Quantity):
-        return _quantity_text(first, second, 1)
+        return str(first + second)
     if isinstance(first, _Duration) and isinstance(second, _Duration):
         return _duration(first + second)
     if isinstance(first, float) and isinstance(second, float):
         return first + second
     raise _mismatch(name)
-
-
-def _quantity_text(first: Quantity, second: Quantity, sign: int) -> str:
-    try:
-        return str(first + second if sign > 0 else first - second)
-    except QuantityError as error:
-        raise FunctionError(str(error)) from error
 
 
 @function("add(any, any) any", "add('1Gi', '512Mi')")
@@ -118,7 +108,7 @@ def subtract(left: Json, right: Json) -> Json:
     """Subtracts the second number, quantity or duration from the first."""
     first, second = _operand(left, "subtract"), _operand(right, "subtract")
     if isinstance(first, Quantity) and isinstance(second, Quantity):
-        return _quantity_text(first, second, -1)
+        return str(first - second)
     if isinstance(first, _Duration) and isinstance(second, _Duration):
         return _duration(first - second)
     if isinstance(first, float) and isinstance(second, float):
@@ -173,8 +163,6 @@ def _quantity_quotient(first: Quantity, second: Quantity) -> str:
         return str(first / second)
     except ZeroDivisionError:
         raise _zero_divisor("divide") from None
-    except QuantityError as error:
-        raise FunctionError(str(error)) from error
 
 
 @function("modulo(any, any) any", "modulo(`10`, `3`)")

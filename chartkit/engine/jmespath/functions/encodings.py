@@ -11,9 +11,8 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import FunctionSpec, function, to_json
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.errors import InputError
-from chartkit.go.base64_text import Base64Error, decode_base64
-from chartkit.go.fmt import UnsupportedValueError, go_json
-from chartkit.go.json_decoder import JsonError
+from chartkit.go.base64_text import decode_base64
+from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import parse_json as read_json
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Json
@@ -30,10 +29,7 @@ def _bytes(text: str) -> bytes:
 @function("base64_decode(string) string", "base64_decode('aGVsbG8=')")
 def base64_decode(text: str) -> str:
     """The text that Base64 stands for."""
-    try:
-        return decode_base64(text).decode("utf-8", "surrogateescape")
-    except Base64Error as error:
-        raise FunctionError(str(error)) from error
+    return decode_base64(text).decode("utf-8", "surrogateescape")
 
 
 @function("base64_encode(string) string", "base64_encode('hello')")
@@ -58,10 +54,7 @@ md5 = _digest("md5", lambda data: hashlib.md5(data, usedforsecurity=False).hexdi
 @function("parse_json(string) any", "parse_json('{\"a\": 1}')")
 def parse_json(text: str) -> Json:
     """The value of a JSON text."""
-    try:
-        return read_json(text)
-    except JsonError as error:
-        raise FunctionError(str(error)) from error
+    return read_json(text)
 
 
 @function("parse_yaml(string) any", "parse_yaml('a: 1')")
@@ -82,7 +75,4 @@ def to_string(budget: Budget, value: Json) -> str:
     if isinstance(value, str):
         return value
     budget.weigh(value, "to_string()")
-    try:
-        return go_json(to_json(value))
-    except UnsupportedValueError as error:
-        raise FunctionError(str(error)) from error
+    return go_json(to_json(value))

@@ -7,11 +7,12 @@ import ipaddress
 from semver import Version
 
 from chartkit.engine.jmespath.declaration import function
-from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
-from chartkit.go.url import UrlError, host_name
+from chartkit.errors import Reraise
+from chartkit.go.url import parse_url
 
 _NO_VERSION = Version(0)
 _PRIVATE = tuple(
@@ -26,28 +27,20 @@ def semver_compare(version: str, version_range: str) -> bool:
         parsed = parse_version(version)
     except SemverError:
         parsed = _NO_VERSION
-    try:
-        return parse_range(version_range)(parsed)
-    except SemverError as error:
-        raise FunctionError(str(error)) from error
+    return parse_range(version_range)(parsed)
 
 
 @function("image_normalize(string) string", "image_normalize('nginx')")
 def image_normalize(image: str) -> str:
     """An image's full name, with its registry and its tag or digest."""
-    try:
+    with Reraise("JMESPath function 'image_normalize': ", ImageReferenceError, FunctionError):
         return str(parse_image(image))
-    except ImageReferenceError as error:
-        raise function_error("image_normalize", str(error)) from error
 
 
 @function("is_external_url(string) bool", "is_external_url('https://10.0.0.1/')")
 def is_external_url(url: str) -> bool:
     """Return whether a URL's host is neither this machine nor in a private network."""
-    try:
-        host = host_name(url)
-    except UrlError as error:
-        raise FunctionError(str(error)) from error
+    host = parse_url(url).host_name
     try:
         return _is_public(host)
     except ValueError:

@@ -9,11 +9,12 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
     function,
 )
-from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.functions.collections import as_text
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.go.random_text import RandomTextError, generate
+from chartkit.errors import Reraise
+from chartkit.go.random_text import generate
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.model import Json
 
@@ -22,10 +23,8 @@ _INSTRUCTIONS: Final = 64
 
 
 def _compile(pattern: str, name: str) -> Regex:
-    try:
+    with Reraise(f"JMESPath function '{name}': ", RegexError, FunctionError):
         return compile_regex(pattern)
-    except RegexError as error:
-        raise function_error(name, str(error)) from error
 
 
 @function(
@@ -34,10 +33,7 @@ def _compile(pattern: str, name: str) -> Regex:
 )
 def regex_match(budget: Budget, pattern: str, text: Json) -> bool:
     """Return whether a regular expression is found in a text."""
-    try:
-        regex = compile_regex(pattern)
-    except RegexError as error:
-        raise FunctionError(str(error)) from error
+    regex = compile_regex(pattern)
     return regex.matches(_searched(regex, text, "regex_match()", budget))
 
 
@@ -92,7 +88,4 @@ def random(pattern: str) -> str:
     """A text made at random that matches a regular expression of the POSIX kind."""
     if not pattern:
         raise FunctionError("no pattern provided")
-    try:
-        return generate(pattern, current_sources().chance.randrange)
-    except (RegexError, RandomTextError) as error:
-        raise FunctionError(str(error)) from error
+    return generate(pattern, current_sources().chance.randrange)

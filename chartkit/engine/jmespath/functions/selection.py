@@ -63,12 +63,8 @@ def _kind(key: Json) -> Callable[[Json], bool]:
     if is_number(key):
         return is_number
     if isinstance(key, str):
-        return _is_text
+        return lambda found: isinstance(found, str)
     raise FunctionError("invalid type, must be number of string")
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
 
 
 @function("max_by(array, expref) any", "max_by(request.object.spec.containers, &length(name))")

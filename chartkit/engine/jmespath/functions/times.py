@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from chartkit.engine.jmespath.declaration import function
-from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.go.calendar import Moment
-from chartkit.go.duration import SECOND, DurationError, format_duration, parse_duration
+from chartkit.go.duration import SECOND, format_duration, parse_duration
 from chartkit.go.strconv import NumberError, parse_int
-from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.go.time_layout import RFC3339, parse_time
 
 
-def _read(text: str, layout: str = RFC3339) -> Moment:
-    try:
-        return parse_time(layout, text)
-    except TimeError as error:
-        raise FunctionError(str(error)) from error
-
-
-def _read_duration(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except DurationError as error:
-        raise FunctionError(str(error)) from error
+def _read(text: str) -> Moment:
+    return parse_time(RFC3339, text)
 
 
 def _now() -> Moment:
@@ -35,8 +24,8 @@ def _now() -> Moment:
 )
 def time_since(layout: str, start: str, end: str) -> str:
     """The duration from a time to another, or to now; both in a layout or in RFC 3339."""
-    first = _read(start, layout or RFC3339)
-    last = _read(end, layout or RFC3339) if end else _now()
+    first = parse_time(layout or RFC3339, start)
+    last = parse_time(layout or RFC3339, end) if end else _now()
     return format_duration(last.minus(first))
 
 
@@ -64,7 +53,7 @@ def time_to_cron(text: str) -> str:
 @function("time_add(string, string) string", "time_add(time_now_utc(), '4h')")
 def time_add(text: str, duration: str) -> str:
     """A time so much later."""
-    return str(_read(text).plus(_read_duration(duration)))
+    return str(_read(text).plus(parse_duration(duration)))
 
 
 @function("time_parse(string, string) string", "time_parse('2006-01-02', '2024-05-06')")
@@ -73,11 +62,8 @@ def time_parse(layout: str, text: str) -> str:
     try:
         parse_int(layout)
     except NumberError:
-        return str(_read(text, layout))
-    try:
-        return str(Moment(parse_int(text) * SECOND))
-    except NumberError as error:
-        raise FunctionError(str(error)) from error
+        return str(parse_time(layout, text))
+    return str(Moment(parse_int(text) * SECOND))
 
 
 @function("time_utc(string) string", "time_utc('2024-05-06T07:08:00+02:00')")
@@ -121,4 +107,4 @@ def time_between(text: str, start: str, end: str) -> bool:
 def time_truncate(text: str, duration: str) -> str:
     """A time rounded down to a multiple of a duration."""
     moment = _read(text)
-    return str(moment.truncated(_read_duration(duration)))
+    return str(moment.truncated(parse_duration(duration)))

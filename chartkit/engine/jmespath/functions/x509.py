@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError
-from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
+from chartkit.go.x509.certificates import CERTIFICATE, decode_pem
 from chartkit.model import Body
 
 
@@ -14,10 +14,7 @@ from chartkit.model import Body
 )
 def x509_decode(text: str) -> Body:
     """The fields of an RSA certificate or certificate request in PEM."""
-    try:
-        kind, fields = decode_pem(text)
-    except CertificateError as error:
-        raise FunctionError(str(error)) from error
+    kind, fields = decode_pem(text)
     if kind == CERTIFICATE:
         fields["SerialNumber"] = _serial_number(fields["SerialNumber"])
     return fields

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.object_api import ObjectApi, PartialApi
+from chartkit.engine.cli_files.world import ObjectApi, PartialApi
 from chartkit.errors import LookupFailed, NoSource
 
 

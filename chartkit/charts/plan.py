@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
 from chartkit.output.write import GeneratedChart
+
+ENGINE: Final = "kyverno"
+POLICIES: Final = "kyverno-policies"
+REPORTER: Final = "policy-reporter"
+"""Upstream's alone: where it is not vendored, its values files are written."""
+NAMES: Final[tuple[str, ...]] = (ENGINE, POLICIES, REPORTER)
+"""The charts that render writes, in the order in which they are installed."""
 
 
 @dataclass(frozen=True, slots=True)

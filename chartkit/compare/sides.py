@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.charts.names import REPORTER
-from chartkit.charts.policies.values_schema import CHART_NAME
+from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
 from chartkit.helm.render import RenderedChart, render_chart
@@ -42,8 +40,8 @@ def of_environment(
     hooks: whether to include hooks. Raise InputError if the charts were not written, RenderError if
     they do not render.
     """
-    names = [engine_chart.CHART_NAME] if environment.engine else []
-    names += [CHART_NAME]
+    names = [ENGINE] if environment.engine else []
+    names += [POLICIES]
     names += [each for each in (REPORTER,) if (project.charts / each).is_dir()]
     found: list[Resource] = []
     warnings: list[Diagnostic] = []

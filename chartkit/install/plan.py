@@ -11,9 +11,8 @@ from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
+from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.compare.fields import ObjectChange, compare
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
@@ -27,8 +26,6 @@ from chartkit.model import Body, Location, Resource, Severity
 from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.project import Environment, Project
 from chartkit.render.pipeline import RenderOptions, render_project
-
-ENGINE = engine_chart.CHART_NAME
 
 
 class Action(StrEnum):

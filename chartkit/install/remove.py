@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
+from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError
-from chartkit.install.plan import ENGINE, names_of, ownerless, remove_ownerless
+from chartkit.install.plan import names_of, ownerless, remove_ownerless
 from chartkit.install.records import keep_definitions
 from chartkit.install.releases import Release, Releases
 from chartkit.install.run import Tools, cut_short

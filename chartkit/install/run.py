@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
+from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError, TerminatedError
-from chartkit.install.plan import ENGINE, Action, Plan, Step, remove_ownerless
+from chartkit.install.plan import Action, Plan, Step, remove_ownerless
 from chartkit.install.releases import Release, Releases, Status, driver, record_name
 from chartkit.install.stored import StoredObjects, listed
 from chartkit.install.waiting import Waiter, is_policy

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.charts.names import ENGINE, POLICIES, REPORTER
+from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.charts.policies.chart import template_file
 from chartkit.charts.policies.values_schema import SCHEMA_FILE, parameters_alone
 from chartkit.documents.reader import Document, Source, read_text

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.charts.names import NAMES
+from chartkit.charts.plan import NAMES
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_source
 from chartkit.documents.yaml_dump import dump_documents

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.chart_files import METADATA
 from chartkit.documents.reader import read_source, read_text
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
@@ -28,7 +28,7 @@ def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
     policies = {each.environment.name: each.policies for each in subjects}
     if engines:
         rendered = {name: _installed(chart, _plain(chart)) for name, chart in engines.items()}
-        yield _tree(root, engine_chart.CHART_NAME, overlays(rendered))
+        yield _tree(root, ENGINE, overlays(rendered))
     for charts in (policies, *_others(subjects)):
         rendered = {name: _installed(chart) for name, chart in charts.items()}
         yield _tree(root, next(iter(charts.values())).name, overlays(rendered))

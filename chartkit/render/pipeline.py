@@ -14,8 +14,7 @@ from pathlib import Path
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import policy_reporter
-from chartkit.charts.names import ENGINE, POLICIES, REPORTER
-from chartkit.charts.plan import ChartPlan
+from chartkit.charts.plan import ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored

@@ -13,7 +13,7 @@ from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.crds import crd_templates, group_values
 from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
 from chartkit.charts.engine.monitoring import monitoring_values
-from chartkit.charts.plan import ChartPlan
+from chartkit.charts.plan import ENGINE, ChartPlan
 from chartkit.charts.readme import README_FILE, page
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.long_lines import wrap_templates
@@ -23,7 +23,6 @@ from chartkit.model import Body
 from chartkit.project.monitoring import Monitoring
 from chartkit.schemas.crds import kinds
 
-CHART_NAME = "kyverno"
 NAMESPACE = "kyverno"
 """The namespace of both charts."""
 
@@ -55,13 +54,13 @@ def plan(
     files["values.schema.json"] = engine_schema.schema_text(
         engine_schema.values_schema(values_catalogue)
     )
-    files[README_FILE] = page(CHART_NAME, _ABOUT, engine_values.value_sections(values_catalogue))
+    files[README_FILE] = page(ENGINE, _ABOUT, engine_values.value_sections(values_catalogue))
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
         values[f"values_{name}.yaml"] = _environment_values(
             context, name, available, monitoring.get(name)
         )
-    return ChartPlan(CHART_NAME, wrap_templates(files), values)
+    return ChartPlan(ENGINE, wrap_templates(files), values)
 
 
 def values_page() -> str:
@@ -77,7 +76,7 @@ def catalogue() -> engine_values.Section:
 def _context(kube_version: str) -> Body:
     return {
         **describe(),
-        "name": CHART_NAME,
+        "name": ENGINE,
         "version": releases.current().chart_version,
         "app_version": releases.current().app_version,
         "kube_version": kube_version,

@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.plan import ChartPlan
+from chartkit.charts.plan import REPORTER, ChartPlan
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
 from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.project.policy_reporter import Ingress, PolicyReporter
-
-CHART_NAME: Final = "policy-reporter"
 
 
 def _plugin_2(enabled: bool) -> Body:
@@ -39,7 +37,7 @@ def plan(environments: Mapping[str, tuple[PolicyReporter, Monitoring | None]]) -
         f"{reporter.version}.\n{dump_yaml(chart_values(reporter, monitoring))}"
         for name, (reporter, monitoring) in environments.items()
     }
-    return ChartPlan(CHART_NAME, {}, values)
+    return ChartPlan(REPORTER, {}, values)
 
 
 def chart_values(reporter: PolicyReporter, monitoring: Monitoring | None) -> Body:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.charts.plan import ChartPlan
+from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.readme import readme
 from chartkit.charts.policies.values import (
@@ -21,7 +21,6 @@ from chartkit.charts.policies.values import (
 )
 from chartkit.charts.policies.values_schema import (
     BASELINE,
-    CHART_NAME,
     RESTRICTED,
     SCHEMA_FILE,
     Catalogue,
@@ -105,7 +104,7 @@ def plan(project: Project) -> ChartPlan:
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
     made = chart.files(base, values, _clusters(project))
-    return ChartPlan(CHART_NAME, wrap_templates(made), files, chart.policies, resolved)
+    return ChartPlan(POLICIES, wrap_templates(made), files, chart.policies, resolved)
 
 
 def plan_for_profile(
@@ -131,7 +130,7 @@ def plan_for_profile(
     chart = _Chart(library, [resolved])
     values = chart.base_values(resolved)
     files = chart.files(resolved, values, kube_version_range(matrix()))
-    return ChartPlan(CHART_NAME, files, {"values.yaml": chart.values_text(values, resolved)})
+    return ChartPlan(POLICIES, files, {"values.yaml": chart.values_text(values, resolved)})
 
 
 def _project_around(file: Path) -> Project | None:
@@ -219,9 +218,9 @@ class _Chart:
         return environment_text(resolved, values, self._schema, header)
 
     def files(self, resolved: Selection, values: Body, kube_version: str) -> dict[str, str]:
-        source = bundled.chart_source_dir(CHART_NAME)
+        source = bundled.chart_source_dir(POLICIES)
         context: dict[str, Any] = {
-            "chart": {"name": CHART_NAME, **asdict(releases.current())},
+            "chart": {"name": POLICIES, **asdict(releases.current())},
             "kube_version": kube_version,
             "profiles": resolved.profiles,
         }

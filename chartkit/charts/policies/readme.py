@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from chartkit.charts.plan import POLICIES
 from chartkit.charts.policies.values import upstream_keys
-from chartkit.charts.policies.values_schema import CHART_NAME, Catalogue
+from chartkit.charts.policies.values_schema import Catalogue
 from chartkit.charts.readme import code, page, prose, table
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body
@@ -47,7 +48,7 @@ def readme(catalogue: Catalogue, values: Body, schema: Body) -> str:
         f"{_POLICIES}\n" + "\n".join(map(_policy, catalogue.policies)),
         f"{_UPSTREAM}\n{table(_HEAD[::2], _described(properties, upstream))}",
     ]
-    return page(CHART_NAME, _ABOUT.format(profiles=", ".join(values["profiles"])), sections)
+    return page(POLICIES, _ABOUT.format(profiles=", ".join(values["profiles"])), sections)
 
 
 def _row(key: str, body: Body, values: Body) -> tuple[str, str, str]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit import bundled
+from chartkit.charts.plan import POLICIES
 from chartkit.charts.policies.forms import filters_of_cel, rulings
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json
 
-CHART_NAME = "kyverno-policies"
 SCHEMA_FILE = "values.schema.json"
 BASELINE, RESTRICTED = "baseline", "restricted"
 KEEP_ACTIONS = "keepOwnActions"
@@ -82,7 +82,7 @@ class Catalogue:
 
 def values_schema(catalogue: Catalogue) -> Body:
     """Return the chart's JSON Schema; draft 7, which every Helm 3 and 4 reads."""
-    file = bundled.chart_source_dir(CHART_NAME) / SCHEMA_FILE
+    file = bundled.chart_source_dir(POLICIES) / SCHEMA_FILE
     schema: Body = json.loads(file.read_text("utf-8"))
     properties, definitions = schema["properties"], schema["definitions"]
     if not catalogue.upstream:

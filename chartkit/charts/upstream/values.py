@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.charts.engine import controllers as engine_source
 from chartkit.charts.engine import high_availability, policy_reporter
 from chartkit.charts.engine.monitoring import monitoring_values
-from chartkit.charts.names import ENGINE, POLICIES, REPORTER
+from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.errors import InputError
 from chartkit.kyverno import controllers as kyverno_controllers

@@ -12,8 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.names import ENGINE, NAMES, POLICIES
-from chartkit.charts.plan import ChartPlan
+from chartkit.charts.plan import ENGINE, NAMES, POLICIES, ChartPlan
 from chartkit.charts.upstream.chart_files import VALUES, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.values import Said, environment_values
 from chartkit.documents.yaml_dump import dump_yaml

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 import semver
 
-from chartkit.charts.names import ENGINE, NAMES, POLICIES, REPORTER
+from chartkit.charts.plan import ENGINE, NAMES, POLICIES, REPORTER
 from chartkit.charts.upstream.chart_files import METADATA, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.vendored import folder_of, kyverno_of
 from chartkit.documents.reader import read_text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chartkit.charts.names import ENGINE
+from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.vendored import Vendored, said
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation

@@ -10,7 +10,7 @@ import pytest
 
 from chartkit.catalog.coverage.standards import built_in_standards
 from chartkit.catalog.model import SEVERITIES, Kind
-from chartkit.charts.names import NAMES
+from chartkit.charts.plan import NAMES
 from chartkit.cli.main import cli
 from chartkit.compare.risk import Level
 from chartkit.engine.cel.environments import ENVIRONMENTS

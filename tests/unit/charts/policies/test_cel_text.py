@@ -7,8 +7,7 @@ import json
 import pytest
 
 from chartkit import bundled
-from chartkit.charts.names import POLICIES
-from chartkit.charts.plan import ChartPlan
+from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.helm.render import render_chart
 
 _TEXTS = "chart/templates/_cel_text.tpl"

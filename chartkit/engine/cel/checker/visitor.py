@@ -7,8 +7,7 @@ from typing import Any
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import UndefinedField
-from chartkit.engine.cel.checker.formatting import format_call, format_type, type_name
-from chartkit.engine.cel.checker.messages import message_name
+from chartkit.engine.cel.checker.formatting import format_call, format_type, message_name, type_name
 from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
 from chartkit.engine.cel.checker.scopes import Scopes
 from chartkit.engine.cel.checker.tables import Signatures, Tables

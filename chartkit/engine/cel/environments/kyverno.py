@@ -50,7 +50,6 @@ from chartkit.engine.cel.library.kyverno import (
     http,
     json,
     math,
-    namespaced_resources,
     or_value,
     random,
     resource,
@@ -226,7 +225,7 @@ def _libraries(kind: str, namespaced: bool) -> tuple[Library, ...]:
     found = list(_KINDS[kind])
     if kind != "matchimage":
         # In this order: of a function that both have, the first one's type shows.
-        found.append(namespaced_resources.LIBRARY if namespaced else resource.LIBRARY)
+        found.append(resource.NAMESPACED_LIBRARY if namespaced else resource.LIBRARY)
         found.append(http.LIBRARY)
     if kind == _GENERATING:
         found.append(generator.NAMESPACED_LIBRARY if namespaced else generator.LIBRARY)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, declared
+from chartkit.engine.cel.declarations import Implementation, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
@@ -34,13 +34,15 @@ def _parse_group_version(api_version: str) -> tuple[str, str]:
     return (group, version) if slash else ("", api_version)
 
 
-def address(resource: Struct) -> tuple[str, str]:
+def _address(resource: Struct) -> tuple[str, str]:
     """The API version and the resource's name."""
     group, version = resource.fields.get("Group"), resource.fields["Version"]
     return f"{group}/{version}" if group else str(version), str(resource.fields["Resource"])
 
 
-def get_object(host: Host, api_version: str, resource: str, namespace: str, name: str) -> Value:
+def _get(
+    host: Host, _: Context, api_version: str, resource: str, namespace: str, name: str
+) -> Value:
     try:
         _parse_group_version(api_version)
         return host.get_resource(api_version, resource, namespace, name)
@@ -48,8 +50,13 @@ def get_object(host: Host, api_version: str, resource: str, namespace: str, name
         raise CelError(f"failed to get resource: {error.message}") from None
 
 
-def list_objects(
-    host: Host, api_version: str, resource: str, namespace: str, labels: StringMap | None = None
+def _list(
+    host: Host,
+    _: Context,
+    api_version: str,
+    resource: str,
+    namespace: str,
+    labels: StringMap | None = None,
 ) -> Value:
     selected = string_map(labels, 4) if labels else {}
     try:
@@ -59,8 +66,14 @@ def list_objects(
         raise CelError(f"failed to list resource: {error.message}") from None
 
 
-def post_object(
-    host: Host, api_version: str, resource: str, namespace: str, data: StringMap, position: int
+def _post(
+    host: Host,
+    _: Context,
+    api_version: str,
+    resource: str,
+    namespace: str,
+    data: StringMap,
+    position: int = 4,
 ) -> Value:
     try:
         body = json_object(data)
@@ -73,7 +86,39 @@ def post_object(
         raise CelError(f"failed to create resource: {error.message}") from None
 
 
-@member(
+def _post_outside(
+    host: Host, context: Context, api_version: str, resource: str, data: StringMap
+) -> Value:
+    return _post(host, context, api_version, resource, "", data)
+
+
+def _post_own(
+    host: Host, context: Context, api_version: str, resource: str, data: StringMap
+) -> Value:
+    return _post(host, context, api_version, resource, host.policy_namespace, data, position=3)
+
+
+def _own(code: Implementation) -> Implementation:
+    """The code with the policy's namespace in the place of the argument for one."""
+
+    def with_own_namespace(
+        host: Host, context: Context, api_version: str, resource: str, *more: Value
+    ) -> Value:
+        return code(host, context, api_version, resource, host.policy_namespace, *more)
+
+    return with_own_namespace
+
+
+def _of_kind(code: Implementation) -> Implementation:
+    """The code with a value of `toGVR` in the place of API version and resource."""
+
+    def of_kind(host: Host, context: Context, resource: Struct, *more: Value) -> Value:
+        return code(host, context, *_address(resource), *more)
+
+    return of_kind
+
+
+get = member(
     "resource_get_string_string_string_string: "
     "resource.Context.get(string, string, string, string) -> map(string, any)",
     "An object by API version, resource (`configmaps`), namespace (empty for none) and name; "
@@ -81,87 +126,58 @@ def post_object(
     "resource.get('v1', 'configmaps', 'team', 'limits').data.cpu  // '2'",
     "dyn(resource.get('v1', 'configmaps', 'team', 'none')) == null  // true",
     hosted=True,
-)
-def get(
-    host: Host, _: Context, api_version: str, resource: str, namespace: str, name: str
-) -> Value:
-    return get_object(host, api_version, resource, namespace, name)
+)(_get)
 
-
-@member(
+get_of_kind = member(
     "resource_get_gvr_string_string: "
     "resource.Context.get(schema.GroupVersionResource, string, string) -> map(string, any)",
     "An object of a resource that `toGVR` gave, by namespace and name.",
     "resource.get(resource.toGVR('v1', 'ConfigMap'), 'team', 'limits').data.cpu  // '2'",
     hosted=True,
-)
-def get_of_kind(host: Host, _: Context, resource: Struct, namespace: str, name: str) -> Value:
-    return get_object(host, *address(resource), namespace, name)
+)(_of_kind(_get))
 
-
-@member(
+list_all = member(
     "resource_list_string_string_string: "
     "resource.Context.list(string, string, string) -> map(string, any)",
     "A list object with the `items` of a resource in a namespace (empty for all).",
     "dyn(resource.list('v1', 'configmaps', 'team').items).size()  // 1",
     hosted=True,
-)
-def list_all(host: Host, _: Context, api_version: str, resource: str, namespace: str) -> Value:
-    return list_objects(host, api_version, resource, namespace)
+)(_list)
 
-
-@member(
+list_labelled = member(
     "resource_list_string_string_string_map: "
     "resource.Context.list(string, string, string, map(string, string)) -> map(string, any)",
     "The same, of the objects that have some labels.",
     "dyn(resource.list('v1', 'configmaps', 'team', {'a': 'z'}).items).size()  // 0",
     hosted=True,
-)
-def list_labelled(
-    host: Host, _: Context, api_version: str, resource: str, namespace: str, labels: StringMap
-) -> Value:
-    return list_objects(host, api_version, resource, namespace, labels)
+)(_list)
 
-
-@member(
+list_of_kind = member(
     "list_resources_gvr_string: "
     "resource.Context.list(schema.GroupVersionResource, string) -> map(string, any)",
     "The list of a resource that `toGVR` gave.",
     "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), 'team').items).size()  // 1",
     hosted=True,
-)
-def list_of_kind(host: Host, _: Context, resource: Struct, namespace: str) -> Value:
-    return list_objects(host, *address(resource), namespace)
+)(_of_kind(_list))
 
-
-@member(
+list_labelled_of_kind = member(
     "list_resources_gvr_string_map: "
     "resource.Context.list(schema.GroupVersionResource, string, map(string, string))"
     " -> map(string, any)",
     "The list of a resource that `toGVR` gave, of the objects that have some labels.",
     "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), '', {'a': 'b'}).items).size()  // 1",
     hosted=True,
-)
-def list_labelled_of_kind(
-    host: Host, _: Context, resource: Struct, namespace: str, labels: StringMap
-) -> Value:
-    return list_objects(host, *address(resource), namespace, labels)
+)(_of_kind(_list))
 
-
-@member(
+post = member(
     "resource_post_string_string_string_map: "
     "resource.Context.post(string, string, string, map(string, any)) -> map(string, any)",
     "What the API answers to an object that is sent to it, by API version, resource and namespace.",
     "resource.post('v1', 'configmaps', 'team', {'metadata': {'name': 'x'}}).metadata.name  // 'x'",
     hosted=True,
-)
-def post(
-    host: Host, _: Context, api_version: str, resource: str, namespace: str, data: StringMap
-) -> Value:
-    return post_object(host, api_version, resource, namespace, data, 4)
+)(_post)
 
-
-@member(
+post_outside = member(
     "resource_post_string_string_map: "
     "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
     "The same for objects outside namespaces, such as a SubjectAccessReview.",
@@ -169,9 +185,7 @@ def post(
     "{'spec': {'user': 'ann'}}).spec.user"
     "  // 'ann'",
     hosted=True,
-)
-def post_outside(host: Host, _: Context, api_version: str, resource: str, data: StringMap) -> Value:
-    return post_object(host, api_version, resource, "", data, 4)
+)(_post_outside)
 
 
 @member(
@@ -195,10 +209,70 @@ def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
 
 _UNSET: Final = MappingProxyType({"Group": "", "Version": "", "Resource": ""})
 
-
 LIBRARY = Library(
     "kyverno.resource",
     overloads=declared(globals()),
     variables=_VARIABLES,
     doc="Objects of the cluster.",
+)
+
+NAMESPACED_LIBRARY = Library(
+    "kyverno.resource",
+    overloads=(
+        *member(
+            "resource_list_string_string: "
+            "resource.Context.list(string, string) -> map(string, any)",
+            "A list object with the `items` of a resource in the policy's namespace.",
+            "dyn(resource.list('v1', 'configmaps').items).size()  // 1",
+            hosted=True,
+        )(_own(_list)),
+        *member(
+            "resource_list_string_string_map: "
+            "resource.Context.list(string, string, map(string, string)) -> map(string, any)",
+            "The same, of the objects that have some labels.",
+            "dyn(resource.list('v1', 'configmaps', {'a': 'z'}).items).size()  // 0",
+            hosted=True,
+        )(_own(_list)),
+        *member(
+            "list_resources_gvr: "
+            "resource.Context.list(schema.GroupVersionResource) -> map(string, any)",
+            "The list of a resource that `toGVR` gave.",
+            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap')).items).size()  // 1",
+            hosted=True,
+        )(_of_kind(_own(_list))),
+        *member(
+            "list_resources_gvr_map: "
+            "resource.Context.list(schema.GroupVersionResource, map(string, string))"
+            " -> map(string, any)",
+            "The list of a resource that `toGVR` gave, of the objects that have some labels.",
+            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), {'a': 'b'}).items).size()  // 1",
+            hosted=True,
+        )(_of_kind(_own(_list))),
+        *member(
+            "resource_get_string_string_string: "
+            "resource.Context.get(string, string, string) -> map(string, any)",
+            "An object of the policy's namespace by API version, resource and name; null where "
+            "there is none.",
+            "resource.get('v1', 'configmaps', 'limits').data.cpu  // '2'",
+            hosted=True,
+        )(_own(_get)),
+        *member(
+            "resource_get_gvr_string: "
+            "resource.Context.get(schema.GroupVersionResource, string) -> map(string, any)",
+            "An object of a resource that `toGVR` gave, by name.",
+            "resource.get(resource.toGVR('v1', 'ConfigMap'), 'limits').data.cpu  // '2'",
+            hosted=True,
+        )(_of_kind(_own(_get))),
+        *member(
+            "resource_post_string_string_map: "
+            "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
+            "What the API answers to an object that is sent to the policy's namespace.",
+            "resource.post('v1', 'configmaps', {'metadata': {'name': 'x'}}).metadata.namespace"
+            "  // 'team'",
+            hosted=True,
+        )(_post_own),
+        *to_gvr,
+    ),
+    variables=_VARIABLES,
+    doc="Objects of the cluster that are in the policy's namespace.",
 )

@@ -6,6 +6,7 @@ The order is cel-go's: where the types of operands are not known, the first one 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Final
 
 from chartkit.engine.cel.declarations import declared, overload
@@ -34,9 +35,7 @@ def add_bytes(left: bytes, right: bytes) -> bytes:
     return left + right
 
 
-@overload("add_double: _+_(double, double) -> double", _ADD)
-def add_double(left: float, right: float) -> float:
-    return left + right
+add_double = overload("add_double: _+_(double, double) -> double", _ADD)(operator.add)
 
 
 @overload("add_duration_duration: _+_(duration, duration) -> duration", _ADD)
@@ -49,9 +48,9 @@ def add_duration_timestamp(left: Duration, right: Timestamp) -> Timestamp:
     return right.plus(left)
 
 
-@overload("add_timestamp_duration: _+_(timestamp, duration) -> timestamp", _ADD)
-def add_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
-    return left.plus(right)
+add_timestamp_duration = overload(
+    "add_timestamp_duration: _+_(timestamp, duration) -> timestamp", _ADD
+)(Timestamp.plus)
 
 
 @overload(
@@ -84,9 +83,9 @@ def add_uint(left: Uint, right: Uint) -> Uint:
     return checked_uint(int(left) + right)
 
 
-@overload("subtract_double: _-_(double, double) -> double", _SUBTRACT)
-def subtract_double(left: float, right: float) -> float:
-    return left - right
+subtract_double = overload("subtract_double: _-_(double, double) -> double", _SUBTRACT)(
+    operator.sub
+)
 
 
 @overload("subtract_duration_duration: _-_(duration, duration) -> duration", _SUBTRACT)
@@ -110,9 +109,9 @@ def subtract_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
     return left.plus(negated(right))
 
 
-@overload("subtract_timestamp_timestamp: _-_(timestamp, timestamp) -> duration", _SUBTRACT)
-def subtract_timestamps(left: Timestamp, right: Timestamp) -> Duration:
-    return left.minus(right)
+subtract_timestamps = overload(
+    "subtract_timestamp_timestamp: _-_(timestamp, timestamp) -> duration", _SUBTRACT
+)(Timestamp.minus)
 
 
 @overload("subtract_uint64: _-_(uint, uint) -> uint", _SUBTRACT)
@@ -120,9 +119,9 @@ def subtract_uint(left: Uint, right: Uint) -> Uint:
     return checked_uint(int(left) - right)
 
 
-@overload("multiply_double: _*_(double, double) -> double", _MULTIPLY)
-def multiply_double(left: float, right: float) -> float:
-    return left * right
+multiply_double = overload("multiply_double: _*_(double, double) -> double", _MULTIPLY)(
+    operator.mul
+)
 
 
 @overload("multiply_int64: _*_(int, int) -> int", _MULTIPLY, "-2 * 6  // -12", "3.5 * 4.0  // 14.0")
@@ -178,9 +177,7 @@ def modulo_uint(left: Uint, right: Uint) -> Uint:
     return Uint(modulo(left, right))
 
 
-@overload("negate_double: -_(double) -> double", _NEGATE)
-def negate_double(value: float) -> float:
-    return -value
+negate_double = overload("negate_double: -_(double) -> double", _NEGATE)(operator.neg)
 
 
 @overload("negate_int64: -_(int) -> int", _NEGATE, "-(2 + 3)  // -5")

@@ -3,6 +3,7 @@ when both sides are known."""
 
 from __future__ import annotations
 
+import operator
 from typing import Final
 
 from chartkit.engine.cel.declarations import declared, overload
@@ -37,9 +38,9 @@ def logical_or(left: bool, right: bool) -> bool:
     return left or right
 
 
-@overload("logical_not: !_(bool) -> bool", "Whether it does not hold.", "!(1 > 2)  // true")
-def logical_not(value: bool) -> bool:
-    return not value
+logical_not = overload(
+    "logical_not: !_(bool) -> bool", "Whether it does not hold.", "!(1 > 2)  // true"
+)(operator.not_)
 
 
 @overload(

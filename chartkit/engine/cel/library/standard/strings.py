@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
@@ -10,35 +12,26 @@ from chartkit.go.regexp import RegexError, compile_regex
 
 _MATCHES = "Whether a regular expression (RE2) is found anywhere in a text."
 
-
-@overload(
+contains = overload(
     "contains_string: string.contains(string) -> bool",
     "Whether a text stands somewhere in another.",
     "'hello world'.contains('o w')  // true",
     cost=costs.of_search,
-)
-def contains(text: str, part: str) -> bool:
-    return part in text
+)(operator.contains)
 
-
-@overload(
+ends_with = overload(
     "ends_with_string: string.endsWith(string) -> bool",
     "Whether a text ends with another.",
     "'nginx:latest'.endsWith(':latest')  // true",
     cost=costs.of_second,
-)
-def ends_with(text: str, end: str) -> bool:
-    return text.endswith(end)
+)(str.endswith)
 
-
-@overload(
+starts_with = overload(
     "starts_with_string: string.startsWith(string) -> bool",
     "Whether a text begins with another.",
     "'ghcr.io/app'.startsWith('ghcr.io/')  // true",
     cost=costs.of_second,
-)
-def starts_with(text: str, start: str) -> bool:
-    return text.startswith(start)
+)(str.startswith)
 
 
 def _matches(text: str, pattern: str) -> bool:

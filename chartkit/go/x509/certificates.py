@@ -324,10 +324,8 @@ class CertificateError(GoError):
 
 
 def decode_pem(text: str) -> tuple[str, Body]:
-    """The type of a text's first block and its fields, as Go's `crypto/x509` names them.
-
-    Raises `CertificateError`.
-    """
+    """The type of a text's first block and its fields, as Go's `crypto/x509` names them. Raises
+    `CertificateError`."""
     kind, data = _first_block(text)
     decode = _DECODERS.get(kind)
     if decode is None:

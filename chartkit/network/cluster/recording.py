@@ -90,10 +90,8 @@ class Recorder:
 
 @contextlib.contextmanager
 def recorder(source: Source, target: Path, namespace: str) -> Iterator[Recorder]:
-    """Record into a folder that appears complete at the end, or not at all.
-
-    Raises InputError where it cannot be written, or exists.
-    """
+    """Record into a folder that appears complete at the end, or not at all. Raises InputError where
+    it cannot be written, or exists."""
     if target.exists() and not is_recording(target):
         empty = target.is_dir() and not any(target.iterdir())
         if not empty:

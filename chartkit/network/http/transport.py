@@ -164,9 +164,7 @@ class Transport:
     @contextmanager
     def sent(self, request: Request) -> Iterator[BaseHTTPResponse]:
         """Send a request once and follow redirects; gives the answer with its body to be read.
-
-        Raises NetworkError with the URL that failed.
-        """
+        Raises NetworkError with the URL that failed."""
         here, path = _read(request.url), self._path_to(request)
         for _ in range(self._limits.redirects + 1):
             with _failing_at(here):

@@ -59,10 +59,8 @@ class Artifacts:
         return self._resolved.once(reference, lambda: self._resolve(reference))
 
     def manifest(self, repository: RegistryReference, identifier: str) -> Document:
-        """Return a manifest or index of a repository, by tag or digest.
-
-        Raises MissingError where the registry has none, RegistryError where it does not say.
-        """
+        """Return a manifest or index of a repository, by tag or digest. Raises MissingError where
+        the registry has none, RegistryError where it does not say."""
         key = (repository.registry, repository.repository, identifier)
         return self._documents.once(key, lambda: self._client.manifest(repository, identifier))
 

@@ -63,9 +63,7 @@ Annotations = Mapping[str, str]
 
 def check_signature(artifacts: Artifacts, image: str, attestor: Body, trust: TrustedRoots) -> None:
     """Verify the signature of an image. attestor: an entry's `cosign`; trust: the trusted root.
-
-    Raises SignatureError in Kyverno's words, any other LookupFailed where it is unknown.
-    """
+    Raises SignatureError in Kyverno's words, any other LookupFailed where it is unknown."""
     wanted = read_attestor(attestor, trust)
     bundled = _bundled(artifacts, image, wanted)
     if bundled is not None:

@@ -42,10 +42,7 @@ class Signatures:
 
     def __init__(self, registries: Registries, trusted_root: Path | None = None) -> None:
         """Create a verifier. trusted_root: a trusted_root.json in place of the public Sigstore
-        instance's.
-
-        Raises InputError for one that cannot be used.
-        """
+        instance's. Raises InputError for one that cannot be used."""
         self.registries = registries
         self._file = trusted_root
         self._signatures: Memory[Hashable, Verified] = Memory(_VERDICTS)

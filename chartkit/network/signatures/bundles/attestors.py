@@ -75,12 +75,12 @@ def verify_cluster_policy(
         found = _find(artifacts, resolved, question.type)
     checks = _checks(question, trust, keys)
     digest = resolved.document.digest
-    holding = [one for one in found if _holds(one.bundle, digest, checks)]
+    holding = [statement for bundle, statement in found if _holds(bundle, digest, checks)]
     if not holding:
         raise SignatureError("sigstore bundle verification failed: no matching signatures found")
     if not question.attestations:
         return Verified(digest)
-    return Verified(digest, [_decoded(one.statement) for one in holding])
+    return Verified(digest, [_decoded(statement) for statement in holding])
 
 
 def _resolve(artifacts: Artifacts, image: str) -> ResolvedReference:
@@ -91,16 +91,11 @@ def _resolve(artifacts: Artifacts, image: str) -> ResolvedReference:
         raise error.worded(error.without_body or error.message) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _AttachedBundle:
-    """statement: what the bundle says before anybody verified it; empty where nobody asks."""
-
-    bundle: Bundle
-    statement: Body
-
-
-def _find(artifacts: Artifacts, resolved: ResolvedReference, wanted: str) -> list[_AttachedBundle]:
-    """Return the bundles of a predicate type, or all for none."""
+def _find(
+    artifacts: Artifacts, resolved: ResolvedReference, wanted: str
+) -> list[tuple[Bundle, Body]]:
+    """Return the bundles of a predicate type, or all for none; each with its statement before
+    anybody verified it, empty for no type."""
     reference, digest = resolved.reference, resolved.document.digest
     listed = asked(lambda: artifacts.referrers(reference, digest))
     if len(listed) > _MOST_REFERRERS:
@@ -119,11 +114,9 @@ def _find(artifacts: Artifacts, resolved: ResolvedReference, wanted: str) -> lis
             with within("failed to unmarshal bundle"):
                 bundles.append(read_bundle(content))
     if not wanted:
-        return [_AttachedBundle(one, {}) for one in bundles]
+        return [(one, {}) for one in bundles]
     pairs = ((one, _statement(one)) for one in bundles)
-    return [
-        _AttachedBundle(one, body) for one, body in pairs if body.get("predicateType") == wanted
-    ]
+    return [(one, body) for one, body in pairs if body.get("predicateType") == wanted]
 
 
 def _layers(artifacts: Artifacts, reference: RegistryReference, digest: str) -> Sequence[Body]:

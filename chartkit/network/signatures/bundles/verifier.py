@@ -64,10 +64,7 @@ class BundlePolicy:
 
 def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
     """Return the in-toto statement of a bundle that holds for the digest of an image; None for a
-    bare signature.
-
-    Raises SignatureError with the first of its faults.
-    """
+    bare signature. Raises SignatureError with the first of its faults."""
     if checks.key is None and checks.identity is None:
         raise SignatureError(
             "failed to build policy: can't verify identities without providing at least one "

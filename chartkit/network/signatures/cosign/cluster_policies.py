@@ -49,10 +49,8 @@ _UNKNOWN: Final = "MANIFEST_UNKNOWN: manifest unknown"
 def verify_signature(
     artifacts: Artifacts, question: VerificationRequest, trust: TrustedRoots
 ) -> Verified:
-    """Verify the signature of an image; trust: used for what the policy leaves out.
-
-    Raises SignatureError in Kyverno's words, any other LookupFailed where it is unknown.
-    """
+    """Verify the signature of an image; trust: used for what the policy leaves out. Raises
+    SignatureError in Kyverno's words, any other LookupFailed where it is unknown."""
     checks = build_checks(question, trust)
     repository = repository_of(question.repository)
     found = _signatures(artifacts, question, checks, repository)
@@ -96,10 +94,8 @@ def verify_signatures(
 def fetch_attestations(
     artifacts: Artifacts, question: VerificationRequest, trust: TrustedRoots
 ) -> Verified:
-    """Return the statements that are attested of an image.
-
-    Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
-    """
+    """Return the statements that are attested of an image. Raises SignatureError in Kyverno's
+    words, any other LookupFailed where it is not known."""
     checks = build_checks(question, trust)
     repository = repository_of(question.repository)
     try:
@@ -164,10 +160,8 @@ def _raise_unknown(found: VerifiedLayers) -> None:
 
 
 def resolve(artifacts: Artifacts, image: str) -> tuple[RegistryReference, str]:
-    """Return the repository of an image and its digest, requested if the reference has none.
-
-    Raises SignatureError, NotThereError or RegistryError.
-    """
+    """Return the repository of an image and its digest, requested if the reference has none. Raises
+    SignatureError, NotThereError or RegistryError."""
     parsed = _parse(image)
     if parsed.digest:
         return parsed, parsed.digest
@@ -190,9 +184,7 @@ _BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOptions:
     """Return the options of a ClusterPolicy's attestor; trust: keys and roots that it leaves out.
-
-    Raises SignatureError in Kyverno's words, UnknownKeyError for a key that cannot be read here.
-    """
+    Raises SignatureError in Kyverno's words, UnknownKeyError for a key that cannot be read here."""
     checks = CheckOptions(attests=question.attestations)
     if question.roots:
         checks = replace(checks, roots=pool_of(question.roots, "failed to load Root certificates"))
@@ -251,10 +243,7 @@ def read_verifier(pem: str, algorithm: str) -> KeyVerifier:
 
 def verifier_of(key: PublicKey, algorithm: str, what: str) -> KeyVerifier:
     """Return a key of a policy; algorithm: one of `HASHES`; what: the words before the reason of a
-    fault.
-
-    Raises SignatureError.
-    """
+    fault. Raises SignatureError."""
     with within(what):
         return key_verifier(key, algorithm)
 

@@ -63,10 +63,8 @@ def _compile(pattern: str, what: str) -> Regex:
 
 
 def match_signatures(layers: Sequence[SignedLayer], question: VerificationRequest) -> None:
-    """Require one of the signatures to have the certificate that a ClusterPolicy names.
-
-    Raises SignatureError in Kyverno's words.
-    """
+    """Require one of the signatures to have the certificate that a ClusterPolicy names. Raises
+    SignatureError in Kyverno's words."""
     q = question
     if not any((q.subject, q.subject_regexp, q.issuer, q.issuer_regexp, q.extensions)):
         return

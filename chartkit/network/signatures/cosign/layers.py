@@ -141,9 +141,7 @@ def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest
 
 def manifest_at(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Json:
     """Return the manifest of a tag or digest; of an index that of the platform, as for images.
-
-    Raises NotThereError or SignatureError; RegistryError where there is no answer.
-    """
+    Raises NotThereError or SignatureError; RegistryError where there is no answer."""
     joint = "@" if ":" in identifier else ":"
     name = f"{repository.registry}/{repository.repository}{joint}{identifier}"
 

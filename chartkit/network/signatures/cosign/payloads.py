@@ -129,10 +129,8 @@ def verify_signature(layer: SignedLayer, verifier: KeyVerifier) -> None:
 
 
 def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
-    """Require a DSSE envelope with a signature of the key, whatever its key id.
-
-    Raises SignatureError; UndecidedError for too many of them.
-    """
+    """Require a DSSE envelope with a signature of the key, whatever its key id. Raises
+    SignatureError; UndecidedError for too many of them."""
     envelope = read_object(layer.payload, "dsse.Envelope")
     kind = field(envelope, "payloadType") or ""
     if kind != IN_TOTO:

@@ -31,10 +31,8 @@ _FAILURES: Final = (SignatureError, UndecidedError)
 
 
 def verify_signature(artifacts: Artifacts, question: VerificationRequest) -> Verified:
-    """Verify an image by one of the request's certificates.
-
-    Raises SignatureError in Kyverno's words, another LookupFailed where it is unknown.
-    """
+    """Verify an image by one of the request's certificates. Raises SignatureError in Kyverno's
+    words, another LookupFailed where it is unknown."""
     trust = _named_trust(question)
     try:
         found = artifacts.resolve(question.image)
@@ -116,10 +114,8 @@ def _statement(repository: Repository, descriptor: Body) -> Body:
 
 
 def signed(artifacts: Artifacts, image: str, attestor: Body) -> None:
-    """Verify an image by an attestor whose `notary` has `certs` and `tsaCerts`.
-
-    Raises SignatureError in Kyverno's words, another LookupFailed where it is unknown.
-    """
+    """Verify an image by an attestor whose `notary` has `certs` and `tsaCerts`. Raises
+    SignatureError in Kyverno's words, another LookupFailed where it is unknown."""
     found = artifacts.resolve(image)
     trust = _trust(attestor)
     repository = Repository(artifacts, found.reference, is_single=True)

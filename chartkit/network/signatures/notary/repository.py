@@ -53,10 +53,8 @@ class Repository:
         return f"{self.place.registry}/{self.place.repository}@{digest}"
 
     def referrers(self, digest: str, artifact_type: str) -> Sequence[Body]:
-        """Return the descriptors of a type's artifacts that refer to a digest.
-
-        Raises SignatureError, or RegistryError for a registry without an answer.
-        """
+        """Return the descriptors of a type's artifacts that refer to a digest. Raises
+        SignatureError, or RegistryError for a registry without an answer."""
         try:
             listed = self.artifacts.referrers(self.place, digest)
         except RegistryError as error:
@@ -77,10 +75,8 @@ class Repository:
         return body
 
     def layer(self, body: Body, what: str) -> Layer:
-        """Return the first layer of a manifest. what: its name in messages.
-
-        Raises SignatureError or RegistryError.
-        """
+        """Return the first layer of a manifest. what: its name in messages. Raises SignatureError
+        or RegistryError."""
         layers = body.get("layers")
         if self.is_single and (not isinstance(layers, list) or len(layers) != 1):
             raise SignatureError("invalid referrer descriptor, must have only one layer")

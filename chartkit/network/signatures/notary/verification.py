@@ -71,10 +71,8 @@ class Target:
 
 
 def check_envelope(raw: bytes, media_type: str, target: Target, trust: TrustStore) -> None:
-    """Require an envelope to be a trusted signature of a manifest.
-
-    Raises SignatureError in notation's words, RevocationUnknownError where nothing else is wrong.
-    """
+    """Require an envelope to be a trusted signature of a manifest. Raises SignatureError in
+    notation's words, RevocationUnknownError where nothing else is wrong."""
     try:
         unasked = _check(raw, media_type, target, trust)
     except SignatureError as error:

@@ -178,10 +178,7 @@ def key_verifier(key: PublicKey, algorithm: str) -> KeyVerifier:
 
 def verify_digest(key: PublicKey, signature: bytes, digest: bytes, algorithm: str) -> None:
     """Require a signature of a message, given by its digest; algorithm: of the hash, in policies'
-    names.
-
-    Raises SignatureError; always for Ed25519, which signs only whole messages.
-    """
+    names. Raises SignatureError; always for Ed25519, which signs only whole messages."""
     prehashed = Prehashed(HASHES[algorithm])
     if isinstance(key, ec.EllipticCurvePublicKey):
         _verify_ecdsa(key, signature, digest, ec.ECDSA(prehashed))

@@ -23,10 +23,8 @@ _HINT: Final = "scan it, too, with cosign.pub alone, or give the public key itse
 
 
 def key_text(reference: str, keys: KeySource) -> str:
-    """Return the public key in a Secret; reference: `k8s://namespace/name`.
-
-    Raises SignatureError in cosign's words, UnknownKeyError for an unknown Secret.
-    """
+    """Return the public key in a Secret; reference: `k8s://namespace/name`. Raises SignatureError
+    in cosign's words, UnknownKeyError for an unknown Secret."""
     namespace, name = _parts(reference)
     found = keys.public_key(namespace, name)
     if found is None:

@@ -77,10 +77,8 @@ class TimestampAuthority:
 
 
 def read_authority(chain: str) -> TimestampAuthority:
-    """Return the authority of a policy's `tsaCertChain` (PEM), in any order.
-
-    Raises SignatureError in Kyverno's words for too many certificates, or what is none.
-    """
+    """Return the authority of a policy's `tsaCertChain` (PEM), in any order. Raises SignatureError
+    in Kyverno's words for too many certificates, or what is none."""
     most = _MOST_INTERMEDIATES
     if (found := chain.count(_BEGIN)) > most + 2:
         raise SignatureError(_too_many("", found, most + 2))
@@ -105,10 +103,8 @@ def _too_many(which: str, found: int, most: int) -> str:
 
 
 def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
-    """Return an authority's time stamp of a message, by its response (TimeStampResp in DER).
-
-    Raises SignatureError for a response that is no time stamp of this message by this authority.
-    """
+    """Return an authority's time stamp of a message, by its response (TimeStampResp in DER). Raises
+    SignatureError for a response that is no time stamp of this message by this authority."""
     with _wrong("error parsing response into Timestamp"):
         decoded = decode_timestamp_response(with_ordered_certificates(response))
         status, imprint = decoded.status, decoded.tst_info.message_imprint

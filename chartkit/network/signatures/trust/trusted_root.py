@@ -126,10 +126,7 @@ def verify_leaf(
     certificate: x509.Certificate, authorities: Sequence[Authority], at: datetime
 ) -> list[x509.Certificate]:
     """Return the way from a certificate for signing code to the first authority that vouches for
-    it.
-
-    Raises SignatureError.
-    """
+    it. Raises SignatureError."""
     for one in authorities:
         if one.root is None or not one.is_valid(at):
             continue

@@ -1,0 +1,116 @@
+"""The places of both forms that the requests of a proof reached."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from chartkit.engine.cel_policies.kinds.validating import INDEX
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.migration.proof.forms import Form, Said
+from chartkit.migration.proof.leaves.paths import Path, path_text
+from chartkit.migration.proof.model import Coverage, Reached
+from chartkit.migration.proof.requests.case import Case
+from chartkit.migration.proof.requests.facets import Facet
+from chartkit.model import RuleResult, Status
+
+LEGACY: Final = "legacy"
+NEW: Final = "new"
+BOTH: Final = "both"
+_VALIDATES: Final = ("pass", "fail")
+_ACTS: Final = ("pass",)
+
+
+class Tally:
+    """Counts what each request reached."""
+
+    def __init__(self, legacy: Form, new: Form) -> None:
+        self._legacy = legacy
+        self._new = new
+        self._rules: dict[str, Counter[str]] = {}
+        self._validations: dict[str, Counter[str]] = {}
+        self._tries: dict[Path, Counter[str]] = {}
+        self._policies = {
+            one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
+        }
+
+    def count(self, case: Case, legacy: Said, new: Said) -> None:
+        """Count one request."""
+        for result in legacy.results:
+            self._rules.setdefault(result.rule, Counter())[str(result.status)] += 1
+        for result in new.results:
+            policy = self._policies.get(result.policy_id)
+            if isinstance(policy, CelPolicy):
+                self._count_policy(policy, result)
+        if legacy.answer.decides and new.answer.decides:
+            for path, state in case.tries:
+                self._tries.setdefault(path, Counter())[state] += 1
+
+    def _count_policy(self, policy: CelPolicy, result: RuleResult) -> None:
+        said = self._validations.setdefault(policy.id, Counter())
+        said[str(result.status)] += 1
+        if result.status is Status.SKIP:
+            return
+        if len(policy.conditions) and result.status in (Status.PASS, Status.FAIL):
+            for one in policy.conditions:
+                self._state(f"{policy.id}/matchConditions/{one.name}")["true"] += 1
+        index = result.properties.get(INDEX)
+        decided = int(index) if index is not None else len(policy.validations)
+        for at in range(min(decided, len(policy.validations))):
+            self._state(f"{policy.id}/validations[{at}]")["true"] += 1
+        if index is not None and result.status in (Status.FAIL, Status.WARN):
+            self._state(f"{policy.id}/validations[{decided}]")["false"] += 1
+
+    def _state(self, name: str) -> Counter[str]:
+        return self._validations.setdefault(name, Counter())
+
+    def coverage(self, facets: Iterable[Facet]) -> Coverage:
+        """Return what was reached, and what there is besides."""
+        return Coverage((*self._of_rules(), *self._of_validations(), *self._of_facets(facets)))
+
+    def _of_rules(self) -> Iterator[Reached]:
+        for policy in self._legacy.admitting:
+            if not isinstance(policy.policy, Policy):
+                continue
+            for rule in policy.policy.rules:
+                yield _reached(
+                    LEGACY, f"rule {rule.name}", self._rules.pop(rule.name, {}), _planned(rule)
+                )
+        for name, states in sorted(self._rules.items()):
+            yield _reached(LEGACY, f"rule {name}", states, ())
+
+    def _of_validations(self) -> Iterator[Reached]:
+        for policy in self._policies.values():
+            if not isinstance(policy, CelPolicy):
+                continue
+            wanted = _VALIDATES if policy.validations else _ACTS
+            skips = ("skip",) if policy.conditions else ()
+            yield _reached(NEW, policy.id, self._validations.get(policy.id, {}), (*wanted, *skips))
+            for one in policy.conditions:
+                name = f"{policy.id}/matchConditions/{one.name}"
+                yield _reached(NEW, name, self._validations.get(name, {}), ("true",))
+            for at in range(len(policy.validations)):
+                name = f"{policy.id}/validations[{at}]"
+                yield _reached(NEW, name, self._validations.get(name, {}), ("true", "false"))
+
+    def _of_facets(self, facets: Iterable[Facet]) -> Iterator[Reached]:
+        states: dict[Path, set[str]] = {}
+        for one in facets:
+            states.setdefault(one.path, set()).update(one.states)
+        for path, planned in sorted(states.items(), key=lambda item: path_text(item[0])):
+            found = self._tries.get(path, Counter())
+            yield _reached(BOTH, path_text(path), found, tuple(sorted(planned)))
+
+
+def _planned(rule: Rule) -> Sequence[str]:
+    validates = rule.kind.type is RuleKind.VALIDATE.type
+    skips = ("skip",) if rule.preconditions else ()
+    return (*(_VALIDATES if validates else _ACTS), *skips)
+
+
+def _reached(form: str, name: str, states: Mapping[str, int], planned: Sequence[str]) -> Reached:
+    missing = tuple(one for one in planned if not states.get(one))
+    return Reached(form, name, dict(sorted(states.items())), missing)

@@ -1,0 +1,110 @@
+"""Paths in the document of a request, and documents changed at a path without being changed.
+
+A document has `object`, `oldObject`, `operation`, `userInfo`, `roles`, `clusterRoles` and
+`namespaceLabels`. A path is a tuple of keys; `EACH` stands for the elements of a list or the
+values of a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Final
+
+from chartkit.model import Body, Json
+
+
+class Step(Enum):
+    """A step of a path that is not a key."""
+
+    EACH = "[]"
+
+
+class Absent(Enum):
+    """The value of a field that is not there."""
+
+    ABSENT = "absent"
+
+
+EACH: Final = Step.EACH
+ABSENT: Final = Absent.ABSENT
+Path = tuple[str | Step, ...]
+
+MakeElement = Callable[[Path], Json]
+"""Makes an element of the list at a path."""
+
+
+def path_text(path: Path) -> str:
+    """Return a path as policies write it: `object.spec.containers[].image`."""
+    text = ""
+    for step in path:
+        if step is EACH:
+            text += "[]"
+        elif isinstance(step, str) and step.replace("_", "a").isalnum():
+            text += f".{step}" if text else step
+        else:
+            text += f"[{step}]"
+    return text
+
+
+def values_at(value: Json, path: Path) -> Iterator[Json]:
+    """Yield the values at a path; `ABSENT` where a key is missing."""
+    if not path:
+        yield value
+        return
+    step, rest = path[0], path[1:]
+    if step is EACH:
+        members = value.values() if isinstance(value, dict) else value
+        if isinstance(value, dict | list):
+            for member in members:
+                yield from values_at(member, rest)
+    elif isinstance(value, dict) and step in value:
+        yield from values_at(value[step], rest)
+    else:
+        yield ABSENT
+
+
+def with_value(
+    value: Json, path: Path, new: Json, make: MakeElement, *, mixed: bool = False, done: Path = ()
+) -> Json:
+    """Return a value with a new one at a path; `ABSENT` removes the field.
+
+    make: gives the first element of a list that is not there; mixed: whether the last of at least
+    two elements alone is changed, and not all of them.
+    """
+    if not path:
+        return new
+    step, rest = path[0], path[1:]
+    if isinstance(step, Step):
+        return _with_elements(value, rest, new, make, mixed=mixed, done=done)
+    body: Body = dict(value) if isinstance(value, dict) else {}
+    if new is ABSENT and (not rest or step not in body):
+        body.pop(step, None)
+        return body
+    below = (*done, step)
+    body[step] = with_value(body.get(step), rest, new, make, mixed=mixed, done=below)
+    return body
+
+
+def _with_elements(
+    value: Json, rest: Path, new: Json, make: MakeElement, *, mixed: bool, done: Path
+) -> Json:
+    members = list(value) if isinstance(value, list) else []
+    if new is ABSENT and not rest:
+        return members[:-1] if mixed else []
+    while len(members) < 1 + mixed:
+        members.append(make(done) if not members or rest else members[0])
+    if mixed and len(members) > 1 and isinstance(members[-1], dict):
+        members[-1] = _renamed(members[-1], members[:-1])
+    below = (*done, EACH)
+    changed = range(len(members) - 1, len(members)) if mixed else range(len(members))
+    for index in changed:
+        members[index] = with_value(members[index], rest, new, make, mixed=mixed, done=below)
+    return members
+
+
+def _renamed(member: Body, others: list[Json]) -> Body:
+    """Return an element with a name of its own, as lists that are maps by name require."""
+    names = {one.get("name") for one in others if isinstance(one, dict)}
+    name = member.get("name")
+    return {**member, "name": f"{name}-2"} if isinstance(name, str) and name in names else member

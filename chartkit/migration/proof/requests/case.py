@@ -1,0 +1,55 @@
+"""A request as a document, in which places are set and taken away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine import Operation, Request, User
+from chartkit.migration.proof.leaves.paths import Path
+from chartkit.model import Body, Location, Resource
+
+_MEMORY: Final = Location("<proof>")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request as a document: `object`, `oldObject`, `operation`, `userInfo` (`username`,
+    `groups`), `roles`, `clusterRoles`, `namespaceLabels`.
+
+    Without `userInfo` it is a background scan. origin: the file or the rule it comes from; tries:
+    the places that were set, with the state of each.
+    """
+
+    document: Body
+    origin: str = ""
+    tries: tuple[tuple[Path, str], ...] = ()
+
+    @property
+    def is_background(self) -> bool:
+        """Return whether it is a background scan of an object that exists."""
+        return "userInfo" not in self.document
+
+    def request(self) -> Request:
+        """Return the request to the engine."""
+        document = self.document
+        resource = Resource(document["object"], _MEMORY)
+        old = document.get("oldObject")
+        operation = Operation(document.get("operation", "CREATE"))
+        return Request(
+            resource,
+            Resource(old, _MEMORY) if old and operation is Operation.UPDATE else None,
+            operation,
+            None if self.is_background else _user(document),
+            document.get("namespaceLabels") or {},
+        )
+
+
+def _user(document: Body) -> User:
+    info = document["userInfo"]
+    return User(
+        info.get("username", ""),
+        groups=tuple(info.get("groups") or ()),
+        roles=tuple(document.get("roles") or ()),
+        cluster_roles=tuple(document.get("clusterRoles") or ()),
+    )

@@ -1,0 +1,253 @@
+"""The requests of a proof, those that tell most first: what is given, what meets each rule, each
+place changed alone, with every operation and user, pairs of places, then chance."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Final
+
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.proof.leaves.paths import ABSENT, Path, with_value
+from chartkit.migration.proof.requests.case import Case
+from chartkit.migration.proof.requests.facets import Facet
+from chartkit.migration.proof.requests.kinds import POD, as_controller
+from chartkit.migration.proof.requests.schema import LIST, MAP, least, normalized, root_type
+from chartkit.migration.proof.requests.storable import refusals
+from chartkit.model import Body, Json, Resource
+from chartkit.scan.api_defaults.kinds import as_stored
+
+_SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
+_CHANGES: Final = 6
+"""The most places that a request by chance changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The requests of one kind: its given and least objects, and the facets."""
+
+    kind: GroupVersionKind
+    bases: tuple[Case, ...]
+    facets: tuple[Facet, ...]
+    controllers: tuple[GroupVersionKind, ...] = ()
+
+
+def base_case(body: Body, origin: str) -> Case:
+    """Return the creation of an object by somebody without a role."""
+    return Case({"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}, origin)
+
+
+@dataclass(slots=True)
+class Cases:
+    """Makes each request once; left_out: why requests were not made."""
+
+    left_out: Counter[str] = field(default_factory=Counter)
+    _seen: set[str] = field(default_factory=set)
+
+    def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
+        """Yield the requests of all kinds in turns."""
+        chance = random.Random(seed)
+        for stage in (_given, _meeting, _single, _operated, _pairs, _by_chance):
+            yield from _in_turns([self._once(stage(space, chance), space) for space in spaces])
+
+    def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
+        rotation = cycle(space.controllers or (POD,))
+        for case in found:
+            yield from self._accepted(case)
+            if space.controllers:
+                yield from self._accepted(_controlled(case, next(rotation)))
+
+    def _accepted(self, case: Case) -> Iterator[Case]:
+        key = json.dumps(case.document, sort_keys=True, default=str)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        reasons = list(dict.fromkeys(refusals(case.document["object"])))
+        if case.document.get("oldObject"):
+            reasons += dict.fromkeys(refusals(case.document["oldObject"]))
+        if reasons:
+            self.left_out.update(reasons[:1])
+            return
+        yield case
+        stored = as_sent(case)
+        if stored is not case:
+            key = json.dumps(stored.document, sort_keys=True, default=str)
+            if key not in self._seen:
+                self._seen.add(key)
+                yield stored
+
+
+def as_sent(case: Case) -> Case:
+    """Return a request as an API server sends it: with the defaults of its kind."""
+    document = case.document
+    stored = as_stored(Resource(document["object"])).body
+    changed = {**document, "object": stored}
+    if document.get("oldObject"):
+        changed["oldObject"] = as_stored(Resource(document["oldObject"])).body
+    return case if changed == document else Case(changed, case.origin, case.tries)
+
+
+def _controlled(case: Case, kind: GroupVersionKind) -> Case:
+    document = case.document
+    changed = {**document, "object": as_controller(document["object"], kind)}
+    if document.get("oldObject"):
+        changed["oldObject"] = as_controller(document["oldObject"], kind)
+    return Case(changed, case.origin, case.tries)
+
+
+def _in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
+    waiting = list(found)
+    while waiting:
+        for one in tuple(waiting):
+            case = next(one, None)
+            if case is None:
+                waiting.remove(one)
+            else:
+                yield case
+
+
+# Stages
+
+
+def _given(space: Space, _chance: random.Random) -> Iterator[Case]:
+    yield from space.bases
+
+
+def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield, for each rule, the objects with every place of it met, and with every one missed."""
+    for group in _groups(space):
+        facets = [one for one in space.facets if group in one.groups]
+        for base in space.bases[:4]:
+            yield _with(base, [(one, one.values[0]) for one in facets], space.kind)
+            yield _with(base, [(one, _missed(one)) for one in facets], space.kind)
+    for base in space.bases[:1]:
+        yield _with(base, [(one, one.values[0]) for one in space.facets], space.kind)
+
+
+def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
+    for base in (*space.bases[:2], *_met_bases(space)):
+        for facet in space.facets:
+            for value in facet.values:
+                for mixed in (False, True) if facet.repeats else (False,):
+                    yield _with(base, [(facet, value)], space.kind, mixed=mixed)
+
+
+def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield updates of changed and unchanged objects, deletions and background scans."""
+    some = [*space.bases, *_met_bases(space)]
+    for base in some:
+        yield from _operations(base, base)
+        yield from (_updated(base, other) for other in some if other is not base)
+    for base in some[:6]:
+        for facet in space.facets:
+            for value in facet.values[:: max(1, len(facet.values) // 3)]:
+                changed = _with(base, [(facet, value)], space.kind)
+                yield from _operations(changed, base)
+
+
+def _operations(case: Case, before: Case) -> Iterator[Case]:
+    yield _updated(case, before)
+    yield _updated(before, case)
+    yield _updated(case, case)
+    yield Case({**_without_old(case), "operation": "DELETE"}, case.origin, case.tries)
+    background = _without_old(case)
+    background.pop("userInfo", None)
+    yield Case(background, case.origin, case.tries)
+
+
+def _without_old(case: Case) -> Body:
+    return {key: value for key, value in case.document.items() if key != "oldObject"}
+
+
+def _updated(case: Case, before: Case) -> Case:
+    document = {**case.document, "operation": "UPDATE", "oldObject": before.document["object"]}
+    return Case(document, case.origin, case.tries)
+
+
+def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
+    """Yield every pair of values of two places of one rule, in an order by chance."""
+    bases = [*_met_bases(space), *space.bases[:1]]
+    together = [
+        (one, other)
+        for index, one in enumerate(space.facets)
+        for other in space.facets[index + 1 :]
+        if one.groups & other.groups
+    ]
+    chance.shuffle(together)
+    for one, other in together[:400]:
+        pairs = [(value, beside) for value in one.values for beside in other.values]
+        chance.shuffle(pairs)
+        for value, beside in pairs[:24]:
+            base = chance.choice(bases)
+            mixed = chance.random() < 0.3
+            yield _with(base, [(one, value), (other, beside)], space.kind, mixed=mixed)
+
+
+def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
+    bases = [*space.bases, *_met_bases(space)]
+    while space.facets:
+        case = chance.choice(bases)
+        for _ in range(chance.randint(1, _CHANGES)):
+            facet = chance.choice(space.facets)
+            value = chance.choice(facet.values)
+            mixed = chance.random() < 0.3
+            case = _with(case, [(facet, value)], space.kind, mixed=mixed)
+        choice = chance.random()
+        if choice < 0.2:
+            yield from _operations(case, chance.choice(bases))
+        yield case
+
+
+def _groups(space: Space) -> list[str]:
+    return sorted({group for one in space.facets for group in one.groups})
+
+
+def _met_bases(space: Space) -> list[Case]:
+    """Return, for each rule, an object that meets it in every place."""
+    found = []
+    for group in _groups(space)[:6]:
+        facets = [one for one in space.facets if group in one.groups and one.met]
+        if facets:
+            found.append(
+                _with(space.bases[0], [(one, one.values[0]) for one in facets], space.kind)
+            )
+    return found
+
+
+def _missed(facet: Facet) -> Json:
+    return facet.values[facet.met] if facet.met < len(facet.values) else facet.values[-1]
+
+
+def _with(
+    base: Case,
+    changes: Iterable[tuple[Facet, Json]],
+    kind: GroupVersionKind,
+    *,
+    mixed: bool = False,
+) -> Case:
+    """Return a request with places changed."""
+    document = base.document
+    root = root_type(kind)
+
+    def make(path: Path) -> Json:
+        at = normalized(root, path[1:]) if path[0] in ("object", "oldObject") else None
+        if at is None or not at[1].startswith((LIST, MAP)):
+            return {}
+        return least(at[1][2:], str(path[-1]))
+
+    tries = list(base.tries)
+    for facet, value in changes:
+        path = facet.path
+        tries.append((path, facet.state_of(value, mixed=mixed)))
+        if path[0] == "oldObject" and not document.get("oldObject"):
+            document = {**document, "operation": "UPDATE", "oldObject": document["object"]}
+        if path == ("operation",) and value is ABSENT:
+            continue
+        if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
+            document = {**document, "oldObject": document["object"]}
+        document = with_value(document, path, value, make, mixed=mixed and facet.repeats)
+    return Case(document, base.origin, tuple(tries))

@@ -1,0 +1,221 @@
+"""The axes along which requests vary: a place and the values to try there, for one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.proof.leaves.leaf import Leaf
+from chartkit.migration.proof.leaves.paths import ABSENT, EACH, Path
+from chartkit.migration.proof.requests.schema import (
+    ANY,
+    LIST,
+    MAP,
+    SCALARS,
+    least,
+    normalized,
+    root_type,
+)
+from chartkit.model import Json
+
+MOST_VALUES: Final = 20
+_OBJECTS: Final = ("object", "oldObject")
+_FIXED: Final = frozenset(("apiVersion", "kind", "status"))
+_IMAGES: Final = (
+    "nginx",
+    "nginx:latest",
+    "nginx:1.27",
+    "ghcr.io/x/app:1.0",
+    f"registry.example/app@sha256:{'0' * 64}",
+)
+_OPERATION: Final = "operation"
+_OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
+_UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
+"""Values of each type, for fields whose type is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A place of a request and the values to try there.
+
+    met: how many of the first values meet what a rule asks for; groups: the rules and expressions
+    that look at it; typed: whether the type of the field is known.
+    """
+
+    path: Path
+    values: tuple[Json, ...]
+    met: int
+    groups: frozenset[str]
+    typed: bool = True
+
+    @property
+    def repeats(self) -> bool:
+        """Return whether it is in a list, where one element may differ from the others."""
+        return EACH in self.path
+
+    def state_of(self, value: Json, *, mixed: bool = False) -> str:
+        """Return the state of a value: met, missed, absent, null, empty, one, many."""
+        if value is ABSENT:
+            return "absent"
+        if value is None:
+            return "null"
+        if isinstance(value, list | dict):
+            return "empty" if not value else "one"
+        known = "met" if value in self.values[: self.met] else "missed"
+        state = known if self.met else "set"
+        return f"{state} among many" if mixed and self.repeats else state
+
+    @property
+    def states(self) -> frozenset[str]:
+        """Return the states that its values have."""
+        mixed = (False, True) if self.repeats else (False,)
+        return frozenset(self.state_of(one, mixed=some) for one in self.values for some in mixed)
+
+
+def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Facet], set[Path]]:
+    """Return the facets of a kind, one a place, and the places that it does not have."""
+    found: dict[Path, _Merged] = {}
+    unknown: set[Path] = set()
+    root = root_type(kind)
+    for leaf in leaves:
+        for path, type_name, values, met in _located(leaf, root, unknown):
+            if path[0] in _OBJECTS and (len(path) < 2 or path[1] in _FIXED):
+                continue
+            merged = found.setdefault(path, _Merged(type_name, path))
+            merged.add(values, met, leaf.group)
+    for path in [*found]:
+        for index, step in enumerate(path):
+            if step is EACH and index > 1 and path[:index] not in found:
+                list_type = found[path].list_type(root, path[:index])
+                found[path[:index]] = _Merged(list_type, path[:index])
+    return [merged.facet() for merged in found.values()], unknown
+
+
+def _located(
+    leaf: Leaf, root: str, unknown: set[Path]
+) -> Iterator[tuple[Path, str, tuple[Json, ...], int]]:
+    """Yield the path as a type has it, the type there and the values."""
+    path = leaf.path
+    if path[0] not in _OBJECTS:
+        yield path, _type_in_request(path), leaf.values, leaf.met
+        return
+    at = normalized(root, path[1:])
+    if at is None:
+        unknown.add(path)
+        return
+    below, type_name = at
+    whole = (path[0], *below)
+    if below and below[-1] is EACH:
+        above = normalized(root, below[:-1])
+        if above is not None and above[1].startswith(MAP):
+            for value in leaf.values:
+                if isinstance(value, str) and value:
+                    yield (*whole[:-1], value), type_name, ("x",), 1
+            return
+    yield whole, type_name, leaf.values, leaf.met
+
+
+def _type_in_request(path: Path) -> str:
+    if path == ("operation",):
+        return _OPERATION
+    if path[0] in ("roles", "clusterRoles") or path[-1] == "groups":
+        return "[]string" if len(path) < 3 and path[-1] is not EACH else "string"
+    if path == ("userInfo",):
+        return ANY
+    return "{}string" if path == ("namespaceLabels",) else "string"
+
+
+class _Merged:
+    """The values of one place, from all leaves that are about it."""
+
+    def __init__(self, type_name: str, path: Path) -> None:
+        self._type = type_name
+        self._path = path
+        self._met: list[Json] = []
+        self._others: list[Json] = []
+        self._groups: set[str] = set()
+
+    def list_type(self, root: str, path: Path) -> str:
+        """Return the type of a list that this place is in."""
+        if path[0] not in _OBJECTS:
+            return "[]string"
+        at = normalized(root, path[1:])
+        return ANY if at is None else at[1]
+
+    def add(self, values: tuple[Json, ...], met: int, group: str) -> None:
+        self._groups.add(group)
+        for index, value in enumerate(values):
+            self._put(self._met if index < met else self._others, value)
+
+    def _put(self, listed: list[Json], value: Json) -> None:
+        typed = value if value is ABSENT else _of_type(value, self._type)
+        if typed is not None or self._type == ANY:
+            known = (*self._met, *self._others)
+            if not any(type(one) is type(typed) and one == typed for one in known):
+                listed.append(typed)
+
+    def facet(self) -> Facet:
+        for value in self._more():
+            self._put(self._others, value)
+        values = (*self._met[:MOST_VALUES], *self._others[:MOST_VALUES])
+        typed = self._type != ANY
+        met = len(self._met[:MOST_VALUES])
+        return Facet(self._path, values, met, frozenset(self._groups), typed)
+
+    def _more(self) -> Iterator[Json]:
+        """Yield what every field of a type is tried with."""
+        if self._type == _OPERATION:
+            yield from _OPERATIONS
+            return
+        yield ABSENT
+        if self._path[-1] == "image":
+            yield from _IMAGES
+        if self._type == "bool":
+            yield from (True, False)
+        elif self._type in ("int", "int-or-string"):
+            yield from (0, 1)
+        elif self._type == ANY and len(self._path) > 1:
+            yield from _UNTYPED
+        elif self._type.startswith(LIST):
+            one = least(self._type.removeprefix(LIST))
+            yield from ([], [one])
+        elif self._type.startswith(MAP):
+            yield from ({}, {"x": least(self._type.removeprefix(MAP))})
+        elif self._type not in SCALARS:
+            yield from (least(self._type), {})
+        elif not self._others and self._type == "string":
+            yield from ("x", "")
+
+
+def _of_type(value: Json, type_name: str) -> Json:
+    """Return a value as a field of a type may have it; None for one that it cannot have."""
+    if type_name in (ANY, "int-or-string"):
+        return value
+    if type_name == _OPERATION:
+        return value if value in _OPERATIONS else None
+    if type_name == "string":
+        return value if isinstance(value, str) else None
+    if type_name == "bool":
+        return (
+            {"true": True, "false": False}.get(value)
+            if isinstance(value, str)
+            else (value if isinstance(value, bool) else None)
+        )
+    if type_name == "int":
+        return _whole(value)
+    if type_name == "quantity":
+        return None if isinstance(value, bool | list | dict) else value
+    wanted = list if type_name.startswith(LIST) else dict
+    return value if isinstance(value, wanted) else None
+
+
+def _whole(value: Json) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return int(value) if value.lstrip("-").isdecimal() and len(value) < 10 else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) else None

@@ -1,0 +1,117 @@
+"""The types of Kubernetes' own kinds: the type at a path, and the least value of a type."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from chartkit.engine.cel.shapes.table import fields_of, type_of_kind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.proof.leaves.paths import EACH, Path, Step
+from chartkit.model import Json
+
+LIST: Final = "[]"
+MAP: Final = "{}"
+ANY: Final = "dyn"
+SCALARS: Final = frozenset(("string", "int", "double", "bool", "quantity", "int-or-string", ANY))
+_SAMPLES: Final[dict[str, Json]] = {
+    "string": "x",
+    "int": 1,
+    "double": 1,
+    "bool": False,
+    "quantity": "1",
+    "int-or-string": 80,
+    ANY: {},
+}
+_NAMED: Final[dict[str, Json]] = {
+    "apiGroup": "rbac.authorization.k8s.io",
+    "image": "registry.example/app:1.0",
+    "mountPath": "/data",
+    "operator": "In",
+    "path": "/data",
+    "pathType": "Prefix",
+    "port": 80,
+    "restartPolicy": "Never",
+    "schedule": "0 3 * * *",
+    "verbs": ["get"],
+}
+"""Values of required fields by their name."""
+
+_REQUIRED: Final[dict[str, tuple[str, ...]]] = {
+    "apps.v1.DaemonSet": ("metadata", "spec"),
+    "apps.v1.Deployment": ("metadata", "spec"),
+    "apps.v1.ReplicaSet": ("metadata", "spec"),
+    "apps.v1.ReplicaSetSpec": ("template",),
+    "apps.v1.StatefulSet": ("metadata", "spec"),
+    "batch.v1.CronJob": ("metadata", "spec"),
+    "batch.v1.Job": ("metadata", "spec"),
+    "batch.v1.JobTemplateSpec": ("spec",),
+    "core.v1.Container": ("image",),
+    "core.v1.EphemeralContainer": ("image",),
+    "core.v1.Pod": ("metadata", "spec"),
+    "core.v1.PodTemplateSpec": ("spec",),
+    "core.v1.ReplicationController": ("metadata", "spec"),
+    "core.v1.ReplicationControllerSpec": ("template",),
+    "core.v1.Service": ("metadata", "spec"),
+    "core.v1.ServiceSpec": ("ports",),
+    "networking.v1.Ingress": ("metadata", "spec"),
+    "networking.v1.NetworkPolicy": ("metadata", "spec"),
+}
+"""Fields that the validation of an API server requires and its types do not, by type."""
+
+
+def root_type(kind: GroupVersionKind) -> str:
+    """Return the type of a kind; `dyn` for one that is not Kubernetes' own."""
+    return type_of_kind(kind) or ANY
+
+
+def normalized(root: str, path: Path) -> tuple[Path, str] | None:
+    """Return a path as the type has it, and the type there; None for a field that it has not.
+
+    Elements of what is no list are the value itself, and a field of a list is that of its
+    elements: expressions make lists of lists and take them apart again.
+    """
+    done: list[str | Step] = []
+    at = root
+    for step in path:
+        if step is EACH:
+            if at.startswith((LIST, MAP)):
+                at = at[2:]
+            elif at != ANY:
+                continue
+            done.append(step)
+            continue
+        while at.startswith(LIST):
+            done.append(EACH)
+            at = at.removeprefix(LIST)
+        done.append(step)
+        if at.startswith(MAP):
+            at = at.removeprefix(MAP)
+        elif at != ANY:
+            field = fields_of(at).get(str(step))
+            if field is None:
+                return None
+            at = field.type
+    return tuple(done), at
+
+
+@cache
+def required(type_name: str) -> tuple[tuple[str, str], ...]:
+    """Return the fields that an object of a type cannot do without, with their types."""
+    fields = fields_of(type_name)
+    names = [name for name, one in fields.items() if one.required]
+    names += [name for name in _REQUIRED.get(type_name, ()) if name not in names]
+    return tuple((name, fields[name].type) for name in names)
+
+
+def least(type_name: str, name: str = "") -> Json:
+    """Return the least value of a type; name: of the field that has it."""
+    if name in _NAMED and not type_name.startswith(MAP):
+        return _NAMED[name]
+    if type_name.startswith(LIST):
+        return [least(type_name.removeprefix(LIST), name)]
+    if type_name.startswith(MAP):
+        return {"x": least(type_name.removeprefix(MAP))}
+    if type_name in SCALARS:
+        return "app" if name == "name" else _SAMPLES[type_name]
+    return {field: least(kind, field) for field, kind in required(type_name)}

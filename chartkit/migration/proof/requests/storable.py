@@ -1,0 +1,162 @@
+"""Objects that an API server stores: the reasons for which it refuses one.
+
+Decoding refuses fields of another type and drops those that a kind has not; validation refuses
+missing fields, empty lists of containers, names that are none and values outside a field's set.
+No policy ever sees such an object, so no difference about it counts. Kinds that are not Kubernetes'
+own have the rules of metadata alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from chartkit.engine.cel.shapes.table import fields_of
+from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
+from chartkit.migration.proof.requests.schema import ANY, LIST, MAP, required, root_type
+from chartkit.model import Body, Json, Resource, mapping_at
+
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "int": (int,),
+    "double": (int, float),
+    "bool": (bool,),
+    "quantity": (str, int, float),
+    "int-or-string": (str, int),
+}
+_LABEL: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?")
+_KEY: Final = re.compile(
+    r"([a-z0-9][-a-z0-9.]{0,252}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NOT_EMPTY: Final = frozenset(("containers", "ports", "verbs", "matchLabels"))
+_POLICIES: Final = "Always OnFailure Never"
+_PROFILES: Final = "RuntimeDefault Localhost Unconfined"
+_ENUMS: Final[dict[tuple[str, str], frozenset[str]]] = {
+    key: frozenset(values.split())
+    for key, values in {
+        ("core.v1.AppArmorProfile", "type"): _PROFILES,
+        ("core.v1.SeccompProfile", "type"): _PROFILES,
+        ("core.v1.Container", "imagePullPolicy"): "Always IfNotPresent Never",
+        ("core.v1.EphemeralContainer", "imagePullPolicy"): "Always IfNotPresent Never",
+        ("core.v1.ContainerPort", "protocol"): "TCP UDP SCTP",
+        ("core.v1.ServicePort", "protocol"): "TCP UDP SCTP",
+        ("core.v1.PodSpec", "restartPolicy"): _POLICIES,
+        ("core.v1.PodSpec", "dnsPolicy"): "ClusterFirst ClusterFirstWithHostNet Default None",
+        ("core.v1.SecurityContext", "procMount"): "Default Unmasked",
+        ("core.v1.ServiceSpec", "type"): "ClusterIP NodePort LoadBalancer ExternalName",
+        ("core.v1.ServiceSpec", "externalTrafficPolicy"): "Cluster Local",
+        ("batch.v1.CronJobSpec", "concurrencyPolicy"): "Allow Forbid Replace",
+        ("networking.v1.HTTPIngressPath", "pathType"): "Exact Prefix ImplementationSpecific",
+        ("rbac.v1.RoleRef", "kind"): "Role ClusterRole",
+        ("rbac.v1.Subject", "kind"): "User Group ServiceAccount",
+    }.items()
+}
+_LISTED: Final[dict[str, frozenset[str]]] = {
+    "core.v1.PodSpec": frozenset(("containers",)),
+    "core.v1.ServiceSpec": frozenset(("ports",)),
+    "rbac.v1.PolicyRule": frozenset(("verbs",)),
+}
+"""Lists that must have an element, by type."""
+
+
+def refusals(body: Body) -> Iterator[str]:
+    """Yield the reasons for which an API server does not store an object, by their class."""
+    resource = Resource(body)
+    yield from _metadata(resource)
+    root = root_type(kind_of(resource))
+    if root != ANY:
+        yield from _of_type(body, root, "")
+
+
+def _metadata(resource: Resource) -> Iterator[str]:
+    metadata = resource.body.get("metadata")
+    if not isinstance(metadata, dict):
+        yield "objects without metadata"
+        return
+    name = metadata.get("name") or metadata.get("generateName")
+    if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
+        yield "invalid names"
+    namespaced = not is_cluster_scoped(kind_of(resource))
+    namespace = metadata.get("namespace")
+    if namespaced != bool(namespace) or (
+        namespace and not (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace))
+    ):
+        yield "invalid namespaces"
+    yield from _texts(metadata.get("labels"), labels=True)
+    yield from _texts(metadata.get("annotations"), labels=False)
+    for path in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
+        below = mapping_at(resource.body, *path, "metadata")
+        yield from _texts(below.get("labels"), labels=True)
+
+
+def _texts(value: Json, *, labels: bool) -> Iterator[str]:
+    what = "labels" if labels else "annotations"
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        yield f"{what} of another type"
+        return
+    for key, text in value.items():
+        if not isinstance(text, str):
+            yield f"{what} of another type"
+        elif not _KEY.fullmatch(key) or (labels and not _LABEL.fullmatch(text)):
+            yield f"invalid {what}"
+
+
+def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
+    if kind == ANY:
+        return
+    if value is None:
+        yield "null, which decoding drops"
+    elif kind.startswith(LIST):
+        yield from _members(value, list, kind, field)
+    elif kind.startswith(MAP):
+        yield from _members(value, dict, kind, field)
+    elif kind in _TYPES:
+        if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
+            yield "fields of another type"
+    elif not isinstance(value, dict):
+        yield "fields of another type"
+    else:
+        yield from _fields(value, kind)
+
+
+def _members(
+    value: Json, wanted: type[list[Json]] | type[Body], kind: str, field: str
+) -> Iterator[str]:
+    if not isinstance(value, wanted):
+        yield "fields of another type"
+        return
+    names = set()
+    members: Iterable[Json] = value.values() if isinstance(value, dict) else value
+    for member in members:
+        yield from _of_type(member, kind[2:], field)
+        name = member.get("name") if isinstance(member, dict) else None
+        if name is not None and isinstance(name, str) and field in _NAMED_LISTS:
+            if name in names:
+                yield "two elements of one name"
+            names.add(name)
+
+
+_NAMED_LISTS: Final = frozenset(("containers", "initContainers", "ephemeralContainers", "volumes"))
+
+
+def _fields(body: Body, kind: str) -> Iterator[str]:
+    known = fields_of(kind)
+    for name, value in body.items():
+        field = known.get(name)
+        if field is None:
+            yield "fields that the kind does not have"
+            continue
+        yield from _of_type(value, field.type, name)
+        if not value and name in _LISTED.get(kind, ()):
+            yield "missing required fields"
+        allowed = _ENUMS.get((kind, name))
+        if allowed is not None and isinstance(value, str) and value not in allowed:
+            yield "values outside a field's set"
+    for name, type_name in required(kind):
+        if name not in body or (body[name] == "" and type_name == "string"):
+            yield "missing required fields"

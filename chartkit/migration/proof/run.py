@@ -1,0 +1,281 @@
+"""The proof of a conversion: both forms over requests made from what they look at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine import NO_ATTACHMENTS, OFFLINE, PolicyAttachments, World, as_submitted
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cleanup.deleting import DeletingPolicy
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.migration.proof.coverage import Tally
+from chartkit.migration.proof.equality import canonical, difference
+from chartkit.migration.proof.forms import Form, Said
+from chartkit.migration.proof.leaves.cel import cel_leaves
+from chartkit.migration.proof.leaves.leaf import Leaf
+from chartkit.migration.proof.leaves.legacy import cleanup_leaves, legacy_leaves
+from chartkit.migration.proof.minimize import minimized
+from chartkit.migration.proof.model import Aspect, Difference, Proof
+from chartkit.migration.proof.requests.case import Case
+from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case
+from chartkit.migration.proof.requests.facets import facets_of
+from chartkit.migration.proof.requests.kinds import (
+    POD,
+    REPLICATION_CONTROLLER,
+    TEMPLATED,
+    kinds_of,
+    least_object,
+)
+from chartkit.model import Body, Resource, Status, mapping_at
+
+_MOST_DIFFERENCES: Final = 8
+_MOST_GIVEN: Final = 12
+"""The most given objects of one kind that are changed; more are asked about as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProofOptions:
+    """Settings of a proof.
+
+    budget: seconds of processor time for the requests of one policy; most_requests: the most
+    requests; passed_over: aspects that are not compared; clock: gives seconds.
+    """
+
+    budget: float = 5.0
+    most_requests: int = 100_000
+    passed_over: frozenset[Aspect] = frozenset()
+    world: World = OFFLINE
+    legacy_attachments: PolicyAttachments = NO_ATTACHMENTS
+    new_attachments: PolicyAttachments = NO_ATTACHMENTS
+    clock: Callable[[], float] = time.process_time
+
+
+DEFAULTS: Final = ProofOptions()
+
+
+def prove(
+    legacy: Resource,
+    converted: Sequence[Resource],
+    objects: Sequence[Resource] = (),
+    requests: Sequence[Case] = (),
+    options: ProofOptions = DEFAULTS,
+) -> Proof:
+    """Return the requests of which a legacy policy and what replaces it say different things.
+
+    objects: of tests, a folder or a recording, asked about as they are and changed; requests: given
+    ones. The same input gives the same requests in the same order. Raises CompileError for a policy
+    that Kyverno refuses.
+    """
+    return _Prover(legacy, converted, options).run(objects, requests)
+
+
+class _Prover:
+    """One proof."""
+
+    def __init__(
+        self, legacy: Resource, converted: Sequence[Resource], options: ProofOptions
+    ) -> None:
+        self._options = options
+        self._legacy = Form([legacy], options.legacy_attachments)
+        self._new = Form(converted, options.new_attachments)
+        self._seed = _digest(legacy, *converted)
+        self._tally = Tally(self._legacy, self._new)
+        self._found: dict[tuple[object, ...], Difference] = {}
+        self._requests = 0
+        self._decided = 0
+
+    def run(self, objects: Sequence[Resource], requests: Sequence[Case]) -> Proof:
+        options = self._options
+        started = options.clock()
+        spaces, left_out = self._spaces(objects)
+        cases = Cases()
+        for case in self._all(cases, objects, requests, spaces):
+            self._compare(case)
+            if self._requests >= options.most_requests or len(self._found) >= 4 * _MOST_DIFFERENCES:
+                break
+            if options.clock() - started > options.budget:
+                break
+        differences = self._differences()
+        coverage = self._tally.coverage(facet for space in spaces for facet in space.facets)
+        return Proof(
+            self._requests,
+            self._decided,
+            tuple(differences),
+            coverage,
+            dict(sorted((left_out + cases.left_out).items())),
+            options.clock() - started,
+        )
+
+    def _all(
+        self,
+        cases: Cases,
+        objects: Sequence[Resource],
+        requests: Sequence[Case],
+        spaces: Sequence[Space],
+    ) -> Iterator[Case]:
+        yield from requests
+        for one in objects:
+            yield base_case(as_submitted(one).body, str(one.location))
+        yield from cases.of(spaces, self._seed)
+
+    # What varies
+
+    def _spaces(self, objects: Sequence[Resource]) -> tuple[list[Space], Counter[str]]:
+        leaves, left_out = self._leaves(), Counter[str]()
+        spaces = []
+        kinds = self._kinds()
+        for kind in kinds:
+            facets, unknown = facets_of(leaves, kind)
+            templated = kind in TEMPLATED and POD in kinds
+            left_out["fields that no kind has"] += 0 if templated else len(unknown)
+            bases = tuple(self._bases(kind, objects))
+            controllers = self._controllers(kind)
+            if controllers and REPLICATION_CONTROLLER not in controllers:
+                left_out["ReplicationControllers, to which no policy in CEL is extended"] += 1
+            spaces.append(Space(kind, bases, tuple(facets), controllers))
+        if not spaces:
+            left_out["policies that match nothing but subresources"] += 1
+        return spaces, +left_out
+
+    def _leaves(self) -> list[Leaf]:
+        leaves: list[Leaf] = []
+        for one in (*self._legacy.admitting, *self._new.admitting):
+            if isinstance(one.policy, Policy):
+                leaves += legacy_leaves(one.policy)
+            else:
+                leaves += cel_leaves(one.policy)
+        for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
+            if isinstance(cleaner, DeletingPolicy):
+                leaves += cel_leaves(cleaner.policy)
+            else:
+                leaves += cleanup_leaves(cleaner.resource)
+        return leaves
+
+    def _kinds(self) -> list[GroupVersionKind]:
+        selectors: list[str] = []
+        policies: list[CelPolicy] = []
+        for one in (*self._legacy.admitting, *self._new.admitting):
+            if isinstance(one.policy, Policy):
+                selectors += [kind for rule in one.policy.rules for kind in rule.match.kinds]
+            else:
+                policies.append(one.policy)
+        for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
+            if isinstance(cleaner, DeletingPolicy):
+                policies.append(cleaner.policy)
+            else:
+                selectors += read_match(cleaner.resource.body["spec"]["match"]).kinds
+        return kinds_of(selectors, policies)
+
+    def _controllers(self, kind: GroupVersionKind) -> tuple[GroupVersionKind, ...]:
+        """Return the controllers that a policy about Pods is tried with."""
+        if kind != POD or not self._legacy.admitting:
+            return ()
+        policies = [one.policy for one in self._new.admitting]
+        named = any(
+            "replicationcontrollers" in rule.resources
+            for policy in policies
+            if isinstance(policy, CelPolicy) and policy.constraints is not None
+            for rule in policy.constraints.rules
+        )
+        return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
+
+    def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
+        yield base_case(least_object(kind), "least object")
+        given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
+        for one in given:
+            yield base_case(as_submitted(one).body, str(one.location))
+
+    # Comparison
+
+    def _compare(self, case: Case) -> None:
+        legacy, new = self._ask(case)
+        self._requests += 1
+        self._decided += legacy.answer.decides or new.answer.decides
+        self._tally.count(case, legacy, new)
+        aspect = self._aspect(legacy, new)
+        if aspect is None:
+            return
+        key = _signature(aspect, legacy, new)
+        known = self._found.get(key)
+        if known is None:
+            self._found[key] = Difference(aspect, case, legacy.answer, new.answer)
+        else:
+            self._found[key] = replace(known, count=known.count + 1)
+
+    def _ask(self, case: Case) -> tuple[Said, Said]:
+        world = self._options.world
+        return self._legacy.ask(case, world), self._new.ask(case, world)
+
+    def _aspect(self, legacy: Said, new: Said) -> Aspect | None:
+        aspect = difference(legacy.answer, new.answer)
+        return None if aspect in self._options.passed_over else aspect
+
+    def _differences(self) -> list[Difference]:
+        """Return the differences made small, those that come to one request once."""
+        found: dict[str, Difference] = {}
+        for one in map(self._minimized, self._chosen()):
+            key = f"{one.aspect} {canonical(_as_pod(one.case))}"
+            known = found.get(key)
+            found[key] = one if known is None else replace(known, count=known.count + one.count)
+        return list(found.values())
+
+    def _chosen(self) -> list[Difference]:
+        """Return the differences to show: the gravest first, of each aspect the most frequent."""
+        order = list(Aspect)
+        found = sorted(self._found.values(), key=lambda one: (order.index(one.aspect), -one.count))
+        return found[:_MOST_DIFFERENCES]
+
+    def _minimized(self, found: Difference) -> Difference:
+        def differs(case: Case) -> bool:
+            legacy, new = self._ask(case)
+            return (
+                self._aspect(legacy, new) is found.aspect
+                and legacy.answer.result is found.legacy.result
+                and new.answer.result is found.new.result
+            )
+
+        case = minimized(found.case, differs)
+        legacy, new = self._ask(case)
+        stored = as_sent(case)
+        sent = stored is case or differs(stored)
+        return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
+
+
+def _signature(aspect: Aspect, legacy: Said, new: Said) -> tuple[object, ...]:
+    """Return what tells one difference from another: the aspect, and who said what."""
+    rules = tuple(
+        (_written(one.rule), one.status) for one in legacy.results if one.status is not Status.PASS
+    )
+    policies = tuple(
+        (one.policy_id, one.status, one.properties.get("cel.validationIndex"))
+        for one in new.results
+        if one.status is not Status.PASS
+    )
+    return (aspect, legacy.answer.result, new.answer.result, rules, policies)
+
+
+def _written(rule: str) -> str:
+    return rule.removeprefix("autogen-cronjob-").removeprefix("autogen-")
+
+
+def _as_pod(case: Case) -> Body:
+    """Return a request with the Pod of a controller in its place."""
+    body = case.document["object"]
+    template = TEMPLATED.get(kind_of(Resource(body)))
+    if template is None:
+        return case.document
+    pod: Body = {**mapping_at(body, *template), "apiVersion": "v1", "kind": "Pod"}
+    return {**case.document, "object": {**pod, "metadata": body["metadata"]}}
+
+
+def _digest(*resources: Resource) -> str:
+    text = json.dumps([one.body for one in resources], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

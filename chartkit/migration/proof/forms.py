@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,7 @@ from chartkit.engine import (
     NO_ATTACHMENTS,
     OFFLINE,
     Cleaner,
+    Operation,
     PolicyAttachments,
     Request,
     RunnablePolicy,
@@ -20,12 +21,14 @@ from chartkit.engine import (
     sorted_out,
 )
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.migration.proof.messages import own_message
 from chartkit.migration.proof.model import Answer, Result
 from chartkit.migration.proof.requests.case import Case
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
 
 _VALIDATING: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
+_MUTATING: Final = frozenset((RuleType.MUTATION, RuleType.IMAGE_VERIFY))
 _RESULTS: Final = {
     Status.PASS: Result.PASS,
     Status.WARN: Result.WARN,
@@ -55,6 +58,7 @@ class Form:
         policies = [compile_any(one, attachments) for one in resources]
         self.admitting, self.cleaning = sorted_out(policies)
         self._by_id = {one.policy.id: one for one in self.admitting}
+        self._mutates_deleted = frozenset(_rules_about_deletion(self.admitting))
         self._at_admission = [one for one in self.admitting if one.policy.admission]
         self._in_background = [one for one in self.admitting if one.policy.background]
 
@@ -65,9 +69,17 @@ class Form:
             found = evaluate(self._in_background, request, world)
             results = [one for one in found if one.type in _VALIDATING]
         else:
-            results = evaluate(self._at_admission, request, world)
+            found = evaluate(self._at_admission, request, world)
+            results = [one for one in found if self._is_sent(one, request)]
         deletes = self._deletes(request, world) if case.is_background else ""
         return Said(self._answer(case, request, results, deletes), results)
+
+    def _is_sent(self, result: RuleResult, request: Request) -> bool:
+        """Return whether an API server asks for a result: of deletions it sends to mutation what
+        names them alone, whatever the rules match."""
+        if request.operation is not Operation.DELETE or result.type not in _MUTATING:
+            return True
+        return bool(result.kind) or result.rule in self._mutates_deleted
 
     def _answer(
         self, case: Case, request: Request, results: Sequence[RuleResult], deletes: str
@@ -115,6 +127,15 @@ class Form:
             if result is not None and result.status is Status.PASS:
                 return _plan(cleaner)
         return ""
+
+
+def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
+    for one in policies:
+        for rule in one.policy.rules if isinstance(one.policy, Policy) else ():
+            match = rule.match
+            filters = (match.direct, *match.any, *match.all)
+            if any(Operation.DELETE in block.operations for block in filters):
+                yield rule.name
 
 
 def _plan(cleaner: Cleaner) -> str:

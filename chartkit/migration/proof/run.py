@@ -203,7 +203,7 @@ class _Prover:
         aspect = self._aspect(legacy, new)
         if aspect is None:
             return
-        key = _signature(aspect, legacy, new)
+        key = _signature(aspect, case, legacy, new)
         known = self._found.get(key)
         if known is None:
             self._found[key] = Difference(aspect, case, legacy.answer, new.answer)
@@ -249,7 +249,7 @@ class _Prover:
         return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
 
 
-def _signature(aspect: Aspect, legacy: Said, new: Said) -> tuple[object, ...]:
+def _signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[object, ...]:
     """Return what tells one difference from another: the aspect, and who said what."""
     rules = tuple(
         (_written(one.rule), one.status) for one in legacy.results if one.status is not Status.PASS
@@ -259,7 +259,8 @@ def _signature(aspect: Aspect, legacy: Said, new: Said) -> tuple[object, ...]:
         for one in new.results
         if one.status is not Status.PASS
     )
-    return (aspect, legacy.answer.result, new.answer.result, rules, policies)
+    about = (case.is_background, case.document.get("operation"))
+    return (aspect, *about, legacy.answer.result, new.answer.result, rules, policies)
 
 
 def _written(rule: str) -> str:

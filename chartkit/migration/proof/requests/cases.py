@@ -22,6 +22,8 @@ from chartkit.model import Body, Json, Resource
 from chartkit.scan.api_defaults.kinds import as_stored
 
 _SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
+_MOST_REPEATED: Final = 300
+"""So many requests in a row that were made before end a stage: there are no others."""
 _CHANGES: Final = 6
 """The most places that a request by chance changes."""
 
@@ -55,11 +57,15 @@ class Cases:
             yield from _in_turns([self._once(stage(space, chance), space) for space in spaces])
 
     def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
-        rotation = cycle(space.controllers or (POD,))
+        rotation, repeated = cycle(space.controllers or (POD,)), 0
         for case in found:
+            before = len(self._seen)
             yield from self._accepted(case)
             if space.controllers:
                 yield from self._accepted(_controlled(case, next(rotation)))
+            repeated = repeated + 1 if len(self._seen) == before else 0
+            if repeated > _MOST_REPEATED:
+                return
 
     def _accepted(self, case: Case) -> Iterator[Case]:
         key = json.dumps(case.document, sort_keys=True, default=str)
@@ -234,7 +240,9 @@ def _with(
     root = root_type(kind)
 
     def make(path: Path) -> Json:
-        at = normalized(root, path[1:]) if path[0] in ("object", "oldObject") else None
+        if path[0] not in ("object", "oldObject"):
+            return "x"
+        at = normalized(root, path[1:])
         if at is None or not at[1].startswith((LIST, MAP)):
             return {}
         return least(at[1][2:], str(path[-1]))

@@ -1,0 +1,170 @@
+"""Proofs of pairs that are equal, and of pairs that are not."""
+
+from __future__ import annotations
+
+from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
+from chartkit.model import Resource
+from tests.unit.migration.proof.policies import NOT_LATEST, legacy, policy, validating
+
+_FEW = ProofOptions(budget=30, most_requests=700)
+
+
+def _proof(old: Resource, *new: Resource) -> Proof:
+    return prove(old, new, options=_FEW)
+
+
+def test_equal_pair_has_no_difference() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    proof = _proof(legacy(NOT_LATEST), new)
+    assert proof.equal, proof.differences
+    assert proof.requests == 700
+    assert proof.decided > 300
+
+
+def test_a_list_that_the_new_form_forgets_is_found_and_made_small() -> None:
+    rule = NOT_LATEST + "            =(initContainers):\n              - image: '!*:latest'\n"
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    found = _proof(legacy(rule), new).differences
+    assert [one.aspect for one in found] == [Aspect.RESULT]
+    spec = found[0].case.document["object"]["spec"]
+    (container,) = spec["initContainers"]
+    assert container == {"name": "x", "image": "x:latest"}
+    assert set(found[0].case.document) == {"object", "operation"}
+    assert set(spec) == {"containers", "initContainers"}
+
+
+def test_the_bound_of_a_number_is_reached() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern:
+          spec:
+            replicas: ">=2"
+"""
+    same = validating(
+        "object.spec.?replicas.orValue(0) >= 2", resources="deployments", group="apps"
+    )
+    assert _proof(legacy(rule, "[Deployment]"), same).equal
+    off = validating("object.spec.?replicas.orValue(0) > 2", resources="deployments", group="apps")
+    (found,) = _proof(legacy(rule, "[Deployment]"), off).differences
+    assert found.case.document["object"]["spec"]["replicas"] == 2
+
+
+def test_an_operation_that_the_new_form_forgets_is_found() -> None:
+    rule = """
+      validate:
+        message: "no"
+        deny:
+          conditions:
+            all:
+              - key: "{{ request.operation }}"
+                operator: Equals
+                value: DELETE
+"""
+    new = validating("request.operation != 'DELETE'", resources="configmaps")
+    found = _proof(legacy(rule, "[ConfigMap]"), new).differences
+    assert {one.case.document["operation"] for one in found} == {"DELETE"}
+
+
+def test_a_user_that_the_new_form_forgets_is_found() -> None:
+    rule = """
+      exclude:
+        any:
+          - subjects:
+              - kind: Group
+                name: wheel
+      validate:
+        message: "no"
+        deny: {}
+"""
+    background = "evaluation: {background: {enabled: false}}"
+    new = validating("false", resources="configmaps", spec=background)
+    found = _proof(legacy(rule, "[ConfigMap]", "background: false"), new).differences
+    documents = [one.case.document for one in found]
+    users = [one["userInfo"] for one in documents if one["operation"] == "CREATE"]
+    assert users == [{"groups": ["wheel"]}]
+
+
+def test_background_scans_are_compared() -> None:
+    new = validating(
+        "object.spec.containers.all(one, !one.image.endsWith(':latest'))",
+        spec="evaluation: {background: {enabled: false}}",
+    )
+    found = _proof(legacy(NOT_LATEST), new).differences
+    assert {one.aspect for one in found} == {Aspect.RESULT, Aspect.REPORT}
+    assert all(one.case.is_background for one in found)
+
+
+def test_actions_are_compared() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    old = legacy(NOT_LATEST, spec="validationFailureAction: Enforce")
+    assert Aspect.ADMISSION in {one.aspect for one in _proof(old, new).differences}
+
+
+def test_messages_are_compared_without_what_kyverno_puts_around_them() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    other = policy_with_message(new, "another")
+    assert {one.aspect for one in _proof(legacy(NOT_LATEST), other).differences} == {Aspect.MESSAGE}
+
+
+def policy_with_message(resource: Resource, message: str) -> Resource:
+    spec = resource.body["spec"]
+    validations = [{**one, "message": message} for one in spec["validations"]]
+    return Resource({**resource.body, "spec": {**spec, "validations": validations}})
+
+
+def test_mutated_objects_are_compared() -> None:
+    old = legacy(
+        """
+      mutate:
+        patchStrategicMerge:
+          metadata:
+            labels:
+              +(team): core
+""",
+        "[ConfigMap]",
+    )
+    body = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: example}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: >-
+          CONDITION
+          Object{metadata: Object.metadata{labels: {"team": "core"}}}
+"""
+    wrong = policy(body.replace("CONDITION", ""))
+    found = _proof(old, wrong).differences
+    assert {one.aspect for one in found} == {Aspect.MUTATION}
+    assert "team" in found[0].case.document["object"]["metadata"]["labels"]
+
+
+def test_a_proof_is_the_same_every_time() -> None:
+    rule = NOT_LATEST + "            =(initContainers):\n              - image: '!*:latest'\n"
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    first, second = (_proof(legacy(rule), new) for _ in range(2))
+    assert [one.case for one in first.differences] == [one.case for one in second.differences]
+    assert first.coverage == second.coverage
+    assert first.left_out == second.left_out
+
+
+def test_objects_that_no_api_server_stores_are_left_out_and_counted() -> None:
+    proof = _proof(legacy(NOT_LATEST), validating("size(object.spec.containers) > 0 || true"))
+    assert proof.left_out["missing required fields"] > 0
+
+
+def test_coverage_names_rules_validations_and_leaves() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    places = {one.name: one for one in _proof(legacy(NOT_LATEST), new).coverage.places}
+    assert set(places["rule only"].states) == {"pass", "fail"}
+    assert set(places["rule autogen-only"].states) == {"pass", "fail"}
+    validation = places["ValidatingPolicy/example/validations[0]"]
+    assert set(validation.states) == {"true", "false"}
+    image = places["object.spec.containers[].image"]
+    assert {"met", "missed", "met among many", "missed among many"} <= set(image.states)

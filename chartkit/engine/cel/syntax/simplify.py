@@ -1,4 +1,4 @@
-"""What adds nothing to an expression, removed: each rule keeps every value and every error.
+"""Simplification: rules that remove what adds nothing; each keeps every value and every error.
 
 - `!true`, `!(!x)`; `!(x == y)` and `!(x != y)` where x is no value of Kubernetes' own types, whose
   comparison with another type is an error that `!=` hides
@@ -96,7 +96,7 @@ def _simplified(expr: Expr, plain: _Names) -> Expr:
 
 
 def _scopes(expr: Expr, plain: _Names) -> Iterator[_Names]:
-    """The variables that hold documents, for each part of an expression."""
+    """Yield the variables that hold documents, for each part of an expression."""
     inside = plain
     if isinstance(expr, Call) and expr.target is not None:
         yield plain

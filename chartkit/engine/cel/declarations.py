@@ -10,6 +10,7 @@ the compiler and `docs/reference/cel.md` read the same declaration:
     )
     def lower_ascii(text: str) -> str: ...
 
+Code that exists or is one expression is declared by the call: `trim = overload(…)(str.strip)`.
 An implementation takes arguments whose classes were checked against the declared parameters
 (lists and maps by their class alone, not their members) and raises `CelError` for what has no
 value. It never changes an argument and never returns None for "nothing": None is CEL's null.

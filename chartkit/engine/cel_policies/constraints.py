@@ -33,7 +33,7 @@ class Constraints:
         self._excluded = constraints.excluded
         self._namespaces = _Selector(constraints.namespace_selector)
         self._objects = _Selector(constraints.object_selector)
-        self._kinds: dict[tuple[str, ...], tuple[_Named, _Named]] = {}
+        self._kinds: dict[tuple[str, ...], tuple[_RulesOfKind, _RulesOfKind]] = {}
 
     def match(self, request: Attributes) -> bool:
         """Return whether they speak of the request; raises EvaluationError for a selector that
@@ -54,11 +54,11 @@ class Constraints:
         """Return whether they speak of any request of the same kind (`kind_key`)."""
         return not self._of_kind(request)[0].is_empty
 
-    def _of_kind(self, request: Attributes) -> tuple[_Named, _Named]:
+    def _of_kind(self, request: Attributes) -> tuple[_RulesOfKind, _RulesOfKind]:
         found = self._kinds.get(request.kind_key)
         if found is None:
-            rules = _Named(self._rules, request) if self._rules else _EVERYTHING
-            found = rules, _Named(self._excluded, request)
+            rules = _RulesOfKind(self._rules, request) if self._rules else _EVERYTHING
+            found = rules, _RulesOfKind(self._excluded, request)
             self._kinds[request.kind_key] = found
         return found
 
@@ -111,7 +111,7 @@ class _Selector:
             self.fits = compile_selector(selector)
 
 
-class _Named:
+class _RulesOfKind:
     """The rules that speak of a kind of request, by the names that they are kept to."""
 
     __slots__ = ("_all", "_names")
@@ -133,7 +133,7 @@ class _Named:
         return any(request.generate_name.startswith(name) for name in self._names)
 
 
-class _Everything(_Named):
+class _Everything(_RulesOfKind):
     def __init__(self) -> None:
         self._all = True
         self._names = frozenset()

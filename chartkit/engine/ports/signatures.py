@@ -1,8 +1,8 @@
 """Signatures and attestations of images, as a port that callers fill.
 
-`UNASKED` is the default: every question fails with `NoSource`. An answer that
+`UNASKED` is the default: every request fails with `NoSource`. An answer that
 is a verdict (not signed, signed by another, no such attestation) raises `SignatureError`, which a
-rule answers with a failure; any other `LookupFailed` says that the question could not be answered
+rule answers with a failure; any other `LookupFailed` says that the request could not be answered
 (the registry, the network, what is not known offline), and is an error.
 """
 
@@ -125,11 +125,11 @@ class SignatureSource(Protocol):
         """Keep the source of the keys that policies name by their Secrets."""
         ...
 
-    def signature(self, question: VerificationRequest, /) -> Verified:
+    def signature(self, request: VerificationRequest, /) -> Verified:
         """Verify that an image is signed as a ClusterPolicy's attestor requires."""
         ...
 
-    def attestations(self, question: VerificationRequest, /) -> Verified:
+    def attestations(self, request: VerificationRequest, /) -> Verified:
         """Return the attestations of an image by a ClusterPolicy's attestor."""
         ...
 
@@ -211,10 +211,10 @@ class _Unasked:
     def learn(self, keys: KeySource, /) -> None:
         pass
 
-    def signature(self, _question: VerificationRequest, /) -> Verified:
+    def signature(self, _request: VerificationRequest, /) -> Verified:
         raise _NOBODY
 
-    def attestations(self, _question: VerificationRequest, /) -> Verified:
+    def attestations(self, _request: VerificationRequest, /) -> Verified:
         raise _NOBODY
 
     def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:

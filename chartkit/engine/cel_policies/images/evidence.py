@@ -14,7 +14,7 @@ from typing import Final
 
 from chartkit.model import Json, RuleResult, Status
 
-Said = tuple[str, str, str]
+StatementKey = tuple[str, str, str]
 """An image as it is named, `intoto` or `referrer`, and the type of an attestation."""
 
 _UNCHECKED: Final = "no policy performed a signature or attestation check on it"
@@ -39,7 +39,7 @@ class Evidence:
     """
 
     verified: dict[str, bool] = field(default_factory=dict)
-    payloads: dict[Said, Json] = field(default_factory=dict)
+    payloads: dict[StatementKey, Json] = field(default_factory=dict)
     required: dict[str, Claim] = field(default_factory=dict)
     unpinned: set[str] = field(default_factory=set)
 
@@ -78,6 +78,6 @@ class RequestEvidence:
             claim = evidence.required.get(result.policy_id)
             problem = None if claim is None else evidence.missing(claim.images)
             if claim is not None and problem is not None:
-                said = {**claim.reasons, **result.properties}
-                return replace(result, status=Status.FAIL, message=problem, properties=said)
+                properties = {**claim.reasons, **result.properties}
+                return replace(result, status=Status.FAIL, message=problem, properties=properties)
         return result

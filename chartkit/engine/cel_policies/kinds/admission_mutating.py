@@ -65,15 +65,15 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
                 if decision is SKIPPED:
                     continue
                 if decision is not None:
-                    return self.said(Status.ERROR, decision.message)
+                    return self.result_of_binding(Status.ERROR, decision.message)
                 scope = PolicyScope(request, changes=True)
                 scope["params"] = params
                 patched, applied = self._patch(scope, patched), True
         except (CelError, EvaluationError) as error:
-            return self.said(Status.ERROR, error.message)
+            return self.result_of_binding(Status.ERROR, error.message)
         if not applied:
-            return self.said(Status.SKIP, UNMET)
-        return replace(self.said(Status.PASS, _APPLIED), patched=patched)
+            return self.result_of_binding(Status.SKIP, UNMET)
+        return replace(self.result_of_binding(Status.PASS, _APPLIED), patched=patched)
 
     def _patch(self, scope: PolicyScope, body: Body) -> Body:
         for mutation in self._mutations:

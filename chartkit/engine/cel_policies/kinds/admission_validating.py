@@ -68,7 +68,7 @@ class BoundEvaluator(Evaluator):
         elif not reference.allows_none:
             yield None
 
-    def said(self, status: Status, message: str) -> RuleResult:
+    def result_of_binding(self, status: Status, message: str) -> RuleResult:
         """A result that names the binding."""
         named = {} if self._binding is None else {self.binding_property: self._binding.name}
         return self.result(status, message, self.policy.name, named)
@@ -84,8 +84,8 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
     ) -> None:
         super().__init__(policy, binding)
         self._validation = validation
-        self._passed = self.said(Status.PASS, "")
-        self._skipped = self.said(Status.SKIP, UNMET)
+        self._passed = self.result_of_binding(Status.PASS, "")
+        self._skipped = self.result_of_binding(Status.SKIP, UNMET)
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The first parameter that refuses the request decides; nothing where there is none and
@@ -99,7 +99,7 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
                 if result.status in (Status.FAIL, Status.ERROR):
                     break
         except EvaluationError as error:
-            return self.said(Status.ERROR, error.message)
+            return self.result_of_binding(Status.ERROR, error.message)
         return result
 
     def _answer(self, decision: Decision | None) -> RuleResult:
@@ -107,7 +107,9 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
             return self._passed
         if decision is SKIPPED:
             return self._skipped
-        return self.said(Status.ERROR if decision.is_error else Status.FAIL, decision.message)
+        return self.result_of_binding(
+            Status.ERROR if decision.is_error else Status.FAIL, decision.message
+        )
 
 
 def compile_validating_admission(

@@ -83,14 +83,12 @@ def range_(count: int) -> list[int]:
     return list(range(count))
 
 
-@overload(
+reverse = overload(
     "list_reverse: list(T).reverse() -> list(T)",
     "The members, last one first.",
     "[1, 2, 3].reverse()  // [3, 2, 1]",
     cost=costs.of_new_list,
-)
-def reverse(members: list[Value]) -> list[Value]:
-    return members[::-1]
+)(lambda members: members[::-1])
 
 
 @overload(

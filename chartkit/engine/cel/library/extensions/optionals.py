@@ -25,14 +25,11 @@ _UNWRAP: Final = "The values of a list of optionals that are there."
 _INDEX: Final = "A member of a list or a map's value, as an optional: absent where it is not there."
 _MISSING: Final = object()
 
-
-@overload(
+of = overload(
     "optional_of: optional.of(V) -> optional_type(V)",
     "An optional with a value, whatever the value is.",
     "optional.of(null).hasValue()  // true",
-)
-def of(value: Value) -> OptionalValue:
-    return OptionalValue(True, value)
+)(lambda value: OptionalValue(True, value))
 
 
 @overload(
@@ -57,13 +54,11 @@ def _is_zero(value: Value) -> bool:
     )
 
 
-@overload(
+none = overload(
     "optional_none: optional.none() -> optional_type(V)",
     "The optional that is absent.",
     "optional.none().hasValue()  // false",
-)
-def none() -> OptionalValue:
-    return NONE
+)(lambda: NONE)
 
 
 @overload(
@@ -78,22 +73,17 @@ def value(optional: OptionalValue) -> Value:
     return optional.value
 
 
-@overload(
+has_value = overload(
     "optional_hasValue: optional_type(V).hasValue() -> bool",
     "Whether an optional has a value.",
     "{'a': 1}[?'b'].hasValue()  // false",
-)
-def has_value(optional: OptionalValue) -> bool:
-    return optional.present
+)(lambda optional: optional.present)
 
-
-@overload(
+either = overload(
     "optional_or_optional: optional_type(V).or(optional_type(V)) -> optional_type(V)",
     "The first of two optionals that has a value; the second is evaluated only if needed.",
     "optional.none().or(optional.of(2))  // optional.of(2)",
-)
-def either(first: OptionalValue, second: OptionalValue) -> OptionalValue:
-    return first if first.present else second
+)(lambda first, second: first if first.present else second)
 
 
 @overload(

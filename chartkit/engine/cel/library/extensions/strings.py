@@ -106,35 +106,26 @@ def _between(text: str, start: int, end: int) -> str:
     return text[start:end]
 
 
-@overload(
+lower_ascii = overload(
     "string_lower_ascii: string.lowerAscii() -> string",
     "The text with its ASCII letters in lower case.",
     "'TacoCÄT'.lowerAscii()  // 'tacocÄt'",
     cost=costs.of_first,
-)
-def lower_ascii(text: str) -> str:
-    return text.translate(_TO_LOWER)
+)(lambda text: text.translate(_TO_LOWER))
 
-
-@overload(
+upper_ascii = overload(
     "string_upper_ascii: string.upperAscii() -> string",
     "The text with its ASCII letters in upper case.",
     "'TacoCät'.upperAscii()  // 'TACOCäT'",
     cost=costs.of_first,
-)
-def upper_ascii(text: str) -> str:
-    return text.translate(_TO_UPPER)
+)(lambda text: text.translate(_TO_UPPER))
 
-
-@overload(
+trim = overload(
     "string_trim: string.trim() -> string",
     "The text without white space at its ends.",
     "'  trim\\n'.trim()  // 'trim'",
     cost=costs.of_first,
-)
-def trim(text: str) -> str:
-    return text.strip(_SPACE)
-
+)(lambda text: text.strip(_SPACE))
 
 format_ = overload(
     "string_format: string.format(list(dyn)) -> string",
@@ -146,7 +137,6 @@ format_ = overload(
     cost=costs.of_first,
     work=_FORMATTING,
 )(format_text)
-
 
 _QUOTED: Final = str.maketrans(
     {

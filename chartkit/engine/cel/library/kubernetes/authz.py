@@ -122,7 +122,6 @@ def _sample(access: Access) -> Decision:
 
 _VARIABLES: Final = MappingProxyType({"authorizer": Authorizer("alice", _sample)})
 
-
 _overload = partial(overload, variables=_VARIABLES)
 
 
@@ -225,41 +224,29 @@ def _check_resource(check: ResourceCheck, verb: str) -> Decision:
     return check.authorizer.decide(replace(check.access, verb=verb))
 
 
-@_overload(
+_errored = _overload(
     "decision_errored: Decision.errored() -> bool",
     "Whether the check failed.",
     "authorizer.path('/').check('get').errored()  // false",
-)
-def _errored(decision: Decision) -> bool:
-    return bool(decision.error)
+)(lambda decision: bool(decision.error))
 
-
-@_overload(
+_error = _overload(
     "decision_error: Decision.error() -> string",
     "Why the check failed; empty where it did not.",
     "authorizer.path('/').check('get').error()  // ''",
-)
-def _error(decision: Decision) -> str:
-    return decision.error
+)(lambda decision: decision.error)
 
-
-@_overload(
+_allowed = _overload(
     "decision_allowed: Decision.allowed() -> bool",
     "Whether it is allowed.",
     "authorizer.path('/').check('get').allowed()  // true",
-)
-def _allowed(decision: Decision) -> bool:
-    return decision.allowed
+)(lambda decision: decision.allowed)
 
-
-@_overload(
+_reason = _overload(
     "decision_reason: Decision.reason() -> string",
     "Why it is or is not allowed.",
     "authorizer.path('/').check('put').reason()  // 'only reading is allowed'",
-)
-def _reason(decision: Decision) -> str:
-    return decision.reason
-
+)(lambda decision: decision.reason)
 
 LIBRARY: Final = Library(
     "kubernetes.authz", overloads=declared(globals()), doc="What a user may do."

@@ -140,23 +140,17 @@ def _contains_ip_text(network: CidrValue, text: str) -> bool:
     return network.contains(address)
 
 
-@overload(
+_contains_ip = overload(
     "cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool", _CONTAINS_IP, cost=_containing
-)
-def _contains_ip(network: CidrValue, value: IpValue) -> bool:
-    return network.contains(value.address)
+)(lambda network, value: network.contains(value.address))
 
-
-@overload(
+_contains_cidr_text = overload(
     "cidr_contains_cidr_string: net.CIDR.containsCIDR(string) -> bool",
     _CONTAINS_CIDR,
     "cidr('192.168.0.0/16').containsCIDR('192.168.10.0/24')  // true",
     "cidr('192.168.1.0/24').containsCIDR('192.168.0.0/16')  // false",
     cost=_containing_network_text,
-)
-def _contains_cidr_text(network: CidrValue, text: str) -> bool:
-    return _within(network, parse_cidr(text))
-
+)(lambda network, text: _within(network, parse_cidr(text)))
 
 _contains_cidr = overload(
     "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool",
@@ -164,14 +158,11 @@ _contains_cidr = overload(
     cost=_containing_network,
 )(_within)
 
-
-@overload(
+_address = overload(
     "cidr_ip: net.CIDR.ip() -> net.IP",
     "The address before the slash.",
     "string(cidr('10.1.2.3/8').ip())  // '10.1.2.3'",
-)
-def _address(network: CidrValue) -> IpValue:
-    return IpValue(network.address)
+)(lambda network: IpValue(network.address))
 
 
 @overload(
@@ -185,21 +176,17 @@ def _masked(network: CidrValue) -> CidrValue:
     return CidrValue(type(address)(first), network.bits)
 
 
-@overload(
+_prefix_length = overload(
     "cidr_prefix_length: net.CIDR.prefixLength() -> int",
     "The bits of the mask.",
     "cidr('10.0.0.0/8').prefixLength()  // 8",
-)
-def _prefix_length(network: CidrValue) -> int:
-    return network.bits
-
+)(lambda network: network.bits)
 
 _string = overload(
     "cidr_to_string: string(net.CIDR) -> string",
     "The network as `address/bits`.",
     "string(cidr('::1/64').masked())  // '::/64'",
 )(str)
-
 
 LIBRARY: Final = Library(
     "kubernetes.net.cidr",

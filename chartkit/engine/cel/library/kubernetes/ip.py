@@ -76,15 +76,13 @@ def _twice(args: Sequence[Value], _result: Value) -> int:
     return traversal(2 * len(text)) if isinstance(text, str) else 1
 
 
-@overload(
+_is_canonical = overload(
     "ip_is_canonical: ip.isCanonical(string) -> bool",
     "Whether an address is written in its canonical form; an error where it is none.",
     "ip.isCanonical('2001:db8::abcd')  // true",
     "ip.isCanonical('2001:DB8::ABCD')  // false",
     cost=_twice,
-)
-def _is_canonical(text: str) -> bool:
-    return str(parse_ip(text)) == text
+)(lambda text: str(parse_ip(text)) == text)
 
 
 @overload("ip_family: net.IP.family() -> int", "4 or 6.", "ip('::1').family()  // 6")
@@ -97,7 +95,6 @@ _string = overload(
     "The address in its canonical form.",
     "string(ip('127.0.0.1'))  // '127.0.0.1'",
 )(str)
-
 
 _IPV4_LINK_LOCAL_MULTICAST: Final = 224 << 16
 _BROADCAST: Final = 2**32 - 1

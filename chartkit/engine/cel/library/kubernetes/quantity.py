@@ -140,40 +140,29 @@ def _sign(value: QuantityValue) -> int:
     return (value.quantity.unscaled > 0) - (value.quantity.unscaled < 0)
 
 
-@overload(
+_is_greater_than = overload(
     "quantity_is_greater_than: kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) -> bool",
     "Whether the quantity is greater than another.",
     "quantity('150Mi').isGreaterThan(quantity('100Mi'))  // true",
-)
-def _is_greater_than(left: QuantityValue, right: QuantityValue) -> bool:
-    return left.quantity > right.quantity
+)(lambda left, right: left.quantity > right.quantity)
 
-
-@overload(
+_is_less_than = overload(
     "quantity_is_less_than: kubernetes.Quantity.isLessThan(kubernetes.Quantity) -> bool",
     "Whether the quantity is less than another.",
     "quantity('50M').isLessThan(quantity('50Mi'))  // true",
-)
-def _is_less_than(left: QuantityValue, right: QuantityValue) -> bool:
-    return left.quantity < right.quantity
+)(lambda left, right: left.quantity < right.quantity)
 
-
-@overload(
+_compare_to = overload(
     "quantity_compare_to: kubernetes.Quantity.compareTo(kubernetes.Quantity) -> int",
     "-1, 0 or 1: less than, equal to or greater than another quantity.",
     "quantity('200M').compareTo(quantity('0.2G'))  // 0",
-)
-def _compare_to(left: QuantityValue, right: QuantityValue) -> int:
-    return left.quantity.compare(right.quantity)
+)(lambda left, right: left.quantity.compare(right.quantity))
 
-
-@overload(
+_as_float = overload(
     "quantity_get_float: kubernetes.Quantity.asApproximateFloat() -> double",
     "The quantity as a double, as near as one comes.",
     "quantity('500m').asApproximateFloat()  // 0.5",
-)
-def _as_float(value: QuantityValue) -> float:
-    return float(value.quantity)
+)(lambda value: float(value.quantity))
 
 
 @overload(
@@ -189,15 +178,12 @@ def _as_integer(value: QuantityValue) -> int:
     return number
 
 
-@overload(
+_is_integer = overload(
     "quantity_is_integer: kubernetes.Quantity.isInteger() -> bool",
     "Whether the quantity is a whole number of at most 18 digits, written without decimals.",
     "quantity('50k').isInteger()  // true",
     "quantity('1000m').isInteger()  // false",
-)
-def _is_integer(value: QuantityValue) -> bool:
-    return _integer(value) is not None
-
+)(lambda value: _integer(value) is not None)
 
 _ADD: Final = "The sum of the quantity and another one or an int."
 _SUB: Final = "The difference of the quantity and another one or an int."
@@ -216,13 +202,11 @@ def _add_int(left: QuantityValue, right: int) -> QuantityValue:
     return _sum(left, _whole(right))
 
 
-@overload(
+_sub = overload(
     "quantity_sub: kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity",
     _SUB,
     "quantity('50k').sub(20000) == quantity('30k')  // true",
-)
-def _sub(left: QuantityValue, right: QuantityValue) -> QuantityValue:
-    return _sum(left, _negative(right))
+)(lambda left, right: _sum(left, _negative(right)))
 
 
 @overload("quantity_sub_int: kubernetes.Quantity.sub(int) -> kubernetes.Quantity", _SUB)

@@ -20,24 +20,20 @@ def _found(text: str, pattern: str) -> Iterator[str]:
     return bounded_matches(regex, text, regex.find(text))
 
 
-@overload(
+_find = overload(
     "string_find_string: string.find(string) -> string",
     "The first part of a text that a regular expression matches; empty where none does.",
     "'abc 123'.find('[0-9]+')  // '123'",
     "'abc'.find('[0-9]+')  // ''",
     cost=of_matching,
     work=of_search,
-)
-def _find(text: str, pattern: str) -> str:
-    return next(_found(text, pattern), "")
-
+)(lambda text, pattern: next(_found(text, pattern), ""))
 
 _FIND_ALL: Final = (
     "All parts of a text that a regular expression matches; a limit of 0 or more says how many."
 )
 
-
-@overload(
+_find_all = overload(
     "string_find_all_string: string.findAll(string) -> list(string)",
     _FIND_ALL,
     "'123 abc 456'.findAll('[0-9]+')  // ['123', '456']",
@@ -45,9 +41,7 @@ _FIND_ALL: Final = (
     "'123 abc 456'.findAll('xyz')  // []",
     cost=of_matching,
     work=of_search_for_all,
-)
-def _find_all(text: str, pattern: str) -> list[str]:
-    return list(_found(text, pattern))
+)(lambda text, pattern: list(_found(text, pattern)))
 
 
 @overload(

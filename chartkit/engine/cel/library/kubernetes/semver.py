@@ -106,60 +106,41 @@ _is_semver_normal = overload(
     cost=of_first,
 )(accepts(parse_semver))
 
-
-@overload(
+_is_greater_than = overload(
     "semver_is_greater_than: kubernetes.Semver.isGreaterThan(kubernetes.Semver) -> bool",
     "Whether the version comes after another.",
     "semver('1.10.0').isGreaterThan(semver('1.9.0'))  // true",
-)
-def _is_greater_than(left: SemverValue, right: SemverValue) -> bool:
-    return left.version.compare(right.version) > 0
+)(lambda left, right: left.version.compare(right.version) > 0)
 
-
-@overload(
+_is_less_than = overload(
     "semver_is_less_than: kubernetes.Semver.isLessThan(kubernetes.Semver) -> bool",
     "Whether the version comes before another.",
     "semver('1.0.0-alpha').isLessThan(semver('1.0.0'))  // true",
-)
-def _is_less_than(left: SemverValue, right: SemverValue) -> bool:
-    return left.version.compare(right.version) < 0
+)(lambda left, right: left.version.compare(right.version) < 0)
 
-
-@overload(
+_compare_to = overload(
     "semver_compare_to: kubernetes.Semver.compareTo(kubernetes.Semver) -> int",
     "-1, 0 or 1: before, the same as or after another version.",
     "semver('1.2.3').compareTo(semver('1.2.3+build'))  // 0",
-)
-def _compare_to(left: SemverValue, right: SemverValue) -> int:
-    return left.version.compare(right.version)
+)(lambda left, right: left.version.compare(right.version))
 
-
-@overload(
+_major = overload(
     "semver_major: kubernetes.Semver.major() -> int",
     "The first number.",
     "semver('1.2.3').major()  // 1",
-)
-def _major(value: SemverValue) -> int:
-    return _int64(value.version.major)
+)(lambda value: _int64(value.version.major))
 
-
-@overload(
+_minor = overload(
     "semver_minor: kubernetes.Semver.minor() -> int",
     "The second number.",
     "semver('1.2.3').minor()  // 2",
-)
-def _minor(value: SemverValue) -> int:
-    return _int64(value.version.minor)
+)(lambda value: _int64(value.version.minor))
 
-
-@overload(
+_patch = overload(
     "semver_patch: kubernetes.Semver.patch() -> int",
     "The third number.",
     "semver('1.2.3-rc.1').patch()  // 3",
-)
-def _patch(value: SemverValue) -> int:
-    return _int64(value.version.patch)
-
+)(lambda value: _int64(value.version.patch))
 
 LIBRARY: Final = Library(
     "kubernetes.Semver",

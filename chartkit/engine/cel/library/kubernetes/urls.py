@@ -69,59 +69,41 @@ def _is_url(text: str) -> bool:
     return True
 
 
-@overload(
+_get_scheme = overload(
     "url_get_scheme: kubernetes.URL.getScheme() -> string",
     "The scheme, in lower case; empty in a path.",
     "url('HTTPS://example.com').getScheme()  // 'https'",
-)
-def _get_scheme(value: UrlValue) -> str:
-    return value.url.scheme
+)(lambda value: value.url.scheme)
 
-
-@overload(
+_get_host = overload(
     "url_get_host: kubernetes.URL.getHost() -> string",
     "Host and port, an IPv6 address in brackets; empty in a path.",
     "url('https://[::1]:80/').getHost()  // '[::1]:80'",
-)
-def _get_host(value: UrlValue) -> str:
-    return value.url.host
+)(lambda value: value.url.host)
 
-
-@overload(
+_get_hostname = overload(
     "url_get_hostname: kubernetes.URL.getHostname() -> string",
     "The host without port and brackets.",
     "url('https://[::1]:80/').getHostname()  // '::1'",
-)
-def _get_hostname(value: UrlValue) -> str:
-    return value.url.host_name
+)(lambda value: value.url.host_name)
 
-
-@overload(
+_get_port = overload(
     "url_get_port: kubernetes.URL.getPort() -> string",
     "The port; empty where none is given.",
     "url('https://example.com:8443/').getPort()  // '8443'",
-)
-def _get_port(value: UrlValue) -> str:
-    return value.url.port
+)(lambda value: value.url.port)
 
-
-@overload(
+_get_escaped_path = overload(
     "url_get_escaped_path: kubernetes.URL.getEscapedPath() -> string",
     "The path with what must be escaped in it escaped.",
     "url('/path with spaces/').getEscapedPath()  // '/path%20with%20spaces/'",
-)
-def _get_escaped_path(value: UrlValue) -> str:
-    return value.url.escaped_path
+)(lambda value: value.url.escaped_path)
 
-
-@overload(
+_get_query = overload(
     "url_get_query: kubernetes.URL.getQuery() -> map(string, list(string))",
     "The values of the query by their names, all of them decoded.",
     "url('/?k1=a&k2=b&k2=c%20d').getQuery()  // {'k1': ['a'], 'k2': ['b', 'c d']}",
-)
-def _get_query(value: UrlValue) -> dict[str, list[str]]:
-    return value.url.parameters
-
+)(lambda value: value.url.parameters)
 
 LIBRARY: Final = Library(
     "kubernetes.urls",

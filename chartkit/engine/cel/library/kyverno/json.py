@@ -51,16 +51,14 @@ def _written_out(_args: Sequence[Value], result: Value) -> int:
     return len(result) // _CHARACTERS if isinstance(result, str) else 0
 
 
-@overload(
+_marshal_read = overload(
     "marshal_dyn_string: json.Json.marshal(dyn) -> string",
     "The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
     "null alone is written as 0, a duration in nanoseconds.",
     "json.marshal({'b': 1, 'a': 2})  // '{\"a\":2,\"b\":1}'",
     "json.marshal(duration('1s'))  // '1000000000'",
     work=_written_out,
-)
-def _marshal_read(_json: Context, value: Value) -> str:
-    return _marshalled(_outermost, value)
+)(lambda _json, value: _marshalled(_outermost, value))
 
 
 def _bind(arguments: Sequence[Expr]) -> Implementation:

@@ -52,8 +52,7 @@ add_timestamp_duration = overload(
     "add_timestamp_duration: _+_(timestamp, duration) -> timestamp", _ADD
 )(Timestamp.plus)
 
-
-@overload(
+add_int = overload(
     "add_int64: _+_(int, int) -> int",
     _ADD,
     "1 + 2  // 3",
@@ -61,9 +60,7 @@ add_timestamp_duration = overload(
     "[1] + [2, 3]  // [1, 2, 3]",
     "duration('1m') + duration('1s')  // duration('61s')",
     "9223372036854775807 + 1  // error: integer overflow",
-)
-def add_int(left: int, right: int) -> int:
-    return checked_int(left + right)
+)(lambda left, right: checked_int(left + right))
 
 
 @overload("add_list: _+_(list(A), list(A)) -> list(A)", _ADD)
@@ -93,15 +90,13 @@ def subtract_durations(left: Duration, right: Duration) -> Duration:
     return Duration(checked_int(left.nanoseconds - right.nanoseconds))
 
 
-@overload(
+subtract_int = overload(
     "subtract_int64: _-_(int, int) -> int",
     _SUBTRACT,
     "5 - 7  // -2",
     "timestamp('2024-01-02T00:00:00Z') - duration('12h')  // timestamp('2024-01-01T12:00:00Z')",
     "1u - 2u  // error: unsigned integer overflow",
-)
-def subtract_int(left: int, right: int) -> int:
-    return checked_int(left - right)
+)(lambda left, right: checked_int(left - right))
 
 
 @overload("subtract_timestamp_duration: _-_(timestamp, duration) -> timestamp", _SUBTRACT)
@@ -143,15 +138,13 @@ def divide_double(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
-@overload(
+divide_int = overload(
     "divide_int64: _/_(int, int) -> int",
     _DIVIDE,
     "-7 / 2  // -3",
     "7.0 / 2.0  // 3.5",
     "1 / 0  // error: division by zero",
-)
-def divide_int(left: int, right: int) -> int:
-    return checked_int(divide(left, right))
+)(lambda left, right: checked_int(divide(left, right)))
 
 
 @overload("divide_uint64: _/_(uint, uint) -> uint", _DIVIDE)

@@ -8,48 +8,34 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import declared, overload
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.values import Value, equal, same
+from chartkit.engine.cel.values import equal, same
 
-
-@overload(
+conditional = overload(
     "conditional: _?_:_(bool, A, A) -> A",
     "The second value where the condition holds, else the third; the other is not evaluated.",
     "size('abc') > 2 ? 'long' : 'short'  // 'long'",
-)
-def conditional(condition: bool, yes: Value, no: Value) -> Value:
-    return yes if condition else no
+)(lambda condition, yes, no: yes if condition else no)
 
-
-@overload(
+logical_and = overload(
     "logical_and: _&&_(bool, bool) -> bool",
     "Whether both hold; false if either is false, even where the other is an error.",
     "1 / 0 > 1 && false  // false",
-)
-def logical_and(left: bool, right: bool) -> bool:
-    return left and right
+)(lambda left, right: left and right)
 
-
-@overload(
+logical_or = overload(
     "logical_or: _||_(bool, bool) -> bool",
     "Whether either holds; true if either is true, even where the other is an error.",
     "1 / 0 > 1 || true  // true",
-)
-def logical_or(left: bool, right: bool) -> bool:
-    return left or right
-
+)(lambda left, right: left or right)
 
 logical_not = overload(
     "logical_not: !_(bool) -> bool", "Whether it does not hold.", "!(1 > 2)  // true"
 )(operator.not_)
 
-
-@overload(
+not_strictly_false = overload(
     "not_strictly_false: @not_strictly_false(bool) -> bool",
     "Whether a loop of `all` or `exists` goes on: all but `false` says so, errors included.",
-)
-def not_strictly_false(value: Value) -> bool:
-    return value is not False
-
+)(lambda value: value is not False)
 
 equals = overload(
     "equals: _==_(A, A) -> bool",
@@ -60,15 +46,11 @@ equals = overload(
     cost=costs.of_shorter,
 )(equal)
 
-
-@overload(
+not_equals = overload(
     "not_equals: _!=_(A, A) -> bool",
     "Whether two values differ.",
     "'a' != 'b'  // true",
     cost=costs.of_shorter,
-)
-def not_equals(left: Value, right: Value) -> bool:
-    return not same(left, right)
-
+)(lambda left, right: not same(left, right))
 
 OVERLOADS: Final = declared(globals())

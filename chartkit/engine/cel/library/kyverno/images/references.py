@@ -63,14 +63,11 @@ is_image = overload(
     "isImage('a b')  // false",
 )(accepts(parse_image))
 
-
-@overload(
+contains_digest = overload(
     "image_contains_digest: kyverno.image.containsDigest() -> bool",
     "Whether the image is referred to by its digest.",
     "image('nginx:1.27').containsDigest()  // false",
-)
-def contains_digest(value: ImageValue) -> bool:
-    return bool(value.reference.digest)
+)(lambda value: bool(value.reference.digest))
 
 
 def _part(name: str, read: Callable[[RegistryReference], str], doc: str, example: str) -> Overload:

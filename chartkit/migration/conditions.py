@@ -71,7 +71,20 @@ def _equals(key: Term, value: Term) -> Expr:
     raise NotConvertible("a list is compared with Equals")
 
 
+def _natural(wanted: Json) -> str:
+    """Return the type that a constant is compared with where nothing else is known."""
+    if isinstance(wanted, bool):
+        return "bool"
+    if isinstance(wanted, int | float):
+        return "int" if isinstance(wanted, int) else "double"
+    if not isinstance(wanted, str) or (wanted and not _is_plain(wanted.replace("*", "a"))):
+        raise NotConvertible(f"{wanted!r} is compared with a field of unknown type")
+    return TEXT
+
+
 def _equals_constant(place: Place, wanted: Json) -> Expr:
+    if not place.is_known:
+        place = place.taken_for(_natural(wanted))
     value = place.value
     match wanted:
         case bool():
@@ -126,6 +139,9 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
     """Return the test whether a value is one of several constants, as texts with wildcards."""
 
     def test(place: Place) -> Expr:
+        if not place.is_known:
+            types = {_natural(each) for each in values}
+            place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
         if place.type == "int":
             numbers = [number for each in values if (number := _whole(each)) is not None]
             if len(numbers) == 1:
@@ -182,10 +198,8 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             return _among(values)
         case Constant(str() as text):
             return _range(text) or _among([_single(text)])
-        case Constant(None | dict()):
+        case Constant():
             raise NotConvertible("the values of a condition are no list")
-        case Constant(scalar):
-            return _among([scalar])
         case Stream():
             return lambda place: value.exists(lambda item: cel.equal(item.value, place.value))
         case Value(list_) if list_.is_list:
@@ -257,6 +271,17 @@ def _in(*, every: bool, negated: bool) -> Test:
     return test
 
 
+def _listed(test: Test) -> Test:
+    """Return the test of an old operator, of which only lists of values are converted."""
+
+    def checked(key: Term, value: Term) -> Expr:
+        if isinstance(value, Constant) and not isinstance(value.value, list):
+            raise NotConvertible("In and NotIn with a value that is no list")
+        return test(key, value)
+
+    return checked
+
+
 def _ordered(sign: str) -> Test:
     def test(key: Term, value: Term) -> Expr:
         match key, value:
@@ -273,6 +298,8 @@ def _ordered(sign: str) -> Test:
 
 def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     number = limit if isinstance(limit, int | float) else _whole(limit)
+    if not place.is_known and number is not None:
+        place = place.taken_for("int")
     if isinstance(limit, bool):
         raise NotConvertible("an order of booleans")
     if place.type == "int" and number is not None:
@@ -290,8 +317,8 @@ _OPERATORS: Final[Mapping[str, Test]] = {
     "Equals": _equals,
     "NotEqual": _not_equals,
     "NotEquals": _not_equals,
-    "In": _in(every=True, negated=False),
-    "NotIn": _in(every=False, negated=True),
+    "In": _listed(_in(every=True, negated=False)),
+    "NotIn": _listed(_in(every=False, negated=True)),
     "AnyIn": _in(every=False, negated=False),
     "AllIn": _in(every=True, negated=False),
     "AnyNotIn": _in(every=False, negated=True),

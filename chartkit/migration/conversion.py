@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Location, Resource
@@ -29,7 +30,8 @@ class RuleOutcome:
     rule: its name; empty for an object without rules (a cleanup policy, an exception); type: its
     type, as `validate.pattern`; replaced_by: `Kind/name` of the documents that take over, none
     where it is left to be done by hand; reason: why it is left; changes: behaviour that differs,
-    a sentence each; nearest: the nearest CEL of a rule that is left.
+    a sentence each; nearest: the nearest CEL of a rule that is left;
+    assumed: types of fields that no table knows, by path.
     """
 
     rule: str
@@ -39,6 +41,7 @@ class RuleOutcome:
     reason: str = ""
     changes: tuple[str, ...] = ()
     nearest: str = ""
+    assumed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def converted(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.migration.assembly import Made, assemble, by_action
+from chartkit.migration.assumptions import described
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
 from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.validate import convert_validate
@@ -84,7 +85,21 @@ def _outcome(
     changes = dict.fromkeys(
         change for each in made if each.rule is rule for change in each.converted.changes
     )
-    return RuleOutcome(rule.name, type_of(rule), place, names, changes=tuple(changes))
+    assumed = {
+        path: type_
+        for each in made
+        if each.rule is rule
+        for path, type_ in each.converted.assumed.items()
+    }
+    said = described(assumed)
+    return RuleOutcome(
+        rule.name,
+        type_of(rule),
+        place,
+        names,
+        changes=(*changes, *([said] if said else [])),
+        assumed=assumed,
+    )
 
 
 def _rule_place(policy: Policy, index: int) -> Location:

@@ -7,7 +7,7 @@ an optional is written only where a field may be absent. Of other kinds nothing 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
@@ -16,6 +16,7 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.conversion import NotConvertible
 
 UNKNOWN: Final = "dyn"
 TEXT: Final = "string"
@@ -27,6 +28,8 @@ _EITHER: Final = "|"
 _CUSTOM: Final = "object"
 """The type of an object of a kind that the table does not have."""
 _ALWAYS: Final = {"apiVersion": TEXT, "kind": TEXT, "metadata": "meta.v1.ObjectMeta"}
+ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
+ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
 _HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
 """Fields that an object must have because something in them is required."""
 
@@ -38,12 +41,15 @@ class Place:
     root: the expression that the optional steps start from, which is always there; optional: the
     steps from there, the first of which may be absent; type: as the table of shapes writes it
     (`string`, `int`, `bool`, `quantity`, `int-or-string`, `[]T`, `{}T`, a type's name), `dyn` for
-    one that is not known.
+    one that is not known; path: where it is in the object, `spec.hosts[]`; assumed: what was taken
+    for granted of fields of unknown types, by path, for all places of an object.
     """
 
     root: Expr
     optional: tuple[str | int, ...] = ()
     type: str = UNKNOWN
+    path: str = ""
+    assumed: dict[str, str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_optional(self) -> bool:
@@ -102,24 +108,43 @@ class Place:
     def child(self, key: str) -> Place:
         """Return the place of a field, or of an entry of a map."""
         type_, required = self._field(key)
+        path = f"{self.path}.{key}" if self.path else key
         if self.optional or not required:
-            return Place(self.root, (*self.optional, key), type_)
-        return Place(cel.step(self.root, key), (), type_)
+            return replace(self, optional=(*self.optional, key), type=type_, path=path)
+        return replace(self, root=cel.step(self.root, key), type=type_, path=path)
+
+    def taken_for(self, type_: str) -> Place:
+        """Return the place with a type where none is known, and note that it was assumed.
+
+        Raises `NotConvertible` where another type was assumed before.
+        """
+        if self.is_known:
+            return self
+        if self.assumed is not None and self.path:
+            before = self.assumed.setdefault(self.path, type_)
+            if before != type_:
+                raise NotConvertible(
+                    f"{self.path} is compared with values of several types, and its own type is "
+                    "not known"
+                )
+        return replace(self, type=type_)
 
     def at(self, index: int) -> Place:
         """Return the place of an element of the list here, which may not be there."""
         inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
-        return Place(self.root, (*self.optional, index), inner)
+        optional = (*self.optional, index)
+        return replace(self, optional=optional, type=inner, path=f"{self.path}[]")
 
     @property
     def requires_something(self) -> bool:
         """Return whether an object here cannot be empty."""
-        return any(field.required for field in _fields(self.type).values())
+        return any(each.required for each in _fields(self.type).values())
 
     def element(self, variable: str) -> Place:
         """Return the place of a loop's variable over the list here."""
         inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
-        return Place(cel.ident(variable), (), inner)
+        path = f"{self.path}[]" if self.path else ""
+        return replace(self, root=cel.ident(variable), optional=(), type=inner, path=path)
 
     def settled(self) -> Place:
         """Return the same place where it is known to be there: after `is_present`."""
@@ -128,17 +153,17 @@ class Place:
     def _field(self, key: str) -> tuple[str, bool]:
         if self.type.startswith(_MAP):
             return self.type.removeprefix(_MAP), False
-        field = _fields(self.type).get(key)
-        if field is None:
+        known = _fields(self.type).get(key)
+        if known is None:
             return UNKNOWN, False
-        holds = key in _HOLDERS and any(each.required for each in _fields(field.type).values())
-        return field.type, field.required or holds
+        holds = key in _HOLDERS and any(each.required for each in _fields(known.type).values())
+        return known.type, known.required or holds
 
 
 def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") -> Place:
     """Return the place of an object of one of several kinds; none: of any kind."""
     known = [type_of_kind(kind) or _CUSTOM for kind in kinds]
-    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or _CUSTOM)
+    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or _CUSTOM, "", {})
 
 
 @cache

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel_policies.policy import CelKind
@@ -26,7 +26,8 @@ class ConvertedRule:
 
     conditions: those of its preconditions, behind those of its scope; spec: the fields that its
     kind alone has (`validations`, `mutations`, `generate` …), with expressions as trees; changes:
-    behaviour that differs, a sentence each; background: whether background scans look at it.
+    behaviour that differs, a sentence each; background: whether background scans look at it;
+    assumed: types of fields that no table knows, by path.
     """
 
     kind: CelKind
@@ -36,6 +37,7 @@ class ConvertedRule:
     variables: tuple[Variable, ...] = ()
     changes: tuple[str, ...] = ()
     background: bool = True
+    assumed: Mapping[str, str] = field(default_factory=dict)
 
 
 RuleConverter = Callable[[Rule, Policy], ConvertedRule]

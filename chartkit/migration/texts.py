@@ -57,7 +57,8 @@ def _joined(value: str, names: Names) -> Expr:
             parts.append(cel.literal(unescape(literal)))
         if variable is not None:
             parts.append(_as_text(Translator(names).text(variable.query)))
-    return cel.concat(*parts)
+    # Alone, a value whose type CEL does not know must be made a text.
+    return cel.concat(*parts) if len(parts) > 1 else cel.call("string", parts[0])
 
 
 def _as_text(term: Term) -> Expr:

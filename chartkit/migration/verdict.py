@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import FALSE, TRUE
-from chartkit.engine.cel.syntax.tree import Call
+from chartkit.engine.cel.syntax.tree import Call, Conditional, Ident, Index, Select
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,17 @@ def disjunction(*terms: Expr) -> Expr:
 def is_presence(term: Expr) -> bool:
     """Return whether a term asks that something is there."""
     return isinstance(term, Call) and term.function in ("has", "hasValue")
+
+
+def as_bool(expression: Expr) -> Expr:
+    """Return an expression whose type CEL knows to be a bool: a value alone is compared."""
+    match expression:
+        case Ident() | Select() | Index() | Call("orValue"):
+            return cel.equal(expression, cel.TRUE)
+        case Conditional(condition, then, otherwise):
+            return cel.conditional(condition, as_bool(then), as_bool(otherwise))
+        case _:
+            return expression
 
 
 def negated(term: Expr) -> Expr:

@@ -24,7 +24,7 @@ from chartkit.migration.jmespath.terms import (
     is_truthy,
 )
 from chartkit.migration.names import loop_variable
-from chartkit.migration.place import TEXT, UNKNOWN, Place
+from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.migration.verdict import conjunction, disjunction
 
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -108,7 +108,8 @@ class Translator:
             case Constant():
                 return Constant(None)
             case Value(place, strict):
-                if place.is_list or (place.is_known and not place.is_map):
+                place = place.taken_for(ANY_MAP)
+                if not place.is_map:
                     raise NotConvertible(f"the field {key} of a value that is no object")
                 return Value(place.child(key), strict)
             case Stream():
@@ -191,7 +192,8 @@ class Translator:
             case Stream():
                 return term
             case Value(place, _strict):
-                if place.is_known and not place.is_list:
+                place = place.taken_for(ANY_LIST)
+                if not place.is_list:
                     raise NotConvertible("a value that is no list is read as one")
                 variable = loop_variable(place, self.names.taken)
                 loop = Generator(variable, place)

@@ -18,7 +18,7 @@ from chartkit.migration.validate.containers import one_loop_for_all_containers
 from chartkit.migration.validate.deny import denied
 from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
-from chartkit.migration.verdict import conjunction, is_presence
+from chartkit.migration.verdict import as_bool, conjunction, is_presence
 from chartkit.model import Body
 
 __all__ = ["convert_validate"]
@@ -50,7 +50,7 @@ def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
         # What is looked at next depends on it: one validation says both.
         facts = [conjunction(*facts)]
     message = _message(rule, names)
-    validations = [{**message, "expression": each} for each in facts]
+    validations = [{**message, "expression": as_bool(each)} for each in facts]
     return ConvertedRule(
         CelKind.VALIDATING,
         scope,
@@ -58,6 +58,7 @@ def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
         conditions,
         variables,
         background=stated.background,
+        assumed=scope.object.assumed or {},
     )
 
 

@@ -27,6 +27,7 @@ from chartkit.model import Json
 _NUMBER: Final = r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)"
 _IN_RANGE: Final = re.compile(f"{_NUMBER}-{_NUMBER}", re.ASCII)
 _NOT_IN_RANGE: Final = re.compile(f"{_NUMBER}!-{_NUMBER}", re.ASCII)
+_WHOLE: Final = re.compile(r"[-+]?\d+", re.ASCII)
 _PREFIXES: Final = (">=", "<=", ">", "<", "!")
 _ORDERED: Final = frozenset(_PREFIXES[:4])
 _COMPARED: Final = {"": "==", "!": "!="}
@@ -41,14 +42,18 @@ def leaf(place: Place, pattern: Json) -> Expr:
 
     place: where it is, perhaps with nothing there. Raises `NotConvertible`.
     """
+    if not place.is_known and pattern is not None:
+        place = place.taken_for(_natural(pattern))
     if place.is_list:
-        element = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
+        element = place.element("item")
         if element.is_map:
             raise NotConvertible(_OBJECTS)
         every = cel.macro(place.value, "all", "item", leaf(element, pattern))
         return conjunction(place.is_present(), every)
     if place.is_map:
         raise NotConvertible(_OBJECTS)
+    if pattern is None and not place.is_known:
+        raise NotConvertible("null is compared with a field of unknown type")
     if pattern is None:
         return _nothing(place)
     if isinstance(pattern, bool):
@@ -58,8 +63,38 @@ def leaf(place: Place, pattern: Json) -> Expr:
     return _number(place, pattern)
 
 
+def _natural(pattern: Json) -> str:
+    """Return the type that a pattern is written for."""
+    if isinstance(pattern, bool):
+        return "bool"
+    if isinstance(pattern, int):
+        return "int"
+    if isinstance(pattern, float):
+        return "double"
+    parts = [each.strip() for one in str(pattern).split("|") for each in one.split("&")]
+    if all(part.removeprefix("!") in _WORDS for part in parts):
+        return "bool"
+    operands = [operand for part in parts for operand in _operands(part)]
+    sized = [_quantity(operand) is not None for operand in operands]
+    if any(sized) and not all(sized):
+        raise NotConvertible("a text and a size are compared with a field of unknown type")
+    if not all(sized):
+        return TEXT
+    return "int" if all(map(_WHOLE.fullmatch, operands)) else "quantity"
+
+
+def _operands(part: str) -> list[str]:
+    for expression in (_NOT_IN_RANGE, _IN_RANGE):
+        match = expression.fullmatch(part)
+        if match:
+            return [match[1], match[2]]
+    prefix = next((each for each in _PREFIXES if part.startswith(each)), "")
+    return [part[len(prefix) :].strip()]
+
+
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
     """Return whether a value matches a pattern, or there is none. Raises `NotConvertible`."""
+    place = place if place.is_known or pattern is None else place.taken_for(_natural(pattern))
     settled = place.settled()
     test = leaf(settled, pattern)
     match test:
@@ -83,8 +118,6 @@ def _is(place: Place, value: bool) -> Expr:
 def _nothing(place: Place) -> Expr:
     zeros = [_ZEROS[place.type]] if place.type in _ZEROS else ["", 0, False]
     tests = [cel.equal(place.value, zero) for zero in zeros]
-    if not place.is_known:
-        tests.insert(0, cel.equal(place.value, cel.NULL))
     if not place.is_optional:
         return cel.any_of(tests)
     if len(zeros) == 1 and place.is_known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -13,10 +12,11 @@ from chartkit.engine.cluster_policy.pattern.anchors import (
     has_nested_anchors,
     parse_anchor,
 )
+from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.names import loop_variable
-from chartkit.migration.place import TEXT, Place
+from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.validate.leaves import leaf, leaf_or_nothing
 from chartkit.migration.verdict import (
     Verdict,
@@ -32,8 +32,8 @@ from chartkit.migration.verdict import (
 from chartkit.migration.wildcards import fits
 from chartkit.model import Body, Json
 
+_TAGS: Final = ("metadata.labels", "metadata.annotations")
 _TEXTS: Final = "{}string"
-_DIGITS: Final = re.compile(r"\d")
 
 
 def pattern_verdict(pattern: Json, place: Place, taken: frozenset[str] = frozenset()) -> Verdict:
@@ -60,8 +60,13 @@ def any_pattern_verdict(
 
 
 def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
-    if place.is_known and not place.is_map:
+    place = place.taken_for(ANY_MAP)
+    if place.path.endswith(_TAGS) and not all(isinstance(v, str) for v in pattern.values()):
+        raise NotConvertible("a label or an annotation is compared with a value that is no text")
+    if not place.is_map:
         raise NotConvertible("the pattern has an object where the field is none")
+    if any("{{" in key for key in pattern):
+        raise NotConvertible("a variable in a key of a pattern")
     first, then = _ordered(pattern)
     anchored = [(key, _entry(key, pattern[key], place, taken)) for key in first]
     conditions = [verdict for key, verdict in anchored if _is_condition(key)]
@@ -106,7 +111,8 @@ def _key(key: str, pattern: Json, place: Place, taken: frozenset[str]) -> Verdic
         return _wild_entry(None, key, pattern, place)
     child = place.child(key)
     if pattern == "*":
-        return plain(child.is_present())
+        known = child.is_known
+        return plain(child.is_present() if known else cel.not_equal(child.or_value(None), None))
     if isinstance(pattern, dict | list):
         return _required(pattern, child, taken)
     return pattern_verdict(pattern, child, taken)
@@ -120,6 +126,8 @@ def _wild_entry(kind: AnchorKind | None, key: str, pattern: Json, place: Place) 
     entries, named = place.or_value({}), fits(name, key)
     if kind is AnchorKind.NEGATION:
         return plain(cel.negate(cel.macro(entries, "exists", "key", named)))
+    if pattern != "*" and compile_scalar(pattern)(None):
+        raise NotConvertible(f"the key {key} has a wildcard, and its value may be zero")
     entry = Place(cel.index(place.value, name), (), TEXT)
     test = cel.TRUE if pattern == "*" else leaf(entry, pattern)
     if kind in (AnchorKind.EQUALITY, AnchorKind.GLOBAL):
@@ -145,9 +153,9 @@ def _fails_on_nothing(pattern: Json) -> bool:
             parse_anchor(key) is None and (value == "*" or _fails_on_nothing(value))
             for key, value in pattern.items()
         )
-    if isinstance(pattern, str):
-        return not _DIGITS.search(pattern)
-    return pattern is not None and not isinstance(pattern, list)
+    if isinstance(pattern, list):
+        return False
+    return not compile_scalar(pattern)(None)
 
 
 def _where_present(pattern: Json, child: Place, taken: frozenset[str]) -> Verdict:
@@ -192,7 +200,8 @@ def _list(pattern: list[Json], place: Place, taken: frozenset[str]) -> Verdict:
     first = pattern[0]
     if isinstance(first, list):
         raise NotConvertible("a list of lists in a pattern")
-    if place.is_known and not place.is_list:
+    place = place.taken_for(ANY_LIST)
+    if not place.is_list:
         raise NotConvertible("the pattern has a list where the field is none")
     variable = loop_variable(place, taken)
     element = place.element(variable)

@@ -26,7 +26,7 @@ _MODULES = (
     "chartkit.output.values_merge",
     "chartkit.output.write",
     "chartkit.network.downloads.vendored_folder",
-    "chartkit.engine.cluster_policy.generate.background",
+    "chartkit.engine.cluster_policy.generate.rule",
     "chartkit.catalog.authoring.agreement",
     "chartkit.catalog.authoring.check",
 )

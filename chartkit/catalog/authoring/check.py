@@ -21,7 +21,7 @@ from chartkit.catalog.entries import kinds_of
 from chartkit.catalog.libraries import own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
-from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
+from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError

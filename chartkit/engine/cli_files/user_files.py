@@ -42,11 +42,7 @@ class UserValues:
 
     def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:
         """The variables (dotted names) of one object under one policy."""
-        return {
-            **self.globals,
-            **self.by_resource.get((policy, resource), _EMPTY),
-            **self.settings,
-        }
+        return {**self.globals, **self.by_resource.get((policy, resource), _EMPTY), **self.settings}
 
     def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
         """The variables (dotted names) of one rule; rules for pod controllers have those of the

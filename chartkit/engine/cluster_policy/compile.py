@@ -20,7 +20,7 @@ from chartkit.engine.cluster_policy.exceptions import (
 from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.generate import compile_generate
-from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
+from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
 from chartkit.engine.cluster_policy.handler import Compiler, Handler
 from chartkit.engine.cluster_policy.manifests import compile_manifests
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match

@@ -116,12 +116,7 @@ def _compile_loop(
 
 
 def _run(
-    loop: Loop,
-    elements: list[Json],
-    nesting: int,
-    context: Context,
-    request: Request,
-    outer: Json,
+    loop: Loop, elements: list[Json], nesting: int, context: Context, request: Request, outer: Json
 ) -> tuple[Checked | None, int]:
     """The first decision that is no pass, and how many elements passed."""
     applied = 0

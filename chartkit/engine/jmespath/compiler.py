@@ -12,12 +12,7 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.calls import compile_call
-from chartkit.engine.jmespath.declaration import (
-    ExpressionReference,
-    Search,
-    deep_equal,
-    is_number,
-)
+from chartkit.engine.jmespath.declaration import ExpressionReference, Search, deep_equal, is_number
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
 from chartkit.engine.jmespath.lexer import Comparator
 from chartkit.engine.jmespath.nodes import Kind, Node

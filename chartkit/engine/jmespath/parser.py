@@ -12,11 +12,7 @@ from typing import Any, NoReturn
 from jmespath import ast
 from jmespath.parser import Parser
 
-from chartkit.engine.jmespath.errors import (
-    ExpressionSyntaxError,
-    JMESPathError,
-    LiteralError,
-)
+from chartkit.engine.jmespath.errors import ExpressionSyntaxError, JMESPathError, LiteralError
 from chartkit.engine.jmespath.lexer import TOKENS, Comparator, Lexeme, tokenize
 from chartkit.engine.jmespath.nodes import MAX_DEPTH, Kind, Node
 from chartkit.errors import Reraise

@@ -116,12 +116,7 @@ def _listed(value: str) -> Contains | None:
 
 
 def _keys(
-    value: Json,
-    decide: Decide,
-    decide_range: Decide,
-    *,
-    takes_scalar: bool,
-    negated: bool = False,
+    value: Json, decide: Decide, decide_range: Decide, *, takes_scalar: bool, negated: bool = False
 ) -> Callable[[list[str]], bool] | None:
     if isinstance(value, str):
         return _keys_in_text(value, decide, decide_range, negated)

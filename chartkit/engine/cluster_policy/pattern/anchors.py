@@ -39,12 +39,7 @@ class Anchor(NamedTuple):
 
 
 FIRST_PHASE: Final = frozenset(
-    {
-        AnchorKind.CONDITION,
-        AnchorKind.EXISTENCE,
-        AnchorKind.EQUALITY,
-        AnchorKind.NEGATION,
-    }
+    {AnchorKind.CONDITION, AnchorKind.EXISTENCE, AnchorKind.EQUALITY, AnchorKind.NEGATION}
 )
 """Anchors that are looked at before the other keys of their object."""
 

@@ -43,10 +43,7 @@ def _takes_all(exclude: ResourceFilter, match: ResourceFilter) -> bool:
     if exclude.names:
         fits = [compile_wildcard(name) for name in exclude.names]
         return any(fit(name) for name in match.names for fit in fits)
-    for unwanted, wanted in (
-        (exclude.namespaces, match.namespaces),
-        (exclude.kinds, match.kinds),
-    ):
+    for unwanted, wanted in ((exclude.namespaces, match.namespaces), (exclude.kinds, match.kinds)):
         if unwanted and not _covers(unwanted, wanted):
             return False
     return (

@@ -152,9 +152,7 @@ def _by_keys(question: VerificationRequest, body: Body) -> VerificationRequest:
     if not key and secret is not None:
         key = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}"
     return replace(
-        question,
-        key=key or body.get("kms") or "",
-        algorithm=body.get("signatureAlgorithm") or "",
+        question, key=key or body.get("kms") or "", algorithm=body.get("signatureAlgorithm") or ""
     )
 
 

@@ -12,18 +12,16 @@ from collections.abc import Callable
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.variables.references import (
-    UnresolvedReferenceError,
-    resolve_references,
-)
 from chartkit.engine.context.variables.syntax import (
     ESCAPED,
     OPEN,
+    UnresolvedReferenceError,
     Variable,
     find_variables,
     is_whole,
     join_path,
     own_query,
+    resolve_references,
     split_text,
     unescape,
 )

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 
-from chartkit.engine.jmespath.declaration import (
-    ItemsList,
-    function,
-    is_number,
-)
+from chartkit.engine.jmespath.declaration import ItemsList, function, is_number
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.go.duration import (
     MAX_DURATION,

@@ -6,9 +6,7 @@ from functools import partial
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.declaration import (
-    function,
-)
+from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.functions.collections import as_text
 from chartkit.engine.jmespath.sources import current_sources

@@ -6,11 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.declaration import (
-    ExpressionReference,
-    function,
-    is_number,
-)
+from chartkit.engine.jmespath.declaration import ExpressionReference, function, is_number
 from chartkit.engine.jmespath.errors import CrashError, FunctionError, JMESPathError
 from chartkit.engine.jmespath.functions.collections import plain_list
 from chartkit.model import Json
@@ -41,10 +37,7 @@ def map_(budget: Budget, expression: ExpressionReference, members: list[Json]) -
 
 
 def _best_by(
-    budget: Budget,
-    members: list[Json],
-    expression: ExpressionReference,
-    best: Callable[..., Json],
+    budget: Budget, members: list[Json], expression: ExpressionReference, best: Callable[..., Json]
 ) -> Json:
     elements = plain_list(members)
     if len(elements) < 2:
@@ -91,10 +84,7 @@ def sort_by(budget: Budget, members: list[Json], expression: ExpressionReference
 
 
 def _sort_key(
-    budget: Budget,
-    expression: ExpressionReference,
-    wanted: Callable[[Json], bool],
-    element: Json,
+    budget: Budget, expression: ExpressionReference, wanted: Callable[[Json], bool], element: Json
 ) -> Json:
     try:
         key = expression.strict(element, budget)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.declaration import (
-    function,
-)
+from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import function_error
 from chartkit.go import letters
 from chartkit.go.int64 import Int64

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.context.variables.references import (
+from chartkit.engine.context.variables.syntax import (
     UnresolvedReferenceError,
     resolve_references,
 )

@@ -7,15 +7,16 @@ variables agree; the others one each. A single policy of a kind keeps the legacy
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from chartkit.engine.cel.syntax import Expr, format_expression
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
 from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.match import bind_match
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
-from chartkit.engine.kubernetes.kinds import CEL_GROUP
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, GroupVersionKind
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.rule import ConvertedRule
@@ -28,6 +29,9 @@ _WIDTH: Final = 88
 _NAME_LENGTH: Final = 63
 _LEFT_OUT: Final = ("kubectl.kubernetes.io/last-applied-configuration", autogen.ANNOTATION)
 _DENY: Final = {"Enforce": ["Deny"], "Audit": ["Audit"]}
+_GVKS: Final = {
+    each.kind: GroupVersionKind(each.group, each.version, each.kind) for each in CONTROLLERS
+}
 _EXTENDED: Final = frozenset(each.kind for each in CONTROLLERS if each.group)
 
 
@@ -90,7 +94,7 @@ def assemble(policy: Policy, made: Sequence[Made]) -> list[tuple[Body, tuple[Mad
     """Return the new policies, each with the rules that it took over."""
     groups: list[list[Made]] = []
     for each in made:
-        group = next((group for group in groups if _belongs(each, group)), None)
+        group = next((group for group in groups if _belongs(policy, each, group)), None)
         if group is None:
             groups.append([each])
         else:
@@ -107,7 +111,7 @@ def assemble(policy: Policy, made: Sequence[Made]) -> list[tuple[Body, tuple[Mad
     return documents
 
 
-def _belongs(one: Made, group: Sequence[Made]) -> bool:
+def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
     first = group[0]
     return (
         one.converted.kind is CelKind.VALIDATING
@@ -116,6 +120,7 @@ def _belongs(one: Made, group: Sequence[Made]) -> bool:
         and one.converted.scope == first.converted.scope
         and one.converted.conditions == first.converted.conditions
         and one.converted.background is first.converted.background
+        and _controllers(policy, one) == _controllers(policy, first)
         and _settings(one) == _settings(first)
         and all(_agree(one.converted, each.converted) for each in group)
     )
@@ -164,7 +169,7 @@ def _spec(policy: Policy, group: Sequence[Made]) -> Body:
         warns = ["Warn"] if policy.resource.body["spec"].get("emitWarning") else []
         spec["validationActions"] = [*_DENY[first.action], *warns]
     spec |= _failure(policy, converted.kind) | _evaluation(policy, group)
-    controllers = _controllers(policy, converted)
+    controllers = _controllers(policy, first)
     if controllers is not None:
         spec["autogen"] = {"podControllers": {"controllers": controllers}}
     spec["matchConstraints"] = converted.scope.constraints
@@ -215,11 +220,20 @@ def _evaluation(policy: Policy, group: Sequence[Made]) -> Body:
     return {"evaluation": made} if made else {}
 
 
-def _controllers(policy: Policy, converted: ConvertedRule) -> list[str] | None:
+def _controllers(policy: Policy, made: Made) -> list[str] | None:
     """Return the controllers that the new policy is extended to; None for Kyverno's default."""
-    if not converted.scope.about_pods or converted.kind is CelKind.GENERATING:
+    if not made.converted.scope.about_pods or made.converted.kind is CelKind.GENERATING:
         return None
-    extended = autogen.controllers(policy) & _EXTENDED
+    allowed = autogen.controllers(policy)
+    only = replace(policy, rules=(made.rule,))
+    extended = {
+        kind
+        for kind in allowed & _EXTENDED
+        if any(
+            rule is not made.rule and bind_match(rule.match, rule.exclude, "", _GVKS[kind], "")
+            for rule in autogen.rules_for_kind(only, allowed, kind)
+        )
+    }
     if extended == _EXTENDED:
         return None
     return [each.plural for each in CONTROLLERS if each.kind in extended]

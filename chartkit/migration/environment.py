@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.jmespath import Names, Term, Value
 from chartkit.migration.place import TEXT, Place
-from chartkit.migration.scope import Scope
+from chartkit.migration.scope import Scope, operations_of
 
 
 def names_of(scope: Scope) -> Names:
@@ -16,10 +15,11 @@ def names_of(scope: Scope) -> Names:
     request = cel.ident("request")
     user = cel.path(request, "userInfo")
     old = replace(scope.object, root=cel.ident("oldObject"))
+    if not operations_of(scope) <= {"UPDATE", "DELETE"}:
+        old = replace(old, whole=False)
     namespace = Place(request, ("namespace",), TEXT)
-    objects: Mapping[tuple[str, ...], Term] = {
+    objects: dict[tuple[str, ...], Term] = {
         ("request", "object"): Value(scope.object),
-        ("request", "oldObject"): Value(old),
         ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),
         ("request", "name"): Value(Place(request, ("name",), TEXT)),
         ("request", "operation"): Value(Place(cel.path(request, "operation"), (), TEXT)),
@@ -31,4 +31,7 @@ def names_of(scope: Scope) -> Names:
             Place(cel.path(request, "kind", "version"), (), TEXT)
         ),
     }
+    if old.whole or not scope.about_pods:
+        # Kyverno's extension to controllers knows `oldObject.spec`, and no `oldObject.?spec`.
+        objects[("request", "oldObject")] = Value(old)
     return Names(objects)

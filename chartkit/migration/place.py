@@ -42,13 +42,15 @@ class Place:
     steps from there, the first of which may be absent; type: as the table of shapes writes it
     (`string`, `int`, `bool`, `quantity`, `int-or-string`, `[]T`, `{}T`, a type's name), `dyn` for
     one that is not known; path: where it is in the object, `spec.hosts[]`; assumed: what was taken
-    for granted of fields of unknown types, by path, for all places of an object.
+    for granted of fields of unknown types, by path, for all places of an object; whole: whether
+    there is an object at all, as the old one of a CREATE is not.
     """
 
     root: Expr
     optional: tuple[str | int, ...] = ()
     type: str = UNKNOWN
     path: str = ""
+    whole: bool = True
     assumed: dict[str, str] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -109,7 +111,7 @@ class Place:
         """Return the place of a field, or of an entry of a map."""
         type_, required = self._field(key)
         path = f"{self.path}.{key}" if self.path else key
-        if self.optional or not required:
+        if self.optional or not (required and self.whole):
             return replace(self, optional=(*self.optional, key), type=type_, path=path)
         return replace(self, root=cel.step(self.root, key), type=type_, path=path)
 
@@ -163,7 +165,7 @@ class Place:
 def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") -> Place:
     """Return the place of an object of one of several kinds; none: of any kind."""
     known = [type_of_kind(kind) or _CUSTOM for kind in kinds]
-    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or _CUSTOM, "", {})
+    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or _CUSTOM, assumed={})
 
 
 @cache

@@ -72,6 +72,10 @@ def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
     Raises `NotConvertible`.
     """
     filters = _filters(rule.match)
+    if rule.match.any and (rule.match.all or rule.match.direct != ResourceFilter()):
+        raise NotConvertible("a match with filters in several places", "match")
+    if len({each.kinds for each in rule.match.all}) > 1:
+        raise NotConvertible("a match of several kinds at once", "match")
     kinds = _Kinds(filters if not rule.match.all else filters[:1])
     facts = _Facts(kinds)
     conditions: list[Condition] = []
@@ -89,6 +93,13 @@ def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
     if selector is not None:
         constraints["namespaceSelector"] = selector
     return Scope(constraints, tuple(conditions), kinds.known, object_of(kinds.known))
+
+
+def operations_of(scope: Scope) -> frozenset[str]:
+    """Return the operations that a scope's constraints name."""
+    return frozenset(
+        name for rule in scope.constraints["resourceRules"] for name in rule["operations"]
+    )
 
 
 def _filters(match: Match) -> tuple[ResourceFilter, ...]:

@@ -14,9 +14,9 @@ from chartkit.cli.options.project import project_option
 from chartkit.cli.terminal import wants_colour
 
 if TYPE_CHECKING:
-    from chartkit.compare.report import Comparison
-    from chartkit.compare.sides import Side
     from chartkit.project.project import Project
+    from chartkit.render.compare.report import Comparison
+    from chartkit.render.compare.sides import Side
 
 
 @click.command()
@@ -50,9 +50,9 @@ def diff(
     Give --from and --to, or --against with the environments to compare (default: all). The charts
     are rendered as they are on disk; values of Secrets are not shown.
     """
-    from chartkit.compare.report import FORMATS
-    from chartkit.compare.risk import Level
     from chartkit.project.project import read_project
+    from chartkit.render.compare.report import FORMATS
+    from chartkit.render.compare.risk import Level
 
     pair = start is not None and target is not None
     if (
@@ -72,8 +72,8 @@ def diff(
 
 
 def _between(project: Project, start: str, target: str) -> Comparison:
-    from chartkit.compare.report import comparison
-    from chartkit.compare.sides import of_environment
+    from chartkit.render.compare.report import comparison
+    from chartkit.render.compare.sides import of_environment
 
     before, after = (
         of_environment(project, project.environment(name), name) for name in (start, target)
@@ -89,8 +89,8 @@ def _warn(*sides: Side) -> None:
 
 
 def _against(project: Project, against: str, names: Sequence[str]) -> list[Comparison]:
-    from chartkit.compare.report import comparison
-    from chartkit.compare.sides import earlier, of_environment, of_folder
+    from chartkit.render.compare.report import comparison
+    from chartkit.render.compare.sides import earlier, of_environment, of_folder
 
     chosen = [project.environment(name) for name in dict.fromkeys(names)]
     found, warned = [], []

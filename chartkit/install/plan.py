@@ -13,7 +13,6 @@ from pathlib import Path
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
-from chartkit.compare.fields import ObjectChange, compare
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.helm.render import RenderedChart, read_values, render_chart
@@ -25,6 +24,7 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
 from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.project import Environment, Project
+from chartkit.render.compare.fields import ObjectChange, compare
 from chartkit.render.pipeline import RenderOptions, render_project
 
 

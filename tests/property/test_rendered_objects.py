@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from chartkit.charts.engine import high_availability
-from chartkit.compare.report import as_json, as_markdown, as_text, comparison
-from chartkit.compare.sides import Side
 from chartkit.kyverno.controllers import ADMISSION, controllers
 from chartkit.kyverno.known_faults import running_release
 from chartkit.model import Body, Json, Location, Resource
 from chartkit.render.checks import permissions, unsent
+from chartkit.render.compare.report import as_json, as_markdown, as_text, comparison
+from chartkit.render.compare.sides import Side
 from chartkit.values.lint import RENDERED_RULES, lint
 from tests.unit.values.lint.test_lint import subject
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from chartkit.compare import policy_risks
-from chartkit.compare.fields import ObjectChange, compare, identity
-from chartkit.compare.risk import Level, generators
 from chartkit.documents.reader import read_source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.render.chart import CheckTarget
+from chartkit.render.compare import policy_risks
+from chartkit.render.compare.fields import ObjectChange, compare, identity
+from chartkit.render.compare.risk import Level, generators
 from chartkit.render.model import Outcome, Row
 
 CHECK: Final = "risk"

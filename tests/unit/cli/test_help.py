@@ -12,10 +12,10 @@ from chartkit.catalog.coverage.standards import built_in_standards
 from chartkit.catalog.model import SEVERITIES, Kind
 from chartkit.charts.plan import NAMES
 from chartkit.cli.main import cli
-from chartkit.compare.risk import Level
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.output.values_merge import Prefer
 from chartkit.project.project import PolicyType
+from chartkit.render.compare.risk import Level
 from chartkit.report import FORMATS, ReportPer
 from chartkit.scan.preview import FORMATS as PREVIEW_FORMATS
 from chartkit.testing.report import FORMATS as TEST_FORMATS

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.charts.upstream.vendoring import vendor_chart
-from chartkit.compare.sides import of_environment
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
+from chartkit.render.compare.sides import of_environment
 from chartkit.render.model import Outcome, Row
 from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 from tests.unit.charts.upstream import vendored_files

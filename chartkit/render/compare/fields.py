@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 from enum import Enum, StrEnum
 from typing import Final
 
-from chartkit.compare.defaults import with_defaults
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import LIST_KEYS
 from chartkit.model import Body, Json, Resource
+from chartkit.render.compare.defaults import with_defaults
 
 Path = tuple[str | int, ...]
 

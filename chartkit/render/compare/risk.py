@@ -8,10 +8,10 @@ from enum import IntEnum
 from itertools import product
 from typing import Final
 
-from chartkit.compare import policy_risks
-from chartkit.compare.fields import ABSENT, FieldChange, ObjectChange, What
-from chartkit.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
 from chartkit.model import Body, Json, mapping_at, mappings_at, texts_of
+from chartkit.render.compare import policy_risks
+from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
+from chartkit.render.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _WORKLOADS: Final = ("", "apps", "batch")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.compare.fields import compare
-from chartkit.compare.policy_risks import DELETED, LEFT
-from chartkit.compare.risk import Level, risk
 from chartkit.model import Body, Resource
+from chartkit.render.compare.fields import compare
+from chartkit.render.compare.policy_risks import DELETED, LEFT
+from chartkit.render.compare.risk import Level, risk
 
 
 def _cluster_policy(*rules: str, synchronize: bool = True, orphan: bool = False) -> Body:

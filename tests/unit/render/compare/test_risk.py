@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from chartkit.compare.fields import What, compare
-from chartkit.compare.report import FORMATS, comparison
-from chartkit.compare.risk import Level, Risk, risk
-from chartkit.compare.sides import Side
 from chartkit.model import Body, Resource
+from chartkit.render.compare.fields import What, compare
+from chartkit.render.compare.report import FORMATS, comparison
+from chartkit.render.compare.risk import Level, Risk, risk
+from chartkit.render.compare.sides import Side
 
 
 def thing(version: str, kind: str, name: str = "x", **body: Any) -> Body:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from chartkit.compare.fields import ABSENT, FieldChange, ObjectChange, What
 from chartkit.model import Body, Json, mapping_at
+from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
 
 POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
 _ADMISSION: Final = "admissionregistration.k8s.io"

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import click
 
-from chartkit.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
-from chartkit.compare.risk import Level, Risk, risk
-from chartkit.compare.sides import Side
 from chartkit.model import Body, Json
+from chartkit.render.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
+from chartkit.render.compare.risk import Level, Risk, risk
+from chartkit.render.compare.sides import Side
 from chartkit.safe_text import markdown_block, markdown_cell, shown
 
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}

@@ -23,7 +23,7 @@ def names_of(scope: Scope) -> Names:
         ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),
         ("request", "name"): Value(Place(request, ("name",), TEXT)),
         ("request", "operation"): Value(Place(cel.path(request, "operation"), (), TEXT)),
-        ("request", "userInfo", "username"): Value(Place(cel.path(user, "username"), (), TEXT)),
+        ("request", "userInfo", "username"): Value(Place(user, ("username",), TEXT)),
         ("request", "userInfo", "groups"): Value(Place(user, ("groups",), "[]string")),
         ("request", "kind", "kind"): Value(Place(cel.path(request, "kind", "kind"), (), TEXT)),
         ("request", "kind", "group"): Value(Place(cel.path(request, "kind", "group"), (), TEXT)),

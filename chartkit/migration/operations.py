@@ -31,14 +31,17 @@ class Operations:
     """What preconditions say of the operation.
 
     allowed: the operations that meet them, in the order of `ALL`; stated: whether they say
-    anything; background: whether a scan, which has no operation, meets them; rest: the
-    preconditions that are left, None for none.
+    anything; rest: the preconditions that are left, None for none.
     """
 
     allowed: tuple[str, ...]
     stated: bool
-    background: bool
     rest: Blocks | None
+
+    @property
+    def background(self) -> bool:
+        """Return whether background scans meet them: Kyverno scans objects as if just created."""
+        return "CREATE" in self.allowed
 
 
 def operations_in(preconditions: Json) -> Operations:
@@ -50,7 +53,7 @@ def operations_in(preconditions: Json) -> Operations:
     alternatives = parsed.any
     if alternatives is not None and len(alternatives) == 1:
         together, alternatives = [*alternatives, *together], None
-    allowed, background, stated = list(ALL), True, False
+    allowed, stated = list(ALL), False
     rest: list[Condition] = []
     for condition in together:
         said = _said_of_operation(condition)
@@ -58,19 +61,12 @@ def operations_in(preconditions: Json) -> Operations:
             rest.append(condition)
             continue
         stated = True
-        allowed = [name for name in allowed if name in said.operations]
-        background = background and said.background
+        allowed = [name for name in allowed if name in said]
     left = Blocks(alternatives, tuple(rest)) if rest or alternatives is not None else None
-    return Operations(tuple(allowed), stated, background, left)
+    return Operations(tuple(allowed), stated, left)
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    operations: frozenset[str]
-    background: bool
-
-
-def _said_of_operation(condition: Condition) -> _Statement | None:
+def _said_of_operation(condition: Condition) -> frozenset[str] | None:
     if not isinstance(condition.key, str) or condition.message:
         return None
     match = _OPERATION.fullmatch(condition.key.strip())
@@ -78,8 +74,7 @@ def _said_of_operation(condition: Condition) -> _Statement | None:
     if match is None or prepare is None or not _is_constant(condition.value):
         return None
     compare = prepare(condition.value)
-    allowed = frozenset(name for name in ALL if compare(name))
-    return _Statement(allowed, match[1] is not None and bool(compare(match[1])))
+    return frozenset(name for name in ALL if compare(name))
 
 
 def _is_constant(value: Json) -> bool:

@@ -349,7 +349,8 @@ def _in_labelled_namespace(selector: LabelSelector, facts: _Facts) -> Expr:
 
 
 def _is_subject(subject: Subject) -> Expr:
-    name = cel.path("request", "userInfo", "username")
+    # A background scan has no user.
+    name = cel.or_value(cel.optional_field(cel.path("request", "userInfo"), "username"), "")
     if subject.kind == "ServiceAccount":
         return fits(name, f"{_ACCOUNT}:{subject.namespace}:{subject.name}")
     if subject.kind == "Group":

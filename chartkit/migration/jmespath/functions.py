@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -18,6 +19,7 @@ from chartkit.migration.jmespath.terms import (
     expression_of,
 )
 from chartkit.migration.place import TEXT, Place
+from chartkit.migration.verdict import conjunction
 
 if TYPE_CHECKING:
     from chartkit.migration.jmespath.translate import Translator
@@ -38,10 +40,11 @@ def length(_translator: Translator, args: Sequence[Term]) -> Term:
     match term:
         case Stream():
             return computed(term.size(), "int")
-        case Value(place):
-            return computed(cel.method(place.value, "size"), "int")
-        case Constant(value):
+        case Value():
+            return computed(cel.method(_there(term).value, "size"), "int")
+        case Constant(str() | list() | dict() as value):
             return Constant(len(value))
+    raise NotConvertible("the length of a value that has none")
 
 
 @_declare
@@ -53,10 +56,24 @@ def contains(_translator: Translator, args: Sequence[Term]) -> Term:
         case Stream():
             return computed(where.exists(lambda item: cel.equal(item.value, part)), "bool")
         case Value(place) if place.is_list:
-            return computed(cel.contains(place.value, part), "bool")
+            return _if_there(where, cel.contains(place.value, part))
         case Value(place) if place.type == TEXT:
-            return computed(cel.method(place.value, "contains", part), "bool")
+            return _if_there(where, cel.method(place.value, "contains", part))
     raise NotConvertible("contains of a value whose type is not known")
+
+
+def _if_there(term: Value, test: Expr) -> Term:
+    """Return a test that is false where there is nothing: in a filter, its error counts as that."""
+    if term.strict or not term.place.is_optional:
+        return computed(test, "bool")
+    return computed(conjunction(term.place.is_present(), test), "bool")
+
+
+def _there(term: Value) -> Place:
+    """Return the place of a value that must be there for a function to have a result."""
+    if term.place.is_optional and not term.strict:
+        raise NotConvertible("a function of a value that may be absent")
+    return term.place
 
 
 @_declare
@@ -111,7 +128,7 @@ def _text(term: Term) -> Expr:
         case Constant(str() as value):
             return cel.literal(value)
         case Value(place) if place.type == TEXT:
-            return place.value
+            return _there(term).value
     raise NotConvertible("a text is needed where the type is not known")
 
 
@@ -126,7 +143,10 @@ def _texts(name: str, method: str) -> None:
 def _tests(name: str, method: str) -> None:
     def function(_translator: Translator, args: Sequence[Term]) -> Term:
         first, second = args
-        return computed(cel.method(_text(first), method, _text(second)), "bool")
+        if not isinstance(first, Value):
+            return computed(cel.method(_text(first), method, _text(second)), "bool")
+        text = _text(replace(first, strict=True))
+        return _if_there(first, cel.method(text, method, _text(second)))
 
     FUNCTIONS[name] = function
 

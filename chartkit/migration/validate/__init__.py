@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import CelKind
@@ -10,7 +12,7 @@ from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.environment import names_of
 from chartkit.migration.jmespath import Names
-from chartkit.migration.operations import operations_in
+from chartkit.migration.operations import Operations, operations_in
 from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.scope import WRITES, Condition, Scope, scope_of
 from chartkit.migration.texts import text_of
@@ -23,7 +25,7 @@ from chartkit.model import Body
 
 __all__ = ["convert_validate"]
 
-_DELETIONS = "deletions are no longer judged: the rule says nothing of them"
+_DELETIONS: Final = "deletions are no longer judged: the rule says nothing of them"
 
 
 def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
@@ -58,6 +60,7 @@ def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
         conditions,
         variables,
         background=stated.background,
+        changes=_changes(rule, stated),
         assumed=scope.object.assumed or {},
     )
 
@@ -74,6 +77,10 @@ def _expression(validation: Validation, scope: Scope, names: Names) -> Expr:
     if validation.foreach:
         return conjunction(*every_element(validation.foreach, names))
     raise NotConvertible("a validate rule that says nothing", "validate")
+
+
+def _changes(rule: Rule, stated: Operations) -> tuple[str, ...]:
+    return (_DELETIONS,) if rule.validate.deny is not None and not stated.stated else ()
 
 
 def _message(rule: Rule, names: Names) -> Body:

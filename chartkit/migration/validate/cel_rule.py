@@ -11,6 +11,7 @@ from chartkit.migration.rule import ConvertedRule, Variable
 from chartkit.migration.scope import WRITES, Condition, scope_of
 from chartkit.model import Body
 
+_ERRORS: Final = "an expression that cannot be evaluated is an error, and no failure"
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")
 
 
@@ -31,6 +32,7 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
         spec,
         tuple(Condition(each["name"], each["expression"]) for each in rule.cel_preconditions),
         tuple(Variable(each["name"], each["expression"]) for each in cel.get("variables") or ()),
+        changes=(_ERRORS,),
     )
 
 

@@ -45,7 +45,7 @@ class Tally:
             policy = self._policies.get(result.policy_id)
             if isinstance(policy, CelPolicy):
                 self._count_policy(policy, result)
-        if legacy.answer.decides and new.answer.decides:
+        if legacy.results and new.results:
             for path, state in case.tries:
                 self._tries.setdefault(path, Counter())[state] += 1
 

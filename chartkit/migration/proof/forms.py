@@ -70,16 +70,21 @@ class Form:
             results = [one for one in found if one.type in _VALIDATING]
         else:
             found = evaluate(self._at_admission, request, world)
-            results = [one for one in found if self._is_sent(one, request)]
+            results = [one for one in found if self._counts(one, request)]
         deletes = self._deletes(request, world) if case.is_background else ""
         return Said(self._answer(case, request, results, deletes), results)
 
-    def _is_sent(self, result: RuleResult, request: Request) -> bool:
-        """Return whether an API server asks for a result: of deletions it sends to mutation what
-        names them alone, whatever the rules match."""
-        if request.operation is not Operation.DELETE or result.type not in _MUTATING:
+    def _counts(self, result: RuleResult, request: Request) -> bool:
+        """Return whether a result comes to anything.
+
+        Rules that mutate or verify images are sent those deletions alone that they name; what a
+        deletion generates depends on what was generated before; and nothing reports its passes.
+        """
+        if request.operation is not Operation.DELETE:
             return True
-        return bool(result.kind) or result.rule in self._mutates_deleted
+        if result.type in _MUTATING and not result.kind:
+            return result.rule in self._mutates_deleted
+        return result.type is not RuleType.GENERATION and result.status is not Status.PASS
 
     def _answer(
         self, case: Case, request: Request, results: Sequence[RuleResult], deletes: str

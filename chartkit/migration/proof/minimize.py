@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.migration.proof.requests.case import Case
-from chartkit.migration.proof.requests.storable import refusals
+from chartkit.migration.proof.requests.storable import refused
 from chartkit.model import Body, Json
 
 MOST_TRIES: Final = 400
@@ -29,7 +29,7 @@ def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIE
         while at < len(candidates):
             candidate = replace(case, document=candidates[at])
             at += 1
-            if not _is_storable(candidate.document):
+            if any(refused(candidate.document)):
                 continue
             tries += 1
             if tries > most:
@@ -38,11 +38,6 @@ def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIE
                 case, shrinking, at = candidate, True, at - 1
                 candidates = list(_smaller(case.document))
     return case
-
-
-def _is_storable(document: Body) -> bool:
-    old = document.get("oldObject")
-    return not any(refusals(document["object"])) and not (old and any(refusals(old)))
 
 
 def _smaller(document: Body) -> Iterator[Body]:

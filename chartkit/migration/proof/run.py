@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine import NO_ATTACHMENTS, OFFLINE, PolicyAttachments, World, as_submitted
+from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_reader import read_match
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of, resource_name
 from chartkit.migration.proof.coverage import Tally
 from chartkit.migration.proof.equality import canonical, difference
 from chartkit.migration.proof.forms import Form, Said
@@ -26,6 +27,7 @@ from chartkit.migration.proof.minimize import minimized
 from chartkit.migration.proof.model import Aspect, Difference, Proof
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case
+from chartkit.migration.proof.requests.cluster import existing, world_of
 from chartkit.migration.proof.requests.facets import facets_of
 from chartkit.migration.proof.requests.kinds import (
     POD,
@@ -46,13 +48,15 @@ class ProofOptions:
     """Settings of a proof.
 
     budget: seconds of processor time for the requests of one policy; most_requests: the most
-    requests; passed_over: aspects that are not compared; clock: gives seconds.
+    requests; passed_over: aspects that are not compared; world: registries
+    and services; cluster: objects that exist, for policies that look them up; clock: gives seconds.
     """
 
     budget: float = 5.0
     most_requests: int = 100_000
     passed_over: frozenset[Aspect] = frozenset()
     world: World = OFFLINE
+    cluster: tuple[Resource, ...] = ()
     legacy_attachments: PolicyAttachments = NO_ATTACHMENTS
     new_attachments: PolicyAttachments = NO_ATTACHMENTS
     clock: Callable[[], float] = time.process_time
@@ -87,24 +91,29 @@ class _Prover:
         self._legacy = Form([legacy], options.legacy_attachments)
         self._new = Form(converted, options.new_attachments)
         self._seed = _digest(legacy, *converted)
+        self._leaves = self._read()
+        lookups = (one.lookup for one in self._leaves if one.lookup is not None)
+        self._cluster = {**existing(lookups), **_by_resource(options.cluster)}
         self._tally = Tally(self._legacy, self._new)
         self._found: dict[tuple[object, ...], Difference] = {}
+        self._outcomes: set[tuple[object, ...]] = set()
+        self._spaces: list[Space] = []
         self._requests = 0
         self._decided = 0
 
     def run(self, objects: Sequence[Resource], requests: Sequence[Case]) -> Proof:
         options = self._options
         started = options.clock()
-        spaces, left_out = self._spaces(objects)
+        self._spaces, left_out = self._make_spaces(objects)
         cases = Cases()
-        for case in self._all(cases, objects, requests, spaces):
+        for case in self._all(cases, objects, requests):
             self._compare(case)
             if self._requests >= options.most_requests or len(self._found) >= 4 * _MOST_DIFFERENCES:
                 break
             if options.clock() - started > options.budget:
                 break
         differences = self._differences()
-        coverage = self._tally.coverage(facet for space in spaces for facet in space.facets)
+        coverage = self._tally.coverage(facet for space in self._spaces for facet in space.facets)
         return Proof(
             self._requests,
             self._decided,
@@ -119,21 +128,20 @@ class _Prover:
         cases: Cases,
         objects: Sequence[Resource],
         requests: Sequence[Case],
-        spaces: Sequence[Space],
     ) -> Iterator[Case]:
         yield from requests
         for one in objects:
-            yield base_case(as_submitted(one).body, str(one.location))
-        yield from cases.of(spaces, self._seed)
+            yield base_case(as_submitted(one).body, str(one.location), self._cluster)
+        yield from cases.of(self._spaces, self._seed)
 
     # What varies
 
-    def _spaces(self, objects: Sequence[Resource]) -> tuple[list[Space], Counter[str]]:
-        leaves, left_out = self._leaves(), Counter[str]()
+    def _make_spaces(self, objects: Sequence[Resource]) -> tuple[list[Space], Counter[str]]:
+        left_out = Counter[str]()
         spaces = []
         kinds = self._kinds()
         for kind in kinds:
-            facets, unknown = facets_of(leaves, kind)
+            facets, unknown = facets_of(self._leaves, kind)
             templated = kind in TEMPLATED and POD in kinds
             left_out["fields that no kind has"] += 0 if templated else len(unknown)
             bases = tuple(self._bases(kind, objects))
@@ -145,7 +153,7 @@ class _Prover:
             left_out["policies that match nothing but subresources"] += 1
         return spaces, +left_out
 
-    def _leaves(self) -> list[Leaf]:
+    def _read(self) -> list[Leaf]:
         leaves: list[Leaf] = []
         for one in (*self._legacy.admitting, *self._new.admitting):
             if isinstance(one.policy, Policy):
@@ -188,10 +196,10 @@ class _Prover:
         return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
 
     def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
-        yield base_case(least_object(kind), "least object")
+        yield base_case(least_object(kind), "least object", self._cluster)
         given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
         for one in given:
-            yield base_case(as_submitted(one).body, str(one.location))
+            yield base_case(as_submitted(one).body, str(one.location), self._cluster)
 
     # Comparison
 
@@ -200,6 +208,7 @@ class _Prover:
         self._requests += 1
         self._decided += legacy.answer.decides or new.answer.decides
         self._tally.count(case, legacy, new)
+        self._learn(case, legacy, new)
         aspect = self._aspect(legacy, new)
         if aspect is None:
             return
@@ -210,8 +219,22 @@ class _Prover:
         else:
             self._found[key] = replace(known, count=known.count + 1)
 
+    def _learn(self, case: Case, legacy: Said, new: Said) -> None:
+        """Keep a request with a new outcome, to be changed further."""
+        outcome = (
+            kind_of(Resource(case.document["object"])),
+            tuple((one.rule, one.status) for one in legacy.results),
+            tuple((one.policy_id, one.status, one.properties.get(INDEX)) for one in new.results),
+        )
+        if outcome in self._outcomes:
+            return
+        self._outcomes.add(outcome)
+        for space in self._spaces:
+            if space.kind == outcome[0]:
+                space.learned.append(case)
+
     def _ask(self, case: Case) -> tuple[Said, Said]:
-        world = self._options.world
+        world = world_of(case.document, self._options.world)
         return self._legacy.ask(case, world), self._new.ask(case, world)
 
     def _aspect(self, legacy: Said, new: Said) -> Aspect | None:
@@ -255,7 +278,7 @@ def _signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[obj
         (_written(one.rule), one.status) for one in legacy.results if one.status is not Status.PASS
     )
     policies = tuple(
-        (one.policy_id, one.status, one.properties.get("cel.validationIndex"))
+        (one.policy_id, one.status, one.properties.get(INDEX))
         for one in new.results
         if one.status is not Status.PASS
     )
@@ -275,6 +298,15 @@ def _as_pod(case: Case) -> Body:
         return case.document
     pod: Body = {**mapping_at(body, *template), "apiVersion": "v1", "kind": "Pod"}
     return {**case.document, "object": {**pod, "metadata": body["metadata"]}}
+
+
+def _by_resource(found: Sequence[Resource]) -> dict[str, list[Body]]:
+    """Return objects by the resource that URLs name: `v1/configmaps`."""
+    cluster: dict[str, list[Body]] = {}
+    for one in found:
+        key = f"{one.api_version}/{resource_name(one.kind)}"
+        cluster.setdefault(key, []).append(as_submitted(one).body)
+    return cluster
 
 
 def _digest(*resources: Resource) -> str:

@@ -22,6 +22,7 @@ from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.nodes import nodes, parts
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
+from chartkit.migration.proof.leaves.cluster import GLOBAL, Lookup
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.literals import around
 from chartkit.migration.proof.leaves.paths import ABSENT, EACH, Path
@@ -33,6 +34,8 @@ Paths = tuple[Path, ...]
 Scope = Mapping[str, Paths]
 
 _ROOTS: Final = ("object", "oldObject", "request", "namespaceObject")
+_LOOKING_UP: Final = frozenset(("resource", "globalContext"))
+_UNKNOWN: Final = "x"
 _LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
 _SELECTING: Final = frozenset(
@@ -112,16 +115,19 @@ class _Reader:
         self._texts = {one.name: one.expression for one in policy.variables}
         self._variables: dict[str, tuple[Paths, tuple[Json, ...]]] = {}
         self._found: list[tuple[Path, list[Json]]] = []
+        self._lookups: list[Lookup] = []
 
     def leaves(self, name: str, text: str) -> Iterator[Leaf]:
         """Yield the leaves of an expression."""
         root = _parsed(text)
         if root is None:
             return
-        self._found = []
+        self._found, self._lookups = [], []
         for path in self._paths(root, {}):
             self._note(path, ())
         group = f"{self._policy.id}/{name}"
+        for lookup in self._lookups:
+            yield Leaf(lookup.path, (), group, legacy=False, lookup=lookup)
         for path, values in self._found:
             for one in place(path):
                 yield Leaf(one, tuple(values), group, legacy=False)
@@ -162,6 +168,8 @@ class _Reader:
     def _call(self, node: Call, scope: Scope) -> Paths:
         if node.function in _INDEX:
             return self._index(node, scope)
+        if isinstance(node.target, Ident) and node.target.name in _LOOKING_UP:
+            return self._look_up(node, scope)
         paths = self._all(parts(node), scope)
         if node.function in _LOGIC:
             return paths if node.function == "_?_:_" else ()
@@ -171,6 +179,23 @@ class _Reader:
         for path in paths:
             self._note(path, values)
         return () if node.function in _COMPARING else paths
+
+    def _look_up(self, node: Call, scope: Scope) -> Paths:
+        """Return the place of what a call of `resource` or `globalContext` asks for."""
+        texts = [
+            one.value if isinstance(one, Literal) and isinstance(one.value, str) else _UNKNOWN
+            for one in node.args
+        ]
+        for path in self._all(node.args, scope):
+            self._note(path, (_UNKNOWN,))
+        if isinstance(node.target, Ident) and node.target.name == "globalContext":
+            return ((GLOBAL, texts[0]),) if texts else ()
+        if len(texts) < 2 or _UNKNOWN in texts[:2]:
+            return ()
+        namespace, name = [*texts[2:4], "", ""][:2]
+        lookup = Lookup(texts[0], texts[1], namespace, name if node.function == "Get" else "")
+        self._lookups.append(lookup)
+        return (lookup.path,)
 
     def _values(self, node: Call) -> list[Json]:
         literals = [*_literals(node), *self._named_literals(node)]

@@ -41,6 +41,13 @@ class JmesPlaces:
             return ()
         return self._paths(node, _ROOT)
 
+    def below(self, text: str, paths: Paths) -> Paths:
+        """Return the paths that an expression comes to, asked about values at some paths."""
+        try:
+            return self._paths(parse(text), paths)
+        except JMESPathError:
+            return ()
+
     def compare(self, key: Json, value: Json) -> None:
         """Note a comparison of two JSON values with variables in them."""
         for one, other in ((key, value), (value, key)):

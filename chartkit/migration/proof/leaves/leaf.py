@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chartkit.migration.proof.leaves.cluster import Lookup
 from chartkit.migration.proof.leaves.paths import Path
 from chartkit.model import Json
 
@@ -13,7 +14,8 @@ class Leaf:
     """A place of a request that a policy looks at, and the values to try there.
 
     values: those that meet it first, as far as that is known; met: how many of them meet it; group:
-    the rule or expression that it belongs to; legacy: which form it was read from.
+    the rule or expression that it belongs to; legacy: which form it was read from; lookup: the
+    objects of the cluster that the place is in, where the policy looks them up.
     """
 
     path: Path
@@ -21,3 +23,4 @@ class Leaf:
     group: str
     met: int = 0
     legacy: bool = True
+    lookup: Lookup | None = None

@@ -11,6 +11,13 @@ from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter,
 from chartkit.engine.cluster_policy.policy_reader import read_match
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
+from chartkit.migration.proof.leaves.cluster import (
+    GLOBAL,
+    Lookup,
+    configmap_lookup,
+    source_lookups,
+    url_lookup,
+)
 from chartkit.migration.proof.leaves.jmespath import JmesPlaces, literals_of, queries
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.literals import around, of_pattern
@@ -62,6 +69,8 @@ class _Leaves:
         self._block(rule.body.get("validate") or {}, _OBJECT)
         self._mutation(rule.mutate or {})
         self._reader.text(rule.generate or {})
+        for lookup in source_lookups(rule.generate):
+            self._look_up(lookup, None)
         for entry in rule.verify_images:
             self._images(entry)
         return self._found
@@ -133,9 +142,24 @@ class _Leaves:
 
     def _entry(self, entry: Body) -> tuple[Path, ...]:
         variable = entry.get("variable")
-        if not isinstance(variable, dict):
-            self._reader.text(entry)
-            return ()
+        if isinstance(variable, dict):
+            return self._variable(variable)
+        lookup = configmap_lookup(entry.get("configMap"))
+        if lookup is not None:
+            self._look_up(lookup, entry)
+            return (lookup.path,)
+        call = entry.get("apiCall")
+        if isinstance(call, dict):
+            return self._call(call)
+        found = entry.get("globalReference")
+        if isinstance(found, dict) and isinstance(found.get("name"), str):
+            paths: tuple[Path, ...] = ((GLOBAL, found["name"]),)
+            text = found.get("jmesPath")
+            return self._reader.below(text, paths) if isinstance(text, str) else paths
+        self._reader.text(entry)
+        return ()
+
+    def _variable(self, variable: Body) -> tuple[Path, ...]:
         paths = list(self._reader.text(variable.get("value")))
         text = variable.get("jmesPath")
         if isinstance(text, str):
@@ -143,6 +167,24 @@ class _Leaves:
             for query in bare:
                 paths += self._reader.query(query)
         return tuple(dict.fromkeys(paths))
+
+    def _call(self, call: Body) -> tuple[Path, ...]:
+        lookup = url_lookup(call.get("urlPath"))
+        if lookup is None:
+            self._reader.text(call)
+            return ()
+        self._look_up(lookup, call.get("urlPath"))
+        text = call.get("jmesPath")
+        if not isinstance(text, str):
+            return (lookup.path,)
+        bare = next(iter(queries(text)), text)
+        return self._reader.below(bare, (lookup.path,))
+
+    def _look_up(self, lookup: Lookup, names: Json) -> None:
+        """Note an object or a list that is looked up; names: what its name is made of."""
+        self._found.append(Leaf(lookup.path, (), self._group, lookup=lookup))
+        for path in self._reader.text(names):
+            self._note(path, ("x",))
 
     def _conditions(self, body: Json) -> None:
         if body is None:

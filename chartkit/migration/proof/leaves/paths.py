@@ -105,6 +105,10 @@ def _with_elements(
 
 def _renamed(member: Body, others: list[Json]) -> Body:
     """Return an element with a name of its own, as lists that are maps by name require."""
-    names = {one.get("name") for one in others if isinstance(one, dict)}
+    names = [one.get("name") for one in others if isinstance(one, dict)]
+    metadata = member.get("metadata")
+    if isinstance(metadata, dict) and "name" in metadata:
+        return {**member, "metadata": {**metadata, "name": f"{metadata['name']}-2"}}
     name = member.get("name")
-    return {**member, "name": f"{name}-2"} if isinstance(name, str) and name in names else member
+    renamed = {**member, "name": f"{name}-2"} if isinstance(name, str) and name in names else member
+    return {**renamed, "uid": f"{member['uid']}-2"} if "uid" in member else renamed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL
 from chartkit.migration.proof.leaves.paths import EACH, Path
 from chartkit.model import Json
 
@@ -27,13 +28,18 @@ _RENAMED: Final[dict[Path, Path]] = {
     ("serviceAccountNamespace",): ("userInfo", "username"),
 }
 _ROOTS: Final = frozenset(
-    ("object", "oldObject", "userInfo", "operation", "roles", "clusterRoles", "namespaceLabels")
+    (
+        *("object", "oldObject", "userInfo", "operation", "roles", "clusterRoles"),
+        *("namespaceLabels", CLUSTER, GLOBAL),
+    )
 )
 _IMAGES: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
 def place(path: Path) -> tuple[Path, ...]:
     """Return the places of a case's document that a path of an expression is about."""
+    if path[:1] == (CLUSTER,) and path[2:3] == ("items",):
+        path = (*path[:2], *path[3:])
     for length in (3, 2, 1):
         renamed = _RENAMED.get(path[:length])
         if renamed is not None:

@@ -12,35 +12,43 @@ from itertools import cycle
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.proof.leaves.cluster import CLUSTER
 from chartkit.migration.proof.leaves.paths import ABSENT, Path, with_value
 from chartkit.migration.proof.requests.case import Case
+from chartkit.migration.proof.requests.cluster import kind_of_key
 from chartkit.migration.proof.requests.facets import Facet
-from chartkit.migration.proof.requests.kinds import POD, as_controller
+from chartkit.migration.proof.requests.kinds import POD, as_controller, least_object
 from chartkit.migration.proof.requests.schema import LIST, MAP, least, normalized, root_type
-from chartkit.migration.proof.requests.storable import refusals
+from chartkit.migration.proof.requests.storable import refused
 from chartkit.model import Body, Json, Resource
 from chartkit.scan.api_defaults.kinds import as_stored
 
 _SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
 _MOST_REPEATED: Final = 300
 """So many requests in a row that were made before end a stage: there are no others."""
+_FEW: Final = 8
 _CHANGES: Final = 6
 """The most places that a request by chance changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The requests of one kind: its given and least objects, and the facets."""
+    """The requests of one kind: its given and least objects, and the facets.
+
+    learned: requests that had a new outcome, which are changed further.
+    """
 
     kind: GroupVersionKind
     bases: tuple[Case, ...]
     facets: tuple[Facet, ...]
     controllers: tuple[GroupVersionKind, ...] = ()
+    learned: list[Case] = field(default_factory=list)
 
 
-def base_case(body: Body, origin: str) -> Case:
-    """Return the creation of an object by somebody without a role."""
-    return Case({"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}, origin)
+def base_case(body: Body, origin: str, cluster: Body | None = None) -> Case:
+    """Return the creation of an object by somebody without a role; cluster: what exists."""
+    document = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
+    return Case({**document, CLUSTER: cluster} if cluster else document, origin)
 
 
 @dataclass(slots=True)
@@ -53,7 +61,7 @@ class Cases:
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
         """Yield the requests of all kinds in turns."""
         chance = random.Random(seed)
-        for stage in (_given, _meeting, _single, _operated, _pairs, _by_chance):
+        for stage in _STAGES:
             yield from _in_turns([self._once(stage(space, chance), space) for space in spaces])
 
     def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
@@ -72,11 +80,9 @@ class Cases:
         if key in self._seen:
             return
         self._seen.add(key)
-        reasons = list(dict.fromkeys(refusals(case.document["object"])))
-        if case.document.get("oldObject"):
-            reasons += dict.fromkeys(refusals(case.document["oldObject"]))
-        if reasons:
-            self.left_out.update(reasons[:1])
+        reason = next(refused(case.document), "")
+        if reason:
+            self.left_out[reason] += 1
             return
         yield case
         stored = as_sent(case)
@@ -142,6 +148,17 @@ def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
                     yield _with(base, [(facet, value)], space.kind, mixed=mixed)
 
 
+def _learned(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield what had a new outcome with one place changed, as long as there is more of it."""
+    at = 0
+    while at < len(space.learned):
+        base = space.learned[at]
+        at += 1
+        for facet in space.facets:
+            for value in facet.values[:_FEW]:
+                yield _with(base, [(facet, value)], space.kind)
+
+
 def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
     """Yield updates of changed and unchanged objects, deletions and background scans."""
     some = [*space.bases, *_met_bases(space)]
@@ -196,7 +213,7 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
 def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
     bases = [*space.bases, *_met_bases(space)]
     while space.facets:
-        case = chance.choice(bases)
+        case = chance.choice(space.learned if space.learned and chance.random() < 0.5 else bases)
         for _ in range(chance.randint(1, _CHANGES)):
             facet = chance.choice(space.facets)
             value = chance.choice(facet.values)
@@ -206,6 +223,9 @@ def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
         if choice < 0.2:
             yield from _operations(case, chance.choice(bases))
         yield case
+
+
+_STAGES: Final = (_given, _meeting, _single, _learned, _operated, _learned, _pairs, _by_chance)
 
 
 def _groups(space: Space) -> list[str]:
@@ -240,6 +260,9 @@ def _with(
     root = root_type(kind)
 
     def make(path: Path) -> Json:
+        if path[0] == CLUSTER:
+            there = document.get(CLUSTER, {}).get(path[1])
+            return there[0] if there else least_object(kind_of_key(str(path[1])))
         if path[0] not in ("object", "oldObject"):
             return "x"
         at = normalized(root, path[1:])

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.paths import ABSENT, EACH, Path
+from chartkit.migration.proof.requests.cluster import kind_of_key
 from chartkit.migration.proof.requests.schema import (
     ANY,
     LIST,
@@ -31,6 +33,7 @@ _IMAGES: Final = (
     f"registry.example/app@sha256:{'0' * 64}",
 )
 _OPERATION: Final = "operation"
+_LOOKED_UP: Final = "looked up"
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 _UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
 """Values of each type, for fields whose type is not known."""
@@ -98,6 +101,13 @@ def _located(
 ) -> Iterator[tuple[Path, str, tuple[Json, ...], int]]:
     """Yield the path as a type has it, the type there and the values."""
     path = leaf.path
+    if path[0] == CLUSTER and len(path) > 2:
+        at = normalized(root_type(kind_of_key(str(path[1]))), path[3:])
+        if at is None:
+            unknown.add(path)
+        elif at[0]:
+            yield (*path[:2], EACH, *at[0]), at[1], leaf.values, leaf.met
+        return
     if path[0] not in _OBJECTS:
         yield path, _type_in_request(path), leaf.values, leaf.met
         return
@@ -120,6 +130,8 @@ def _located(
 def _type_in_request(path: Path) -> str:
     if path == ("operation",):
         return _OPERATION
+    if path[0] in (CLUSTER, GLOBAL):
+        return ANY if path[0] == GLOBAL else _LOOKED_UP
     if path[0] in ("roles", "clusterRoles") or path[-1] == "groups":
         return "[]string" if len(path) < 3 and path[-1] is not EACH else "string"
     if path == ("userInfo",):
@@ -139,8 +151,10 @@ class _Merged:
 
     def list_type(self, root: str, path: Path) -> str:
         """Return the type of a list that this place is in."""
+        if path[0] == CLUSTER:
+            return _LOOKED_UP if len(path) == 2 else ANY
         if path[0] not in _OBJECTS:
-            return "[]string"
+            return ANY if path[0] == GLOBAL else "[]string"
         at = normalized(root, path[1:])
         return ANY if at is None else at[1]
 
@@ -169,6 +183,9 @@ class _Merged:
         if self._type == _OPERATION:
             yield from _OPERATIONS
             return
+        if self._type == _LOOKED_UP:
+            yield []
+            return
         yield ABSENT
         if self._path[-1] == "image":
             yield from _IMAGES
@@ -193,6 +210,8 @@ def _of_type(value: Json, type_name: str) -> Json:
     """Return a value as a field of a type may have it; None for one that it cannot have."""
     if type_name in (ANY, "int-or-string"):
         return value
+    if type_name == _LOOKED_UP:
+        return value if value == [] else None
     if type_name == _OPERATION:
         return value if value in _OPERATIONS else None
     if type_name == "string":

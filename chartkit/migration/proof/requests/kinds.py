@@ -103,7 +103,12 @@ def _kinds(group: str, versions: Iterable[str], resource: str) -> Iterator[Group
         api_version = f"{group}/{version}" if group else version
         kind = own_kind(api_version, resource)
         version = "v1" if version == "*" else version
-        yield kind or GroupVersionKind(group, version, _singular(resource).capitalize())
+        yield kind or guessed_kind(group, version, resource)
+
+
+def guessed_kind(group: str, version: str, resource: str) -> GroupVersionKind:
+    """Return the kind that a custom resource of a plural name has most likely."""
+    return GroupVersionKind(group, version, _singular(resource).capitalize())
 
 
 def _singular(resource: str) -> str:

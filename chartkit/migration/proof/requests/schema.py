@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from chartkit.engine.cel.shapes.table import fields_of, type_of_kind
+from chartkit.engine.cel.shapes.table import fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.migration.proof.leaves.paths import EACH, Path, Step
 from chartkit.model import Json
@@ -96,11 +96,18 @@ def normalized(root: str, path: Path) -> tuple[Path, str] | None:
 
 
 @cache
+def _roots() -> frozenset[str | None]:
+    """Return the types of kinds: an API server writes their specification even where it is empty."""
+    return frozenset(map(type_of_kind, known_kinds()))
+
+
+@cache
 def required(type_name: str) -> tuple[tuple[str, str], ...]:
     """Return the fields that an object of a type cannot do without, with their types."""
     fields = fields_of(type_name)
     names = [name for name, one in fields.items() if one.required]
-    names += [name for name in _REQUIRED.get(type_name, ()) if name not in names]
+    others = [*_REQUIRED.get(type_name, ()), *(["spec"] if type_name in _roots() else [])]
+    names += [name for name in others if name in fields and name not in names]
     return tuple((name, fields[name].type) for name in names)
 
 

@@ -13,7 +13,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.engine.cel.shapes.table import fields_of
-from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
+from chartkit.engine.scalars.cron import Schedule
+from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.migration.proof.leaves.cluster import CLUSTER
+from chartkit.migration.proof.requests.kinds import TEMPLATED
 from chartkit.migration.proof.requests.schema import ANY, LIST, MAP, required, root_type
 from chartkit.model import Body, Json, Resource, mapping_at
 
@@ -62,13 +66,53 @@ _LISTED: Final[dict[str, frozenset[str]]] = {
 """Lists that must have an element, by type."""
 
 
+def refused(document: Body) -> Iterator[str]:
+    """Yield the reasons for which an API server does not store the objects of a case."""
+    yield from refusals(document["object"])
+    if document.get("oldObject"):
+        yield from refusals(document["oldObject"])
+    for listed in (document.get(CLUSTER) or {}).values():
+        for body in listed if isinstance(listed, list) else ():
+            yield from refusals(body) if isinstance(body, dict) else ("lists of no objects",)
+
+
 def refusals(body: Body) -> Iterator[str]:
     """Yield the reasons for which an API server does not store an object, by their class."""
     resource = Resource(body)
     yield from _metadata(resource)
-    root = root_type(kind_of(resource))
+    kind = kind_of(resource)
+    root = root_type(kind)
     if root != ANY:
         yield from _of_type(body, root, "")
+    if kind in TEMPLATED:
+        yield from _templated(body, kind)
+
+
+def _templated(body: Body, kind: GroupVersionKind) -> Iterator[str]:
+    """Yield what is wrong with a controller of Pods as a whole."""
+    spec = mapping_at(body, "spec")
+    template = mapping_at(body, *TEMPLATED[kind])
+    if kind.group == "apps":
+        selector = mapping_at(spec, "selector")
+        labels = mapping_at(template, "metadata", "labels")
+        wanted = mapping_at(selector, "matchLabels")
+        if not wanted and not selector.get("matchExpressions"):
+            yield "controllers without a selector"
+        elif any(labels.get(key) != text for key, text in wanted.items()):
+            yield "controllers whose selector does not take their Pods"
+    elif kind.group == "batch":
+        if mapping_at(template, "spec").get("restartPolicy") not in ("Never", "OnFailure"):
+            yield "jobs whose Pods are always restarted"
+        if "schedule" in spec and not _is_schedule(spec["schedule"]):
+            yield "invalid schedules"
+
+
+def _is_schedule(text: Json) -> bool:
+    try:
+        Schedule.parse(str(text))
+    except ValueError:
+        return False
+    return True
 
 
 def _metadata(resource: Resource) -> Iterator[str]:
@@ -118,6 +162,10 @@ def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
     elif kind in _TYPES:
         if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
             yield "fields of another type"
+        elif isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
+            yield "negative numbers"
+        elif kind == "quantity" and not _is_quantity(str(value)):
+            yield "invalid quantities"
     elif not isinstance(value, dict):
         yield "fields of another type"
     else:
@@ -134,14 +182,30 @@ def _members(
     members: Iterable[Json] = value.values() if isinstance(value, dict) else value
     for member in members:
         yield from _of_type(member, kind[2:], field)
-        name = member.get("name") if isinstance(member, dict) else None
-        if name is not None and isinstance(name, str) and field in _NAMED_LISTS:
+        name = member.get(_KEYS.get(field, "")) if isinstance(member, dict) else None
+        if isinstance(name, str):
             if name in names:
                 yield "two elements of one name"
             names.add(name)
 
 
-_NAMED_LISTS: Final = frozenset(("containers", "initContainers", "ephemeralContainers", "volumes"))
+_KEYS: Final = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "volumes": "name",
+    "ownerReferences": "uid",
+}
+"""The fields by which the elements of lists differ."""
+_NOTHING: Final = Quantity.parse("0")
+_SIGNED: Final = frozenset(("priority", "value", "weight"))
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        return Quantity.parse(text).compare(_NOTHING) >= 0
+    except QuantityError:
+        return False
 
 
 def _fields(body: Body, kind: str) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Form:
         return Answer(
             max(classes, key=_STRENGTH.index, default=Result.NONE),
             also_errs=bool(failures and errors),
-            failed=tuple(one.message for one in acting if one.status in (*_FAILED, Status.ERROR)),
+            failed=tuple(one.message for one in acting if _is_trouble(one)),
             messages=tuple(own_message(one) for one in failures),
             errors=tuple(one.message for one in errors),
             denied=admits and any(self._denies(one, request) for one in (*failures, *errors)),
@@ -132,6 +132,13 @@ class Form:
             if result is not None and result.status is Status.PASS:
                 return _plan(cleaner)
         return ""
+
+
+def _is_trouble(result: RuleResult) -> bool:
+    """Return whether a fault keeps a rule from mutating or generating: one that generates also
+    fails, without a message, for what an update makes it leave."""
+    failed = result.status in _FAILED and bool(result.message)
+    return failed or result.status is Status.ERROR
 
 
 def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from chartkit.migration.proof.leaves.cluster import CLUSTER
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.storable import refused
 from chartkit.model import Body, Json
 
 MOST_TRIES: Final = 400
-_KEPT: Final = frozenset(("object", "operation"))
+_KEPT: Final = frozenset(("object", "operation", CLUSTER))
 _FIXED: Final = frozenset(("operation", "apiVersion", "kind"))
 
 Pointer = tuple[str | int, ...]

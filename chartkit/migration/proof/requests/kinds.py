@@ -70,8 +70,8 @@ def _selected(text: str, named: Iterable[GroupVersionKind]) -> Iterator[GroupVer
         return
     plural = resource_name(selector.kind)
     alike = [kind for kind in named if resource_name(kind.kind) == plural]
-    group = next((kind.group for kind in alike), "example.com")
-    version = next((kind.version for kind in alike), "v1")
+    group = next((kind.group for kind in alike if kind.group != "*"), "example.com")
+    version = next((kind.version for kind in alike if kind.version != "*"), "v1")
     yield GroupVersionKind(
         group if has_wildcard(selector.group) else selector.group,
         version if has_wildcard(selector.version) else selector.version,
@@ -103,6 +103,7 @@ def _kinds(group: str, versions: Iterable[str], resource: str) -> Iterator[Group
         api_version = f"{group}/{version}" if group else version
         kind = own_kind(api_version, resource)
         version = "v1" if version == "*" else version
+        group = "example.com" if group == "*" else group
         yield kind or guessed_kind(group, version, resource)
 
 

@@ -97,7 +97,7 @@ def normalized(root: str, path: Path) -> tuple[Path, str] | None:
 
 @cache
 def _roots() -> frozenset[str | None]:
-    """Return the types of kinds: an API server writes their specification even where it is empty."""
+    """Return the types of kinds: an API server writes their `spec` even where it is empty."""
     return frozenset(map(type_of_kind, known_kinds()))
 
 

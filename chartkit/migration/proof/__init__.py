@@ -13,5 +13,6 @@ from chartkit.migration.proof.model import Proof as Proof
 from chartkit.migration.proof.model import Reached as Reached
 from chartkit.migration.proof.model import Result as Result
 from chartkit.migration.proof.requests.case import Case as Case
+from chartkit.migration.proof.requests.case import case_of as case_of
 from chartkit.migration.proof.run import ProofOptions as ProofOptions
 from chartkit.migration.proof.run import prove as prove

@@ -109,8 +109,8 @@ def _simpler(value: Json) -> Iterator[Json]:
     if isinstance(value, str):
         if value.startswith("registry.example/") or len(value) <= 1:
             return
-        if len(value) > 1:
-            yield "x"
+        yield "x"
+        yield from dict.fromkeys((value[len(value) // 2 :], value[1:], value[:-1]))
     elif isinstance(value, int) and not isinstance(value, bool) and value not in (0, 1):
         yield 1
         yield 0

@@ -80,7 +80,7 @@ class Difference:
 
     aspect: the first part that differs; count: how many requests differed in the same way;
     stored: whether an API server may send such an object (with its defaults), else only a scan of
-    files sees it.
+    files sees it; typed: whether a custom kind's fields have the types that the policies imply.
     """
 
     aspect: Aspect
@@ -89,6 +89,7 @@ class Difference:
     new: Answer
     count: int = 1
     stored: bool = True
+    typed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

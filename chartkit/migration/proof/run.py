@@ -29,6 +29,7 @@ from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case
 from chartkit.migration.proof.requests.cluster import existing, world_of
 from chartkit.migration.proof.requests.facets import facets_of
+from chartkit.migration.proof.requests.implied import ImpliedTypes
 from chartkit.migration.proof.requests.kinds import (
     POD,
     REPLICATION_CONTROLLER,
@@ -96,6 +97,7 @@ class _Prover:
         self._cluster = {**existing(lookups), **_by_resource(options.cluster)}
         self._tally = Tally(self._legacy, self._new)
         self._found: dict[tuple[object, ...], Difference] = {}
+        self._types = ImpliedTypes(())
         self._outcomes: set[tuple[object, ...]] = set()
         self._spaces: list[Space] = []
         self._requests = 0
@@ -105,6 +107,7 @@ class _Prover:
         options = self._options
         started = options.clock()
         self._spaces, left_out = self._make_spaces(objects)
+        self._types = ImpliedTypes(facet for space in self._spaces for facet in space.facets)
         cases = Cases()
         for case in self._all(cases, objects, requests):
             self._compare(case)
@@ -212,10 +215,11 @@ class _Prover:
         aspect = self._aspect(legacy, new)
         if aspect is None:
             return
-        key = _signature(aspect, case, legacy, new)
+        typed = self._types.agree(case.document)
+        key = (typed, *_signature(aspect, case, legacy, new))
         known = self._found.get(key)
         if known is None:
-            self._found[key] = Difference(aspect, case, legacy.answer, new.answer)
+            self._found[key] = Difference(aspect, case, legacy.answer, new.answer, typed=typed)
         else:
             self._found[key] = replace(known, count=known.count + 1)
 
@@ -253,14 +257,18 @@ class _Prover:
     def _chosen(self) -> list[Difference]:
         """Return the differences to show: the gravest first, of each aspect the most frequent."""
         order = list(Aspect)
-        found = sorted(self._found.values(), key=lambda one: (order.index(one.aspect), -one.count))
+        found = sorted(
+            self._found.values(),
+            key=lambda one: (not one.typed, order.index(one.aspect), -one.count),
+        )
         return found[:_MOST_DIFFERENCES]
 
     def _minimized(self, found: Difference) -> Difference:
         def differs(case: Case) -> bool:
             legacy, new = self._ask(case)
             return (
-                self._aspect(legacy, new) is found.aspect
+                self._types.agree(case.document) is found.typed
+                and self._aspect(legacy, new) is found.aspect
                 and legacy.answer.result is found.legacy.result
                 and new.answer.result is found.new.result
             )

@@ -36,6 +36,8 @@ def summary(proof: Proof) -> str:
 
 def _difference(found: Difference) -> Iterator[str]:
     seen = "" if found.stored else ", in files only: an API server fills in defaults"
+    if not found.typed:
+        seen += ", with types that the policies do not expect"
     yield f"{found.aspect}: {found.count} requests{seen}; the smallest:"
     for line in dump_documents([found.case.document]).removeprefix("---\n").splitlines():
         yield f"  {shown(line)}"

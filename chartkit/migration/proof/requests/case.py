@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine import Operation, Request, User
+from chartkit.engine.request.request import given_operation
 from chartkit.migration.proof.leaves.paths import Path
 from chartkit.model import Body, Location, Resource
 
@@ -53,3 +54,26 @@ def _user(document: Body) -> User:
         roles=tuple(document.get("roles") or ()),
         cluster_roles=tuple(document.get("clusterRoles") or ()),
     )
+
+
+def case_of(request: Request, origin: str = "") -> Case:
+    """Return a request of a test or a recording as a document; a user's variables are left out,
+    for policies in CEL see none."""
+    document: Body = {"object": request.resource.body, "operation": _operation(request)}
+    if request.old is not None:
+        document["oldObject"] = request.old.body
+    if request.user is not None:
+        user = request.user
+        document["userInfo"] = {"username": user.name, "groups": list(user.groups)}
+        document |= {"roles": list(user.roles), "clusterRoles": list(user.cluster_roles)}
+    elif document["operation"] != "CREATE":
+        document["userInfo"] = {}
+    if request.namespace_labels:
+        document["namespaceLabels"] = dict(request.namespace_labels)
+    return Case(document, origin or str(request.resource.location))
+
+
+def _operation(request: Request) -> str:
+    """Return the operation of a request, which a user's values may give."""
+    given = (given_operation(values) for values in request.variables.values())
+    return str(next((one for one in given if one is not None), request.operation))

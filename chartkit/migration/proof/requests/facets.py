@@ -44,7 +44,8 @@ class Facet:
     """A place of a request and the values to try there.
 
     met: how many of the first values meet what a rule asks for; groups: the rules and expressions
-    that look at it; typed: whether the type of the field is known.
+    that look at it; typed: whether the type of the field is known;
+    types: else those of the values that policies compare it with.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class Facet:
     met: int
     groups: frozenset[str]
     typed: bool = True
+    types: tuple[type, ...] = ()
 
     @property
     def repeats(self) -> bool:
@@ -171,12 +173,14 @@ class _Merged:
                 listed.append(typed)
 
     def facet(self) -> Facet:
+        scalars = [one for one in (*self._met, *self._others) if isinstance(one, str | int | float)]
+        types = tuple(dict.fromkeys(map(type, scalars)))
         for value in self._more():
             self._put(self._others, value)
         values = (*self._met[:MOST_VALUES], *self._others[:MOST_VALUES])
         typed = self._type != ANY
         met = len(self._met[:MOST_VALUES])
-        return Facet(self._path, values, met, frozenset(self._groups), typed)
+        return Facet(self._path, values, met, frozenset(self._groups), typed, types)
 
     def _more(self) -> Iterator[Json]:
         """Yield what every field of a type is tried with."""

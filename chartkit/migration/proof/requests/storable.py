@@ -67,7 +67,9 @@ _LISTED: Final[dict[str, frozenset[str]]] = {
 
 
 def refused(document: Body) -> Iterator[str]:
-    """Yield the reasons for which an API server does not store the objects of a case."""
+    """Yield the reasons for which an API server does not send a case, or store its objects."""
+    if "userInfo" not in document and document.get("operation") != "CREATE":
+        yield "background scans of changes"
     yield from refusals(document["object"])
     if document.get("oldObject"):
         yield from refusals(document["oldObject"])
@@ -164,6 +166,8 @@ def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
             yield "fields of another type"
         elif isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
             yield "negative numbers"
+        elif kind == "int-or-string" and field in _AMOUNTS and not _is_amount(value):
+            yield "amounts that are no percentage"
         elif kind == "quantity" and not _is_quantity(str(value)):
             yield "invalid quantities"
     elif not isinstance(value, dict):
@@ -199,6 +203,14 @@ _KEYS: Final = {
 """The fields by which the elements of lists differ."""
 _NOTHING: Final = Quantity.parse("0")
 _SIGNED: Final = frozenset(("priority", "value", "weight"))
+
+
+_AMOUNTS: Final = frozenset(("maxUnavailable", "minAvailable", "maxSurge"))
+_PERCENT: Final = re.compile(r"\d+%", re.ASCII)
+
+
+def _is_amount(value: Json) -> bool:
+    return bool(_PERCENT.fullmatch(value)) if isinstance(value, str) else True
 
 
 def _is_quantity(text: str) -> bool:

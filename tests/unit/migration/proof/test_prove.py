@@ -28,7 +28,7 @@ def test_a_list_that_the_new_form_forgets_is_found_and_made_small() -> None:
     assert [one.aspect for one in found] == [Aspect.RESULT]
     spec = found[0].case.document["object"]["spec"]
     (container,) = spec["initContainers"]
-    assert container == {"name": "x", "image": "x:latest"}
+    assert container == {"name": "x", "image": ":latest"}
     assert set(found[0].case.document) == {"object", "operation"}
     assert set(spec) == {"containers", "initContainers"}
 
@@ -143,6 +143,20 @@ spec:
     found = _proof(old, wrong).differences
     assert {one.aspect for one in found} == {Aspect.MUTATION}
     assert "team" in found[0].case.document["object"]["metadata"]["labels"]
+
+
+def test_types_that_no_policy_expects_are_told_apart() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern:
+          spec:
+            size: small
+"""
+    new = validating("object.?spec.?size.orValue('') == 'small'", resources="things", group="x.io")
+    found = _proof(legacy(rule, "[x.io/v1/Thing]"), new).differences
+    assert found
+    assert not any(one.typed for one in found)
 
 
 def test_a_proof_is_the_same_every_time() -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
+from chartkit.model import Resource
 from chartkit.output.write import GeneratedChart
 
 ENGINE: Final = "kyverno"
@@ -23,8 +24,10 @@ class ChartPlan(GeneratedChart):
     """One chart as it is to be written.
 
     policies: those that it carries, None where they are not of libraries that chartkit reads;
-    resolved: the policies and settings of each environment, by its name.
+    resolved: the policies and settings of each environment, by its name; cluster_policies: those
+    that come as ClusterPolicy or Policy, at their defaults.
     """
 
     policies: tuple[LibraryPolicy, ...] | None = field(default=None, repr=False)
     resolved: Mapping[str, Selection] = field(default_factory=dict, repr=False)
+    cluster_policies: Mapping[str, tuple[Resource, ...]] = field(default_factory=dict, repr=False)

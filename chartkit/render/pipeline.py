@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import policy_reporter
+from chartkit.charts.engine.chart import WebhookTimeout
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.upstream import vendored
@@ -25,6 +26,7 @@ from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
 from chartkit.project.project import Environment, Project, Workload
 from chartkit.render import overlays
+from chartkit.render.access_reviews import webhook_timeouts
 from chartkit.render.chart import (
     ALL,
     Chart,
@@ -225,14 +227,18 @@ def plan_charts(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[
     """Plan a project's charts, the engine's first; upstream: the vendored ones, by name."""
     environments = list(project.environments.values())
     with_engine = [env for env in environments if env.engine]
+    if ENGINE not in upstream:
+        for env in with_engine:
+            _require_supported(env)
+    if POLICIES in upstream:
+        policies = vendored.plan(upstream[POLICIES], environments, project.root)
+    else:
+        policies = policies_chart.plan(project)
     if with_engine and ENGINE in upstream:
         yield vendored.plan(upstream[ENGINE], with_engine, project.root)
     elif with_engine:
-        yield _plan_engine(with_engine)
-    if POLICIES in upstream:
-        yield vendored.plan(upstream[POLICIES], environments, project.root)
-    else:
-        yield policies_chart.plan(project)
+        yield _plan_engine(with_engine, webhook_timeouts(project, policies))
+    yield policies
     if REPORTER in upstream:
         yield vendored.plan(upstream[REPORTER], environments, project.root)
 
@@ -249,13 +255,13 @@ def plan_values_alone(project: Project, upstream: Mapping[str, Vendored]) -> Ite
         yield policy_reporter.plan(settings)
 
 
-def _plan_engine(with_engine: Sequence[Environment]) -> ChartPlan:
-    for env in with_engine:
-        _require_supported(env)
+def _plan_engine(
+    with_engine: Sequence[Environment], timeouts: Mapping[str, WebhookTimeout]
+) -> ChartPlan:
     available = {env.name: env.high_availability for env in with_engine}
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
     version = releases.current().version
-    return engine_chart.plan(available, matrix.kube_version_range([version]), monitored)
+    return engine_chart.plan(available, matrix.kube_version_range([version]), monitored, timeouts)
 
 
 def _require_supported(env: Environment) -> None:

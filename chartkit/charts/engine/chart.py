@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ from chartkit.charts.readme import README_FILE, page
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.long_lines import wrap_templates
 from chartkit.kyverno import releases
+from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
 from chartkit.project.monitoring import Monitoring
@@ -32,21 +34,37 @@ _ABOUT = (
     "Kyverno: its controllers, their roles, services and custom resource definitions, with the "
     "values of the upstream chart. A type that ends in `?` may be null."
 )
+_TIMEOUT_COMMENT = """\
+# webhookTimeout: Kyverno asks {reviews:,} access reviews while the ClusterPolicies of this
+# environment are installed, which may take longer than the 10 s that its webhooks wait otherwise.
+# The {seconds} s hold for all of them: where Kyverno does not answer, an object waits so long until
+# failurePolicy decides. 0 is Kyverno's default.
+"""
 _VALUES_HEADER = (
     "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookTimeout:
+    """The seconds that Kyverno's webhooks wait, and the access reviews that need them."""
+
+    seconds: int
+    reviews: int
 
 
 def plan(
     high_availability: Mapping[str, bool],
     kube_version: str,
     monitoring: Mapping[str, Monitoring] = MappingProxyType({}),
+    timeouts: Mapping[str, WebhookTimeout] = MappingProxyType({}),
 ) -> ChartPlan:
     """The chart for these environments.
 
     high_availability: environment name to whether it must be highly available; kube_version: the
     range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`; monitoring: of the
-    environments that are monitored.
+    environments that are monitored; timeouts: of the environments whose policies need longer than
+    Kyverno's webhooks wait by default.
     """
     context = _context(kube_version)
     values_catalogue = engine_values.read_catalogue(context)
@@ -58,7 +76,7 @@ def plan(
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
         values[f"values_{name}.yaml"] = _environment_values(
-            context, name, available, monitoring.get(name)
+            context, name, available, monitoring.get(name), timeouts.get(name)
         )
     return ChartPlan(ENGINE, wrap_templates(files), values)
 
@@ -106,7 +124,11 @@ def _rendered(path: Path, context: Mapping[str, Any]) -> str:
 
 
 def _environment_values(
-    context: Body, name: str, available: bool, monitoring: Monitoring | None
+    context: Body,
+    name: str,
+    available: bool,
+    monitoring: Monitoring | None,
+    timeout: WebhookTimeout | None,
 ) -> str:
     body: Body = {}
     if available:
@@ -115,4 +137,9 @@ def _environment_values(
     if monitoring:
         for key, values in monitoring_values(monitoring, context["controllers"]).items():
             body[key] = {**body.get(key, {}), **values}
-    return f"# Kyverno in the environment {name}.\n" + (dump_yaml(body) if body else "")
+    head = f"# Kyverno in the environment {name}.\n"
+    if timeout:
+        admission = body.setdefault(CONTROLLERS[ADMISSION], {})
+        admission["container"] = {"extraArgs": {"webhookTimeout": timeout.seconds}}
+        head += _TIMEOUT_COMMENT.format(reviews=timeout.reviews, seconds=timeout.seconds)
+    return head + (dump_yaml(body) if body else "")

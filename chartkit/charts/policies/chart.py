@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ from chartkit.project.project import (
 _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""
+_CLUSTER_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _ANNOTATION = "policies.kyverno.io/"
 _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
 
@@ -104,7 +105,12 @@ def plan(project: Project) -> ChartPlan:
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
     made = chart.files(base, values, _clusters(project))
-    return ChartPlan(POLICIES, wrap_templates(made), files, chart.policies, resolved)
+    cluster_policies = {
+        name: tuple(chart.cluster_policies(environment, resolved[name]))
+        for name, environment in project.environments.items()
+    }
+    made = wrap_templates(made)
+    return ChartPlan(POLICIES, made, files, chart.policies, resolved, cluster_policies)
 
 
 def plan_for_profile(
@@ -193,6 +199,19 @@ class _Chart:
         ]
         if late:
             raise _too_old(environment, *late[0], len(late) - 1)
+
+    def cluster_policies(self, environment: Environment, resolved: Selection) -> Iterator[Resource]:
+        """Yield the policies of an environment that come as ClusterPolicy or Policy, at their
+        defaults."""
+        form = self._policy_type(environment)
+        for template in self._templates:
+            given = resolved.policies.get(template.policy.name)
+            if given is None or not given.enabled or not template.bodies:
+                continue
+            if form is PolicyType.CLUSTER or not template.cel_bodies:
+                body = template.bodies[0]
+                if body.get("kind") in _CLUSTER_POLICIES:
+                    yield Resource(body, given.location)
 
     def _policy_type(self, environment: Environment) -> PolicyType:
         """The form that an environment's policies get, as the chart's templates settle it."""

@@ -13,6 +13,7 @@ from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.library.policy import LibraryPolicy
 from chartkit.project.project import Environment, Project
+from chartkit.render.access_reviews import slow_admission
 from chartkit.render.chart import ALL, CheckTarget
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
@@ -41,6 +42,7 @@ def check_environment(subject: CheckTarget, carried: Sequence[LibraryPolicy] | N
     found += policy_warnings(subject, compiled)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
+    found += slow_admission(subject)
     found += removed_generators(subject)
     unsent = Unsent(subject)
     if carried is None:

@@ -1,0 +1,98 @@
+"""Access reviews: the questions that Kyverno asks the API server while it admits ClusterPolicies.
+
+For each kind that a rule matches Kyverno asks whether its reports controller may get, list and
+watch it (`pkg/policy/validate` and `pkg/policy/mutate`, 1.19), the rules for pod controllers
+included. Helm writes all policies at once, so that each of them waits for the reviews of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from chartkit.engine.cluster_policy.autogen import all_rules
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
+from chartkit.errors import CompileError
+from chartkit.kyverno.controllers import ADMISSION, controllers
+from chartkit.model import Resource, mappings_at
+from chartkit.render.environment import Subject
+from chartkit.render.model import Outcome, Row
+
+CHECK: Final = "access reviews"
+PROMPT_REVIEWS: Final = 1000
+"""The reviews that end within Kyverno's ten seconds. A control plane short of processor time
+answers some 100 a second: 1,191 took 11 to 12 s on two cores under a load of twelve, 2 to 3 s on
+idle ones."""
+LONG_TIMEOUT: Final = 30
+"""The longest timeout that Kubernetes gives a webhook, in seconds."""
+_DEFAULT_SECONDS: Final = "10"
+TIMEOUT_FLAG: Final = "webhookTimeout"
+TIMEOUT_KEY: Final = f"admissionController.container.extraArgs.{TIMEOUT_FLAG}"
+_CONTAINERS: Final = ("spec", "template", "spec", "containers")
+_VERBS: Final = ("get", "list", "watch")
+_RATE_FLAGS: Final = "clientRateLimitQPS: 500, clientRateLimitBurst: 1000"
+
+
+def access_reviews(policies: Iterable[Resource]) -> int:
+    """Return the number of reviews for all ClusterPolicies and Policies among objects; one that
+    cannot be read counts for nothing."""
+    return sum(
+        len(_VERBS) * len(_named_kinds(rule))
+        for resource in policies
+        if resource.kind in KINDS
+        for rule in _rules(resource)
+    )
+
+
+def _rules(resource: Resource) -> Sequence[Rule]:
+    try:
+        policy: Policy = read_policy(resource)
+    except CompileError:
+        return ()
+    return all_rules(policy)
+
+
+def _named_kinds(rule: Rule) -> Sequence[str]:
+    """Return the kinds about which Kyverno asks: those before the first with a wildcard."""
+    if not ("validate" in rule.body or "mutate" in rule.body or "generate" in rule.body):
+        return ()
+    kinds = rule.match.kinds
+    first = next((at for at, kind in enumerate(kinds) if "*" in kind or "?" in kind), len(kinds))
+    return kinds[:first]
+
+
+def slow_admission(subject: Subject) -> Iterable[Row]:
+    """Yield a row where so many ClusterPolicies come at once that Kyverno's webhooks need more than
+    ten seconds: that they have it, or how to give it."""
+    reviews = access_reviews(subject.policies.rendered().resources)
+    if reviews <= PROMPT_REVIEWS:
+        return
+    what = f"Kyverno asks {reviews:,} access reviews while these ClusterPolicies are installed"
+    if subject.engine is None:
+        message = f"{what}, which may take longer than its webhooks wait"
+        hint: str | None = (
+            f"give the Kyverno that is there {_RATE_FLAGS} and {TIMEOUT_FLAG}: {LONG_TIMEOUT} as "
+            "arguments of the admission controller, or install in CEL"
+        )
+        place = subject.policies.values.location
+    else:
+        seconds = _timeout(subject.engine.rendered().resources)
+        message = f"{what}: its webhooks wait up to {seconds} s, those for objects as well"
+        place = subject.engine.values.location
+        longer = f"set {TIMEOUT_KEY}: {LONG_TIMEOUT}, or install in CEL"
+        hint = longer if seconds == _DEFAULT_SECONDS else None
+    yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
+
+
+def _timeout(engine: Sequence[Resource]) -> str:
+    """Return the seconds that the engine's arguments give its webhooks."""
+    given = [
+        argument.partition("=")[2]
+        for controller in controllers(engine)
+        if controller.component == ADMISSION
+        for container in mappings_at(controller.deployment.body, *_CONTAINERS)
+        for argument in container.get("args") or ()
+        if argument.startswith(f"--{TIMEOUT_FLAG}=")
+    ]
+    return given[-1] if given else _DEFAULT_SECONDS

@@ -15,9 +15,11 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
 from chartkit.errors import CompileError
 from chartkit.kyverno.controllers import ADMISSION, controllers
+from chartkit.kyverno.resource_names import known_kinds
 from chartkit.model import Resource, mappings_at
 from chartkit.render.environment import Subject
-from chartkit.render.model import Outcome, Row
+from chartkit.render.model import Outcome, Row, listed
+from chartkit.schemas.kind_selectors import parse_kind_selector
 
 CHECK: Final = "access reviews"
 PROMPT_REVIEWS: Final = 1000
@@ -63,11 +65,16 @@ def _named_kinds(rule: Rule) -> Sequence[str]:
 
 
 def slow_admission(subject: Subject) -> Iterable[Row]:
-    """Yield a row where so many ClusterPolicies come at once that Kyverno's webhooks need more than
-    ten seconds: that they have it, or how to give it."""
-    reviews = access_reviews(subject.policies.rendered().resources)
-    if reviews <= PROMPT_REVIEWS:
-        return
+    """Yield rows where so many ClusterPolicies come at once that Kyverno's webhooks need more than
+    ten seconds: that they have it or how to give it, and what makes them slower."""
+    policies = subject.policies.rendered().resources
+    reviews = access_reviews(policies)
+    if reviews > PROMPT_REVIEWS:
+        yield _timeout_row(subject, reviews)
+        yield from _unserved_row(subject, policies)
+
+
+def _timeout_row(subject: Subject, reviews: int) -> Row:
     what = f"Kyverno asks {reviews:,} access reviews while these ClusterPolicies are installed"
     if subject.engine is None:
         message = f"{what}, which may take longer than its webhooks wait"
@@ -82,7 +89,41 @@ def slow_admission(subject: Subject) -> Iterable[Row]:
         place = subject.engine.values.location
         longer = f"set {TIMEOUT_KEY}: {LONG_TIMEOUT}, or install in CEL"
         hint = longer if seconds == _DEFAULT_SECONDS else None
+    return Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
+
+
+def _unserved_row(subject: Subject, policies: Sequence[Resource]) -> Iterable[Row]:
+    """Yield a row for the policies whose kinds the cluster serves only with definitions of others,
+    unless the environment says that it has them: Kyverno reads all APIs again for each lookup of a
+    kind that is not served, and the other policies wait."""
+    served = {api.rpartition("/")[0] for api, there in subject.environment.apis.items() if there}
+    groups = {
+        policy.name: found
+        for policy in policies
+        if policy.kind in KINDS and (found := _other_groups(policy) - served)
+    }
+    if not groups:
+        return
+    apis = ", ".join(sorted(set[str]().union(*groups.values())))
+    message = (
+        f"{listed(sorted(groups))} match kinds of {apis}, which Kubernetes does not serve itself: "
+        "without their definitions Kyverno reads all APIs of the cluster again for each, and the "
+        "installation takes several times as long"
+    )
+    hint = "switch them off where the definitions are not, or say under apis that they are there"
+    place = subject.policies.values.location
     yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
+
+
+def _other_groups(policy: Resource) -> set[str]:
+    """Return the groups of matched kinds that neither Kubernetes nor Kyverno defines."""
+    selectors = [parse_kind_selector(kind) for rule in _rules(policy) for kind in rule.match.kinds]
+    known = known_kinds().plurals
+    return {
+        each.group
+        for each in selectors
+        if "*" not in each.group + each.kind and (each.group, each.kind) not in known
+    }
 
 
 def _timeout(engine: Sequence[Resource]) -> str:

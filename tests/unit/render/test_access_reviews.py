@@ -64,9 +64,11 @@ def test_reviews_of_the_largest_profile_as_an_api_server_counted_them() -> None:
     assert access_reviews(render_profile("eks-best-practices", {})) == 1191
 
 
-def project(folder: Path, rules: int, environment: str = "policyType: ClusterPolicy") -> Project:
-    """A project with one policy of so many rules about Pods."""
-    made = write_policy(folder / "policies", "own/many", policy(rules), "1.12")
+def project(
+    folder: Path, rules: int, environment: str = "policyType: ClusterPolicy", more: str = ""
+) -> Project:
+    """A project with one policy of so many rules about Pods; more: further rules."""
+    made = write_policy(folder / "policies", "own/many", policy(rules) + more, "1.12")
     for name in ("good.yaml", "bad.yaml"):
         (made / name).unlink()
     write_profile(folder / "all.yaml", "policies:\n  own/many: {}")
@@ -157,3 +159,31 @@ def test_the_row_says_how_long_webhooks_wait(tmp_path: Path) -> None:
     assert "its webhooks wait up to 10 s" in row.message
     assert row.hint
     assert "admissionController.container.extraArgs.webhookTimeout: 30" in row.hint
+
+
+OTHERS = """\
+    - name: nodes
+      match:
+        any:
+          - resources: {kinds: [karpenter.sh/*/NodePool, Service, policy/v1/PodDisruptionBudget]}
+      validate: {message: refused, pattern: {metadata: {name: '?*'}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("apis", "named"),
+    [("", True), ("karpenter.sh/v1: false", True), ("karpenter.sh/v1: true", False)],
+)
+def test_kinds_that_the_cluster_may_not_serve_are_named(
+    tmp_path: Path, apis: str, named: bool
+) -> None:
+    environment = f"engine: false, policyType: ClusterPolicy, apis: {{{apis}}}"
+    _, *found = rows(project(tmp_path, MANY, environment, OTHERS))
+    messages = [row.message for row in found]
+    start = "many match kinds of karpenter.sh, which Kubernetes does not serve itself"
+    assert [each.startswith(start) for each in messages] == [True] * named
+
+
+def test_few_policies_may_name_any_kind(tmp_path: Path) -> None:
+    given = project(tmp_path, 1, "engine: false, policyType: ClusterPolicy", OTHERS)
+    assert rows(given) == []

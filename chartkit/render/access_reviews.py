@@ -7,17 +7,21 @@ included. Helm writes all policies at once, so that each of them waits for the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from chartkit.charts.engine.chart import WebhookTimeout
+from chartkit.charts.plan import ENGINE, ChartPlan
+from chartkit.documents.reader import read_file
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
-from chartkit.errors import CompileError
+from chartkit.errors import CompileError, InputError
 from chartkit.kyverno.controllers import ADMISSION, controllers
 from chartkit.kyverno.resource_names import known_kinds
-from chartkit.model import Resource, mappings_at
-from chartkit.render.environment import Subject
+from chartkit.model import Body, Resource, mapping_at, mappings_at
+from chartkit.project.project import Project
+from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row, listed
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
@@ -64,7 +68,32 @@ def _named_kinds(rule: Rule) -> Sequence[str]:
     return kinds[:first]
 
 
-def slow_admission(subject: Subject) -> Iterable[Row]:
+def webhook_timeouts(project: Project, policies: ChartPlan) -> Mapping[str, WebhookTimeout]:
+    """Return the timeouts of the environments whose policies Kyverno's webhooks need longer to
+    admit; none where the project's own values of the engine give one, which values of an
+    environment would override."""
+    if _has_own_timeout(project):
+        return {}
+    reviews = {name: access_reviews(found) for name, found in policies.cluster_policies.items()}
+    return {
+        name: WebhookTimeout(LONG_TIMEOUT, count)
+        for name, count in reviews.items()
+        if count > PROMPT_REVIEWS
+    }
+
+
+def _has_own_timeout(project: Project) -> bool:
+    file = project.charts / ENGINE / "values.yaml"
+    if not file.is_file():
+        return False
+    try:
+        values: Body = next((each.body for each in read_file(file)), {})
+    except InputError:
+        return False  # The merge of the values reports it.
+    return TIMEOUT_FLAG in mapping_at(values, "admissionController", "container", "extraArgs")
+
+
+def slow_admission(subject: CheckTarget) -> Iterable[Row]:
     """Yield rows where so many ClusterPolicies come at once that Kyverno's webhooks need more than
     ten seconds: that they have it or how to give it, and what makes them slower."""
     policies = subject.policies.rendered().resources
@@ -74,7 +103,7 @@ def slow_admission(subject: Subject) -> Iterable[Row]:
         yield from _unserved_row(subject, policies)
 
 
-def _timeout_row(subject: Subject, reviews: int) -> Row:
+def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
     what = f"Kyverno asks {reviews:,} access reviews while these ClusterPolicies are installed"
     if subject.engine is None:
         message = f"{what}, which may take longer than its webhooks wait"
@@ -92,7 +121,7 @@ def _timeout_row(subject: Subject, reviews: int) -> Row:
     return Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
 
 
-def _unserved_row(subject: Subject, policies: Sequence[Resource]) -> Iterable[Row]:
+def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterable[Row]:
     """Yield a row for the policies whose kinds the cluster serves only with definitions of others,
     unless the environment says that it has them: Kyverno reads all APIs again for each lookup of a
     kind that is not served, and the other policies wait."""

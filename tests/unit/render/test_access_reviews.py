@@ -14,8 +14,7 @@ from chartkit.model import Body, Resource
 from chartkit.project.project import Project, read_project
 from chartkit.render.access_reviews import CHECK, PROMPT_REVIEWS, access_reviews
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, render_project
-from chartkit.render.planning import plan_charts
+from chartkit.render.pipeline import RenderOptions, plan_charts, render_project
 from tests.unit.project.project_files import write_policy, write_profile
 
 DENY = {"validate": {"message": "no", "deny": {}}}

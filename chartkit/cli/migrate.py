@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import output_option
+from chartkit.cli.terminal import unguarded
 from chartkit.cli.values import migrate_values
+from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.options import InventoryOptions
 
 
@@ -23,9 +30,7 @@ def migrate() -> None:
 migrate.add_command(migrate_values, "values")
 
 
-@migrate.command("plan", short_help="List the policies of kyverno.io, and what to do about each.")
-@takes(
-    InventoryOptions,
+_INPUTS: Final = (
     click.argument("paths", nargs=-1, metavar="PATH…"),
     click.option(
         "-f",
@@ -62,6 +67,13 @@ migrate.add_command(migrate_values, "values")
     ),
     helm_option(),
 )
+
+
+@migrate.command("plan", short_help="List the policies of kyverno.io, and what to do about each.")
+@takes(
+    InventoryOptions,
+    *_INPUTS,
+)
 @output_option("text", "markdown", "json")
 def plan_migration(options: InventoryOptions, output: str) -> None:
     """List the policies of kyverno.io, which Kyverno 1.20's chart refuses, and what to do about
@@ -82,3 +94,113 @@ def plan_migration(options: InventoryOptions, output: str) -> None:
     for fault in plan.faults:
         stderr(str(fault))
     raise SystemExit(plan.exit_code)
+
+
+@migrate.command("policies", short_help="Convert policies of kyverno.io to policies.kyverno.io.")
+@takes(
+    MigrationOptions,
+    *_INPUTS,
+    click.option(
+        "--output",
+        "folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="FOLDER",
+        help="Write a file of the same name for each legacy file; standard output if not given.",
+    ),
+    click.option("--write", is_flag=True, help="Write the new policies in place of the old ones."),
+    click.option(
+        "--check",
+        is_flag=True,
+        help="Write nothing, and exit 1 if something would change or is left to be done by hand.",
+    ),
+    click.option(
+        "--prove/--no-prove",
+        default=True,
+        show_default=True,
+        help="Ask both forms of each policy about the same requests, and keep the old form where "
+        "their answers differ.",
+    ),
+    click.option(
+        "--budget",
+        default="5s",
+        show_default=True,
+        metavar="TIME",
+        help="The processor time for the proof of one policy.",
+    ),
+    click.option(
+        "--objects",
+        multiple=True,
+        metavar="PATH",
+        help="Manifests, a folder or a chart whose objects both forms are asked about as well; "
+        "repeatable.",
+    ),
+    click.option(
+        "--allow-difference",
+        "allowed",
+        multiple=True,
+        metavar="POLICY=REASON",
+        help="Take the new form of a policy although the proof finds a difference; repeatable.",
+    ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
+        show_default="the processors",
+        metavar="N",
+        help="How many processes prove.",
+    ),
+)
+@click.option(
+    "-o",
+    "output",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    show_default=True,
+    help="Standard output: the new policies, with a table on standard error (text), a page for a "
+    "pull request, or everything as JSON.",
+)
+def migrate_policies(options: MigrationOptions, output: str) -> None:
+    """Convert policies of kyverno.io to policies.kyverno.io, and prove that both forms do the same.
+    PATH is a manifest, a folder, a chart, - (stdin), or a recording of a cluster.
+
+    A rule without an exact form stays as it is, with the reason as a comment. Exits 1 if a rule
+    stays or the proof finds a difference, 2 for files that cannot be read, Helm code outside
+    charts, and policies that Kyverno refuses; then nothing is written.
+    """
+    from chartkit.migration.files.report import FORMATS
+    from chartkit.migration.files.run import migrate, write
+
+    stderr = partial(click.echo, err=True)
+    migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), _progress)
+    for fault in migration.inventory.faults:
+        stderr(str(fault))
+    if not migration.inventory.faults:
+        write(migration, options)
+    if output != "text":
+        click.echo(FORMATS[output](migration), nl=False)
+    elif not migration.inventory.faults:
+        if not (options.check or options.write or options.folder):
+            click.echo(migration.text, nl=False)
+        stderr(FORMATS[output](migration), nl=False)
+    raise SystemExit(migration.exit_code(options.check))
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on a terminal (standard error), but not in the first second."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    started, steps = time.monotonic(), 0
+    bar = click.progressbar(length=total, label="migrating", file=unguarded(sys.stderr))
+    with ExitStack() as shown:
+
+        def step() -> None:
+            nonlocal steps
+            steps += 1
+            if time.monotonic() - started > 1:
+                if not bar.pos:
+                    shown.enter_context(bar)
+                bar.update(steps - bar.pos)
+
+        yield step

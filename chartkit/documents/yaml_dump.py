@@ -49,7 +49,20 @@ def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar(_TEXT_TAG, text)
 
 
+class BlockText(str):
+    """A text of one line that is written as a block (`|-`), as people write code."""
+
+    __slots__ = ()
+
+
+def _represent_block(dumper: yaml.CSafeDumper, text: BlockText) -> yaml.ScalarNode:
+    if _does_something(text):
+        return _represent_text(dumper, str(text))
+    return dumper.represent_scalar(_TEXT_TAG, str(text), style="|")
+
+
 _KubernetesDumper.add_representer(str, _represent_text)
+_KubernetesDumper.add_representer(BlockText, _represent_block)
 # The engine marks numbers by classes of their own; what they are remains a number.
 _KubernetesDumper.add_multi_representer(
     str, lambda dumper, text: _represent_text(dumper, str(text))

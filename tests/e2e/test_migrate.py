@@ -104,3 +104,77 @@ def test_migrate_values_is_values_migrate(tmp_path: Path) -> None:
     assert chartkit(tmp_path, "migrate", "values", *options) == chartkit(
         tmp_path, "values", "migrate", *options
     )
+
+
+_HARD = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: require-owner
+spec:
+  rules:
+    - name: owner
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: A Pod needs the label owner.
+        pattern: {metadata: {labels: {owner: "?*"}}}
+    - name: same
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      preconditions: {all: [{key: "{{ nosuch(@) }}", operator: Equals, value: 1}]}
+      validate:
+        pattern: {metadata: {labels: {owner: "?*"}}}
+"""
+
+
+def _one(folder: Path) -> Path:
+    (folder / "policies").mkdir()
+    (folder / "policies" / "require-owner.yaml").write_text(_HARD)
+    return folder
+
+
+def test_migrate_policies_to_standard_output(tmp_path: Path) -> None:
+    folder = _one(tmp_path)
+    done = chartkit(folder, "migrate", "policies", "policies", "--budget", "300ms")
+    new, left = done.out.split("---\n")
+    assert done.code == 1
+    assert new.startswith("apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\n")
+    assert "# chartkit migrate: not converted: " in left
+    assert all(len(line) <= 80 for line in done.err.splitlines())
+    assert "ClusterPolicy/require-owner      2          1        0        1  equal\n" in done.err
+
+
+def test_migrate_policies_in_place(tmp_path: Path) -> None:
+    folder = _one(tmp_path)
+    file = folder / "policies" / "require-owner.yaml"
+    command = ("migrate", "policies", "policies", "--no-prove")
+    assert chartkit(folder, *command, "--check").code == 1
+    assert file.read_text() == _HARD
+    done = chartkit(folder, *command, "--write")
+    assert (done.code, done.out) == (1, "")
+    once = file.read_text()
+    assert once.startswith("apiVersion: policies.kyverno.io/v1\n")
+    assert chartkit(folder, *command, "--write").code == 1
+    assert file.read_text() == once
+
+
+def test_migrate_policies_writes_nothing_for_bad_input(tmp_path: Path) -> None:
+    folder = _one(tmp_path)
+    (folder / "policies" / "template.yaml").write_text(f"{{{{- if .Values.x }}}}\n{_HARD}")
+    done = chartkit(folder, "migrate", "policies", "policies", "--write")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith("policies/template.yaml:1: error helm-syntax: ")
+    assert (folder / "policies" / "require-owner.yaml").read_text() == _HARD
+    report = chartkit(folder, "migrate", "policies", "policies", "-o", "json")
+    assert json.loads(report.out)["findings"][0]["id"] == "helm-syntax"
+
+
+def test_migrate_policies_reports(tmp_path: Path) -> None:
+    folder = _one(tmp_path)
+    command = ("migrate", "policies", "policies", "--budget", "300ms", "-o")
+    body = json.loads(chartkit(folder, *command, "json").out)
+    (policy,) = body["objects"]
+    assert [rule["converted"] for rule in policy["rules"]] == [True, False]
+    assert policy["proof"]["equal"]
+    assert policy["proof"]["reached"] > 0
+    page = chartkit(folder, *command, "markdown").out
+    assert "| ClusterPolicy/require-owner | 2 | 1 | 0 | 1 | equal |" in page

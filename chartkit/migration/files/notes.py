@@ -1,0 +1,98 @@
+"""Notes that a migration leaves in files: comment lines that the next run finds and replaces."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable
+from typing import Final
+
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.migration.conversion import RuleOutcome
+from chartkit.migration.files.comments import comments_in
+from chartkit.migration.proof import Answer, Aspect, Difference, Proof
+from chartkit.safe_text import shown, shown_lines
+
+_MARK: Final = "# chartkit migrate:"
+_WIDTH: Final = 98
+
+
+def note(text: str, *lines: str) -> list[str]:
+    """Return a sentence as comment lines; lines: what stands below it, such as an expression."""
+    wrapped = textwrap.wrap(
+        shown(text),
+        _WIDTH - len(_MARK) - 1,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    below = [f"  {shown(line)}" for line in lines]
+    return [f"{_MARK} {line}".rstrip() for line in (*wrapped, *below)]
+
+
+def reason_note(outcome: RuleOutcome) -> list[str]:
+    """Return why a rule is left as it is, with the nearest CEL if there is one."""
+    written = note(f"not converted: {outcome.reason}")
+    if outcome.nearest:
+        written += note("the nearest in CEL:", *shown_lines(outcome.nearest))
+    return written
+
+
+def without_notes(text: str) -> str:
+    """Return a text without the notes of an earlier run."""
+    if _MARK not in text:
+        return text
+    gone = {
+        each.line for each in comments_in(text) if each.is_alone and each.text.startswith(_MARK)
+    }
+    lines = text.splitlines(keepends=True)
+    return "".join(line for number, line in enumerate(lines) if number not in gone)
+
+
+def is_note(text: str) -> bool:
+    """Return whether a comment is a note of a migration."""
+    return text.startswith(_MARK)
+
+
+def indented(lines: Iterable[str], column: int) -> list[str]:
+    """Return comment lines at a column, each with its line end."""
+    return [f"{' ' * column}{line}\n" for line in lines]
+
+
+def difference_notes(proof: Proof, allowed: str) -> list[str]:
+    """Return the differences of a proof with the smallest request of each; allowed: why they are
+    taken, empty where they are not."""
+    start = f"differs, and is taken: {allowed}" if allowed else "not converted, both forms differ"
+    written = note(start)
+    for each in proof.differences:
+        written += note(f"{difference_sentence(each)}, for", *shown_lines(smallest(each)))
+    return written
+
+
+def difference_sentence(difference: Difference) -> str:
+    """Return what differs: the aspect and both answers."""
+    legacy, new = (_answer(one, difference.aspect) for one in (difference.legacy, difference.new))
+    scanned = "" if difference.stored else " (of a file; no API server stores such an object)"
+    return f"{difference.aspect}: {legacy}, now {new}{scanned}"
+
+
+def smallest(difference: Difference) -> str:
+    """Return the smallest request that makes a difference, as YAML."""
+    return dump_yaml(difference.case.document)
+
+
+def _answer(answer: Answer, aspect: Aspect) -> str:
+    match aspect:
+        case Aspect.RESULT | Aspect.REPORT:
+            return str(answer.result)
+        case Aspect.ADMISSION:
+            return "denied" if answer.denied else "admitted"
+        case Aspect.WARNING:
+            return "warned" if answer.warned else "not warned"
+        case Aspect.MESSAGE:
+            return "; ".join(answer.messages) or "no message"
+        case Aspect.DELETION:
+            return answer.deletes or "not deleted"
+        case Aspect.MUTATION:
+            return "unchanged" if answer.patched is None else json.dumps(answer.patched)
+    bodies = answer.targets if aspect is Aspect.TARGETS else answer.generated
+    return json.dumps(bodies) if bodies else "nothing"

@@ -1,0 +1,227 @@
+"""The report of a migration: a table for a terminal, a page for a pull request, or JSON."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.migration.conversion import RuleOutcome
+from chartkit.migration.files.migrated import MigratedObject
+from chartkit.migration.files.notes import difference_sentence, smallest
+from chartkit.migration.files.run import Migration
+from chartkit.migration.proof import Proof
+from chartkit.model import Body, Location
+from chartkit.report.markdown import markdown_table
+from chartkit.report.model import resource_id
+from chartkit.safe_text import shown, shown_lines
+
+_WIDTH: Final = 80
+_HEADS: Final = ("RULES", "CONVERTED", "CHANGES", "BY HAND")
+_NOTHING: Final = "no policy of kyverno.io found"
+_CHANGES: Final = "changes"
+
+
+def as_text(migration: Migration) -> str:
+    """The table for a terminal, and below it what to know about rules."""
+    if not migration.objects:
+        return _unread(migration) or f"{_NOTHING}\n"
+    proved = any(each.proof is not None for each in migration.objects)
+    rows = [_row(each, proved) for each in migration.objects]
+    totals = [sum(int(row[at]) for row in rows) for at in range(1, 5)]
+    total = (f"{len(rows)} in all", *map(str, totals), *([""] if proved else []))
+    heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
+    lines = _columns([heads, *rows, total])
+    notes = [line for each in migration.objects for line in _note_lines(each)]
+    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n" + _unread(migration)
+
+
+def _unread(migration: Migration) -> str:
+    return "".join(f"not read: {shown(line)}\n" for line in migration.inventory.unread)
+
+
+def _row(each: MigratedObject, proved: bool) -> tuple[str, ...]:
+    outcomes = each.outcomes
+    converted = sum(one.converted for one in outcomes)
+    changes = sum(bool(one.converted and one.changes) for one in outcomes)
+    counts = (len(outcomes), converted, changes, len(outcomes) - converted)
+    proof = [_proved(each)] if proved else []
+    return (shown(resource_id(each.legacy.resource)), *map(str, counts), *proof)
+
+
+def _proved(each: MigratedObject) -> str:
+    if each.proof is None:
+        return "-"
+    if each.proof.equal:
+        return "equal"
+    return "allowed" if each.allowed else "differs"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as columns of at most 80; a name that is too long has a line of its own."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    first = min(widths[0], _WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
+    lines = []
+    for name, *cells in rows:
+        rest = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        if len(name) > first:
+            lines.append(name)
+            name = ""
+        lines.append(f"{name:{first}}  {rest}".rstrip())
+    return lines
+
+
+def _note_lines(each: MigratedObject) -> Iterator[str]:
+    name = resource_id(each.legacy.resource)
+    for one in each.outcomes:
+        for word, text in _notes(one):
+            rule = f" rule {one.rule}" if one.rule else ""
+            yield from _wrapped(f"{each.locate(one)}: {name}{rule}: {word}: {text}")
+    if each.proof is not None:
+        place = each.legacy.resource.location
+        for difference in each.proof.differences:
+            word = "differs, as allowed" if each.allowed else "differs"
+            sentence = difference_sentence(difference)
+            yield from _wrapped(f"{place}: {name}: {word}: {sentence}, for")
+            yield from (f"    {line}" for line in shown_lines(smallest(difference)))
+
+
+def _notes(outcome: RuleOutcome) -> Iterator[tuple[str, str]]:
+    if not outcome.converted:
+        yield "by hand", outcome.reason
+    for change in outcome.changes:
+        yield _CHANGES, change
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        shown(text),
+        _WIDTH,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def as_markdown(migration: Migration) -> str:
+    """The page for a pull request: policies, what to know about each, and the new policies."""
+    if not migration.objects:
+        return f"{_NOTHING}\n"
+    proved = any(each.proof is not None for each in migration.objects)
+    heads = ("policy", "rules", "converted", "changes", "by hand", *(["proof"] if proved else []))
+    parts = [
+        "## Policies of kyverno.io migrated to policies.kyverno.io\n",
+        markdown_table(heads, (_row(each, proved) for each in migration.objects)),
+    ]
+    notes = [row for each in migration.objects for row in _note_rows(each)]
+    if notes:
+        parts.append(markdown_table(("place", "policy", "rule", "", "what to know"), notes))
+    if proved:
+        covered = [row for each in migration.objects for row in _proof_rows(each)]
+        columns = ("policy", "requests", "decided", "states reached", "never reached", "left out")
+        parts.append(markdown_table(columns, covered))
+    return "\n".join(parts)
+
+
+def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
+    name = resource_id(each.legacy.resource)
+    for one in each.outcomes:
+        for word, text in _notes(one):
+            yield str(each.locate(one)), name, one.rule, word, text
+    for difference in () if each.proof is None else each.proof.differences:
+        word = f"differs, as allowed: {each.allowed}" if each.allowed else "differs"
+        text = f"{difference_sentence(difference)}, for {json.dumps(difference.case.document)}"
+        yield str(each.legacy.resource.location), name, "", word, text
+
+
+def _proof_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
+    proof = each.proof
+    if proof is not None:
+        reached = f"{proof.coverage.reached} of {proof.coverage.total}"
+        never = "; ".join(f"{place}: {states}" for place, states in _never(proof).items())
+        left_out = "; ".join(f"{count} {reason}" for reason, count in proof.left_out.items())
+        counts = (str(proof.requests), str(proof.decided))
+        yield resource_id(each.legacy.resource), *counts, reached, never, left_out
+
+
+def _never(proof: Proof) -> Mapping[str, str]:
+    """Return the states that no request reached, by place."""
+    return {
+        f"{one.form} {one.name}": ", ".join(one.missing)
+        for one in proof.coverage.places
+        if one.missing
+    }
+
+
+def as_json(migration: Migration) -> str:
+    """The report for programs; docs/reference/migrate-policies.md describes the shape."""
+    body = {
+        "objects": [_object_body(each) for each in migration.objects],
+        "files": [{"file": each.file, "changes": each.changes} for each in migration.files],
+        "notRead": list(migration.inventory.unread),
+        "findings": [
+            {"id": one.rule_id, "message": one.message, "location": str(one.location or "")}
+            for one in migration.inventory.faults
+        ],
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def _object_body(each: MigratedObject) -> Body:
+    resource = each.legacy.resource
+    return {
+        "kind": resource.kind,
+        "name": resource.name,
+        "namespace": resource.namespace,
+        "file": resource.location.file,
+        "line": resource.location.line,
+        "rules": [_rule_body(one, each.locate(one)) for one in each.outcomes],
+        "documents": list(each.documents),
+        "remaining": each.remaining,
+        "proof": None if each.proof is None else _proof_body(each.proof, each.allowed),
+    }
+
+
+def _rule_body(outcome: RuleOutcome, place: Location) -> Body:
+    return {
+        "name": outcome.rule,
+        "type": outcome.type,
+        "converted": outcome.converted,
+        "replacedBy": list(outcome.replaced_by),
+        "reason": outcome.reason,
+        "changes": list(outcome.changes),
+        "nearest": outcome.nearest,
+        "file": place.file,
+        "line": place.line,
+    }
+
+
+def _proof_body(proof: Proof, allowed: str) -> Body:
+    return {
+        "equal": proof.equal,
+        "allowed": allowed,
+        "requests": proof.requests,
+        "decided": proof.decided,
+        "reached": proof.coverage.reached,
+        "states": proof.coverage.total,
+        "neverReached": dict(_never(proof)),
+        "leftOut": dict(proof.left_out),
+        "differences": [
+            {
+                "aspect": str(one.aspect),
+                "sentence": difference_sentence(one),
+                "count": one.count,
+                "stored": one.stored,
+                "request": one.case.document,
+            }
+            for one in proof.differences
+        ],
+    }
+
+
+FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = MappingProxyType(
+    {"text": as_text, "markdown": as_markdown, "json": as_json}
+)
+"""The writers by the names that `-o` has for them."""

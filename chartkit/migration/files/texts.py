@@ -1,0 +1,206 @@
+"""The texts of migrated files: each legacy document replaced, the rest as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import yaml
+
+from chartkit.documents.reader import Document
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.migration.files.comments import Comment, comments_in
+from chartkit.migration.files.left import annotated, left_text
+from chartkit.migration.files.migrated import MigratedObject
+from chartkit.migration.files.notes import difference_notes, is_note, reason_note
+from chartkit.migration.files.printed import margins, printed
+from chartkit.model import Body, Resource
+
+SEPARATOR: Final = "---\n"
+_MARKER: Final = re.compile(r"^---(?:[ \t]+#.*|[ \t]*)$\n?", re.MULTILINE)
+_NO_CONTENT: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*|%.*)?(?:\n|\Z))*")
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file with legacy objects: its text before and after."""
+
+    file: str
+    before: str
+    after: str
+
+    @property
+    def changes(self) -> bool:
+        """Return whether the migration changes it."""
+        return self.before != self.after
+
+
+def file_texts(migrated: Iterable[MigratedObject]) -> list[FileText]:
+    """Return the texts of the files that the objects are in; those of charts and clusters have
+    none."""
+    files: dict[str, dict[int, list[MigratedObject]]] = {}
+    documents: dict[tuple[str, int], Document] = {}
+    for each in migrated:
+        document = each.legacy.document
+        if document is not None:
+            file = document.source.file
+            files.setdefault(file, defaultdict(list))[document.start].append(each)
+            documents[file, document.start] = document
+    return [
+        _file(file, [(documents[file, start], found) for start, found in sorted(parts.items())])
+        for file, parts in files.items()
+    ]
+
+
+def _file(file: str, parts: Sequence[tuple[Document, list[MigratedObject]]]) -> FileText:
+    before = parts[0][0].source.text
+    if file.endswith(".json"):
+        return FileText(file, before, _as_json(parts[0][0], parts[0][1]))
+    after, at = [], 0
+    for document, found in parts:
+        region = _Region.of(document)
+        after += [before[at : region.start], region.lead, _joined(_pieces(region, found))]
+        at = document.end
+    return FileText(file, before, "".join([*after, before[at:]]))
+
+
+def object_text(found: Sequence[MigratedObject]) -> str:
+    """Return the new text of the objects of one document, with the comments before it."""
+    document = found[0].legacy.document
+    if document is None:
+        return _joined(piece for each in found for piece in _anew(each))
+    region = _Region.of(document)
+    comments = [line for line in region.lead.splitlines(keepends=True) if line.startswith("#")]
+    text = _joined(_pieces(region, found))
+    return "".join(comments) + text if text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The text of a document: start: its first character in the file, lead: what stands up to its
+    `---`, text: the rest."""
+
+    document: Document
+    start: int
+    lead: str
+    text: str
+
+    @staticmethod
+    def of(document: Document) -> _Region:
+        """Return the region of a document; that of the first has the comments before it."""
+        whole, start = document.source.text, document.start
+        if _NO_CONTENT.fullmatch(whole, 0, start):
+            start = 0
+        region = whole[start : document.end]
+        content = yaml.compose(region, Loader=yaml.CSafeLoader)
+        begin = 0 if content is None else content.start_mark.index
+        marker = _MARKER.search(region, 0, begin)
+        if marker is not None:
+            return _Region(document, start, region[: marker.end()], region[marker.end() :])
+        if region.startswith("---"):
+            return _Region(document, start, SEPARATOR, region[3:].lstrip(" "))
+        return _Region(document, start, "", region)
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    return SEPARATOR.join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces)
+
+
+def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
+    """Yield the documents that a legacy document becomes."""
+    if region.document.body is not found[0].legacy.resource.body:
+        yield from _list_pieces(region.document, found)
+        return
+    (each,) = found
+    comments = [one for one in comments_in(region.text) if not is_note(one.text)]
+    yield from _new(each, comments)
+    remaining = each.remaining
+    if remaining is None:
+        return
+    if each.differs and each.proof is not None:
+        yield annotated(region.text, difference_notes(each.proof, ""))
+    elif not remaining.get("spec", {}).get("rules") or each.conversion is None:
+        notes = [line for one in each.outcomes for line in reason_note(one)]
+        yield annotated(region.text, list(dict.fromkeys(notes)))
+    else:
+        yield left_text(region.text, _kept(each), remaining)
+
+
+def _kept(each: MigratedObject) -> dict[int, list[str]]:
+    return {index: reason_note(one) for index, one in enumerate(each.outcomes) if not one.converted}
+
+
+def _new(each: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str]:
+    documents = each.documents
+    if not documents:
+        return
+    names = [f"{body['kind']}/{body['metadata']['name']}" for body in documents]
+    place_of = {
+        index: names.index(one.replaced_by[0])
+        for index, one in enumerate(each.outcomes)
+        if one.converted and one.replaced_by and one.replaced_by[0] in names
+    }
+    made = margins(comments, documents, place_of)
+    if each.proof is not None and not each.proof.equal:
+        first = made[0].above.setdefault(("apiVersion",), [])
+        first += difference_notes(each.proof, each.allowed)
+    for body, margin in zip(documents, made, strict=True):
+        yield printed(body, margin)
+
+
+def _anew(each: MigratedObject) -> Iterator[str]:
+    """Yield the documents of an object that has no text of its own."""
+    yield from _new(each)
+    if each.remaining is not None:
+        notes = [line for one in each.outcomes if not one.converted for line in reason_note(one)]
+        if each.differs and each.proof is not None:
+            notes = difference_notes(each.proof, "")
+        yield annotated(dump_yaml(each.remaining), list(dict.fromkeys(notes)))
+
+
+def _list_pieces(document: Document, found: Sequence[MigratedObject]) -> Iterator[str]:
+    """Yield the new documents of a List's legacy items, and the List with the items that stay."""
+    for each in found:
+        yield from _new(each)
+    items = _left_items(document, found)
+    if items:
+        notes = [
+            line
+            for each in found
+            for one in each.outcomes
+            if not one.converted
+            for line in reason_note(one)
+        ]
+        body = {**document.body, "items": items}
+        yield annotated(dump_yaml(body), list(dict.fromkeys(notes)))
+
+
+def _left_items(document: Document, found: Sequence[MigratedObject]) -> list[Body]:
+    migrated = {id(each.legacy.resource.body): each for each in found}
+    items: list[Body] = []
+    for item in document.body["items"]:
+        each = migrated.get(id(item))
+        if each is None and not is_legacy(Resource(item)):
+            items.append(item)
+        elif each is not None and each.remaining is not None:
+            items.append(each.remaining)
+    return items
+
+
+def _as_json(document: Document, found: Sequence[MigratedObject]) -> str:
+    """Return a JSON file's new text; several objects are a List."""
+    if document.body is found[0].legacy.resource.body:
+        left = [] if found[0].remaining is None else [found[0].remaining]
+    else:
+        left = _left_items(document, found)
+    new = [body for each in found for body in each.documents]
+    if not new:
+        return document.source.text
+    bodies = [*new, *left]
+    whole = bodies[0] if len(bodies) == 1 else {"apiVersion": "v1", "kind": "List", "items": bodies}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -22,7 +22,7 @@ from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.scope import Condition
 from chartkit.migration.wildcards import fits_any
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, Resource
 
 API_VERSION: Final = f"{CEL_GROUP}/v1"
 _WIDTH: Final = 88
@@ -144,21 +144,28 @@ def _name(policy: str, rule: str, made: Made) -> str:
 def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
     first = group[0]
     kind = str(first.converted.kind)
-    metadata: Body = {"name": name}
-    if policy.namespace:
-        metadata["namespace"] = policy.namespace
-    body = policy.resource.body["metadata"]
-    if body.get("labels"):
-        metadata["labels"] = dict(body["labels"])
-    annotations = {key: text for key, text in policy.annotations.items() if key not in _LEFT_OUT}
-    if annotations:
-        metadata["annotations"] = annotations
+    metadata = metadata_of(policy.resource, name, policy.namespace)
     return {
         "apiVersion": API_VERSION,
         "kind": f"{NAMESPACED}{kind}" if policy.namespace else kind,
         "metadata": metadata,
         "spec": _spec(policy, group),
     }
+
+
+def metadata_of(legacy: Resource, name: str, namespace: str) -> Body:
+    """Return the metadata of a new object, with the labels and annotations of the old one."""
+    metadata: Body = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    body: Body = legacy.body["metadata"]
+    if body.get("labels"):
+        metadata["labels"] = dict(body["labels"])
+    annotations = body.get("annotations") or {}
+    kept = {key: text for key, text in annotations.items() if key not in _LEFT_OUT}
+    if kept:
+        metadata["annotations"] = kept
+    return metadata
 
 
 def _spec(policy: Policy, group: Sequence[Made]) -> Body:

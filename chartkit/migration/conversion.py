@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Location, Resource
@@ -47,6 +47,13 @@ class RuleOutcome:
     def converted(self) -> bool:
         """Return whether new documents take over."""
         return not self.reason
+
+
+def left(legacy: Resource, type_: str, reason: NotConvertible) -> RuleOutcome:
+    """Return the outcome of an object without rules that is left to be done by hand."""
+    path = f"/spec/{reason.path}" if reason.path else ""
+    place = replace(legacy.location, path=path)
+    return RuleOutcome("", type_, place, reason=reason.message, nearest=reason.nearest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.migration.assembly import Made, assemble, by_action
 from chartkit.migration.assumptions import described
+from chartkit.migration.cleanup import KINDS as CLEANUP_KINDS
+from chartkit.migration.cleanup import convert_cleanup
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
 from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.validate import convert_validate
@@ -23,7 +25,9 @@ CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
 
 
 def convert(legacy: Resource) -> Conversion:
-    """Convert a ClusterPolicy or Policy; raises CompileError for one that Kyverno refuses."""
+    """Convert a policy or cleanup policy; raises CompileError for one that Kyverno refuses."""
+    if legacy.kind in CLEANUP_KINDS:
+        return convert_cleanup(legacy)
     policy = read_policy(legacy)
     made: list[Made] = []
     refused: dict[int, NotConvertible] = {}

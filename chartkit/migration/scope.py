@@ -18,6 +18,7 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.facts import NAMESPACE, Facts, ObjectFacts
 from chartkit.migration.place import Place, object_of
 from chartkit.migration.wildcards import fits, fits_any
 from chartkit.model import Body
@@ -25,9 +26,7 @@ from chartkit.schemas.kind_selectors import parse_kind_selector
 
 WRITES: Final = ("CREATE", "UPDATE")
 _ANY: Final = "*"
-_NAMESPACE: Final = "Namespace"
 _ONE_VERSION: Final = ("", "apps")
-_KIND: Final = ("group", "version", "kind")
 _ACCOUNT: Final = "system:serviceaccount"
 
 
@@ -71,28 +70,79 @@ def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
 
     Raises `NotConvertible`.
     """
-    filters = _filters(rule.match)
-    if rule.match.any and (rule.match.all or rule.match.direct != ResourceFilter()):
+    match = rule.match
+    if match.any and (match.all or match.direct != ResourceFilter()):
         raise NotConvertible("a match with filters in several places", "match")
-    if len({each.kinds for each in rule.match.all}) > 1:
+    named = _operations(_filters(match), operations)
+    return _scope(match, rule.exclude, named, Facts)
+
+
+def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
+    """Return the scope of a policy about objects that are there, whoever made them.
+
+    Raises `NotConvertible`.
+    """
+    for block, place in ((match, "match"), (exclude, "exclude")):
+        filters = (*block.any, *block.all) if block is not None else ()
+        if any(each.has_user for each in filters):
+            raise NotConvertible("it names users, and nobody asks for a deletion", place)
+        if any(each.namespace_selector is not None for each in filters):
+            kinds = [kind for each in (filters or ()) for kind in each.kinds]
+            if not kinds or not Facts(known=_Kinds(filters).known).namespaced:
+                raise NotConvertible("labels of namespaces of kinds that may be in none", place)
+    if exclude is not None and not (exclude.any or exclude.all):
+        raise NotConvertible("it excludes everything", "exclude")
+    blocks = [None if each is None else _of_any_operation(each) for each in (match, exclude)]
+    return _scope(blocks[0] or match, blocks[1], [_ANY], ObjectFacts)
+
+
+def _of_any_operation(match: Match) -> Match:
+    """Return a match without operations, which are not asked of objects that are there."""
+    any_, all_ = (
+        tuple(replace(each, operations=()) for each in filters)
+        for filters in (match.any, match.all)
+    )
+    return replace(match, any=any_, all=all_)
+
+
+def _scope(
+    match: Match, exclude: Match | None, operations: list[str], facts_of: type[Facts]
+) -> Scope:
+    filters = _filters(match)
+    if len({each.kinds for each in match.all}) > 1:
         raise NotConvertible("a match of several kinds at once", "match")
-    kinds = _Kinds(filters if not rule.match.all else filters[:1])
-    facts = _Facts(kinds)
+    kinds = _Kinds(filters if not match.all else filters[:1])
+    facts = facts_of(kinds.named, kinds.known)
     conditions: list[Condition] = []
-    matched = _matched(rule.match, filters, facts)
+    matched = _matched(match, filters, facts)
     if matched != cel.TRUE:
         conditions.append(Condition("match", matched))
-    if rule.exclude is not None:
-        excluded = _joined(rule.exclude, facts)
+    if exclude is not None:
+        excluded = _joined(exclude, facts)
         if excluded == cel.TRUE:
             raise NotConvertible("the rule excludes everything that it matches", "exclude")
         if excluded != cel.FALSE:
             conditions.append(Condition("exclude", cel.negate(excluded)))
     selector = _native_selector(filters)
-    constraints: Body = {"resourceRules": kinds.rules(_operations(filters, operations))}
+    constraints: Body = {"resourceRules": kinds.rules(operations)}
     if selector is not None:
         constraints["namespaceSelector"] = selector
     return Scope(constraints, tuple(conditions), kinds.known, object_of(kinds.known))
+
+
+def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
+    """Return whether an exception's match takes a request about one of several kinds, none for
+    any; false where it takes none. Raises `NotConvertible`."""
+    facts = Facts(known=tuple(kinds))
+    filters = [each for each in (*match.any, *match.all) if each != ResourceFilter()]
+    if any(each.namespace_selector for each in filters) and facts.has_namespaces:
+        raise NotConvertible("labels of namespaces, where Namespaces are among the kinds", "match")
+    if not filters or (match.all and len(filters) < len(match.all) and not match.any):
+        return cel.FALSE
+    tests = [filter_test(each, facts, kinds=True, operations=False) for each in filters]
+    if match.any or not match.all:
+        return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
+    return cel.all_of(each for each in tests if each != cel.TRUE)
 
 
 def operations_of(scope: Scope) -> frozenset[str]:
@@ -125,8 +175,6 @@ class _Kinds:
         self._found = [_kinds_of(each) for each in named]
         everything = [kind for each in self._found for kind in each.kinds]
         self.known = tuple(everything) if all(each.kinds for each in self._found) else ()
-        self.has_namespaces = not self.known or any(each.kind == _NAMESPACE for each in self.known)
-        self.namespaced = bool(self.known) and not any(map(is_cluster_scoped, self.known))
 
     def rules(self, operations: list[str]) -> list[Body]:
         """Return the resource rules, a group and its versions each."""
@@ -138,7 +186,7 @@ class _Kinds:
             {
                 "apiGroups": [group],
                 "apiVersions": list(versions),
-                "operations": operations,
+                "operations": list(operations),
                 "resources": list(dict.fromkeys(resources)),
             }
             for (group, versions), resources in grouped.items()
@@ -184,50 +232,21 @@ def _versions(group: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
     return (_ANY,) if asked == _ANY and group not in _ONE_VERSION else tuple(known)
 
 
-class _Facts:
-    """The facts of a request as expressions."""
-
-    def __init__(self, kinds: _Kinds) -> None:
-        self.kinds = kinds
-        self._metadata = object_of().child("metadata")
-
-    @property
-    def namespace(self) -> Expr:
-        """Return the namespace's name, of a Namespace its own; empty where there is none."""
-        if self.kinds.namespaced:
-            return cel.path("request", "namespace")
-        named = cel.or_value(cel.optional_field("request", "namespace"), "")
-        if not self.kinds.has_namespaces:
-            return named
-        is_namespace = cel.equal(cel.path("request", "kind", "kind"), _NAMESPACE)
-        return cel.conditional(is_namespace, cel.path("request", "name"), named)
-
-    @property
-    def name(self) -> Expr:
-        """Return the object's name, or what its name is made from."""
-        generated = self._metadata.child("generateName").or_value("")
-        return self._metadata.child("name").or_value(generated)
-
-    def entries(self, field: str) -> Place:
-        """Return the place of the labels or annotations."""
-        return self._metadata.child(field)
-
-
-def _matched(match: Match, filters: Sequence[ResourceFilter], facts: _Facts) -> Expr:
+def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> Expr:
     if _native_selector(filters) is not None:
         filters = [replace(each, namespace_selector=None) for each in filters]
     kinds = len({each.kinds for each in filters}) > 1
     operations = len({each.operations for each in filters}) > 1
-    tests = [_filter(each, facts, kinds=kinds, operations=operations) for each in filters]
+    tests = [filter_test(each, facts, kinds=kinds, operations=operations) for each in filters]
     if match.all:
         return cel.all_of(each for each in tests if each != cel.TRUE)
     return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
 
 
-def _joined(exclude: Match, facts: _Facts) -> Expr:
+def _joined(exclude: Match, facts: Facts) -> Expr:
     filters = _filters(exclude)
     tests = [
-        _filter(each, facts, kinds=True, operations=True)
+        filter_test(each, facts, kinds=True, operations=True)
         for each in filters
         if each != ResourceFilter()
     ]
@@ -257,13 +276,13 @@ def _requirement(one: Requirement) -> Body:
     return {**made, "values": list(one.values)} if one.values else made
 
 
-def _filter(one: ResourceFilter, facts: _Facts, *, kinds: bool, operations: bool) -> Expr:
+def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: bool) -> Expr:
     """Return a filter as a test; kinds, operations: whether it says them or the constraints do."""
     if one.roles or one.cluster_roles:
         raise NotConvertible("the roles of a user cannot be asked in CEL", "match")
     tests: list[Expr] = []
     if kinds and one.kinds:
-        tests.append(_is_kind(one.kinds, facts))
+        tests.append(facts.is_kind(one.kinds))
     if operations and one.operations:
         tests.append(fits_any(cel.path("request", "operation"), one.operations))
     for names in ((one.name,) if one.name else (), one.names):
@@ -280,26 +299,6 @@ def _filter(one: ResourceFilter, facts: _Facts, *, kinds: bool, operations: bool
     if one.subjects:
         tests.append(cel.any_of(map(_is_subject, one.subjects)))
     return cel.all_of(each for each in tests if each != cel.TRUE)
-
-
-def _is_kind(kinds: Sequence[str], facts: _Facts) -> Expr:
-    named = [parse_kind_selector(kind) for kind in kinds]
-    if facts.kinds.named <= set(kinds):
-        return cel.TRUE
-    tests: list[Expr] = []
-    bare = [each for each in named if each[:2] == (_ANY, _ANY) and not each.subresource]
-    if bare:
-        tests.append(fits_any(cel.path("request", "kind", "kind"), [each.kind for each in bare]))
-    for each in named:
-        if each in bare:
-            continue
-        parts = [(key, text) for key, text in zip(_KIND, each[:3], strict=True) if text != _ANY]
-        terms = [fits(cel.path("request", "kind", key), text) for key, text in parts]
-        if each.subresource:
-            sub = cel.or_value(cel.optional_field("request", "subResource"), "")
-            terms.append(fits(sub, each.subresource))
-        tests.append(cel.all_of(terms))
-    return cel.any_of(tests)
 
 
 def _entry(entries: Place, key: str, text: str) -> Expr:
@@ -338,13 +337,13 @@ def _requires(one: Requirement, labels: Place) -> Expr:
     return among if one.operator == "In" else cel.negate(among)
 
 
-def _in_labelled_namespace(selector: LabelSelector, facts: _Facts) -> Expr:
+def _in_labelled_namespace(selector: LabelSelector, facts: Facts) -> Expr:
     labels = Place(cel.ident("namespaceObject"), ("metadata", "labels"), "{}string")
     selected = _selected(selector, labels)
     known = cel.not_equal(cel.ident("namespaceObject"), cel.NULL)
     tests = [known, selected]
-    if facts.kinds.has_namespaces:
-        tests.insert(0, cel.not_equal(cel.path("request", "kind", "kind"), _NAMESPACE))
+    if facts.has_namespaces:
+        tests.insert(0, cel.not_equal(facts.kind, NAMESPACE))
     return cel.all_of(tests)
 
 

@@ -53,6 +53,10 @@ def _holds(condition: Condition, names: Names) -> Expr:
     key, value = term_of(condition.key, names), term_of(condition.value, names)
     if isinstance(key, Constant) and isinstance(value, Constant):
         raise NotConvertible("a condition that compares two constants")
+    if isinstance(key, Value) and key.place.is_optional and not key.strict:
+        # No operator holds of null.
+        held = test(Value(key.place.settled()), value)
+        return conjunction(key.place.is_present(), held)
     return test(key, value)
 
 
@@ -237,6 +241,11 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
     return test
 
 
+def _presence(term: Term) -> Expr:
+    """Return whether there is a list at all: no operator holds of null."""
+    return term.presence if isinstance(term, Stream) else cel.TRUE
+
+
 def _in(*, every: bool, negated: bool) -> Test:
     """Return the test of a family's operator: for keys that are lists, whether of every or of any
     key; negated: that they are not among the values."""
@@ -246,10 +255,11 @@ def _in(*, every: bool, negated: bool) -> Test:
             case Constant(list() as keys):
                 member = _constant_in(value)
                 tests = [cel.negate(member(k)) if negated else member(k) for k in keys]
-                return conjunction(*tests) if every else disjunction(*tests)
+                joined = conjunction(*tests) if every else disjunction(*tests)
+                return conjunction(_presence(value), joined)
             case Constant(scalar):
                 found = _constant_in(value)(scalar)
-                return cel.negate(found) if negated else found
+                return conjunction(_presence(value), cel.negate(found) if negated else found)
             case Value(place) if place.is_list:
                 item = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
                 inner = _member(value)(item)

@@ -37,5 +37,20 @@ ANCHOR_ERRORS: Final = Difference(
     "Where no object has the key of an anchor, a pattern that does not match is an error in a "
     "ClusterPolicy and a failure here; both refuse.",
 )
-GENERAL: Final = (EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS)
+ERRORS: Final = Difference(
+    "errors",
+    "Where one part of a rule cannot be evaluated and another fails, a ClusterPolicy reports the "
+    "error and a policy in CEL the failure; both refuse.",
+)
+SKIPS: Final = Difference(
+    "skips",
+    "Where an anchor or a precondition keeps a rule from applying, or a list is empty, one of the "
+    "two says pass and the other skip.",
+)
+GENERAL: Final = (EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS)
 """In the order in which they matter."""
+
+DELETIONS: Final = "deletions are no longer judged: the rule says nothing of them"
+"""A change of a deny rule that does not speak of operations."""
+CEL_ERRORS: Final = "an expression that cannot be evaluated is an error, and no failure"
+"""A change of a `validate.cel` rule."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Names, Term, Value
 from chartkit.migration.place import TEXT, Place
 from chartkit.migration.scope import Scope, operations_of
@@ -18,8 +19,18 @@ def names_of(scope: Scope) -> Names:
     if not operations_of(scope) <= {"UPDATE", "DELETE"}:
         old = replace(old, whole=False)
     namespace = Place(request, ("namespace",), TEXT)
+    operations = operations_of(scope)
+    judged = scope.object
+    if "DELETE" in operations:
+        # Of a deletion, Kyverno calls the object that goes `request.object`.
+        if scope.about_pods:
+            raise NotConvertible("a rule about the deletion of Pods, extended to controllers")
+        deleted = cel.equal(cel.path(request, "operation"), "DELETE")
+        either = cel.conditional(deleted, cel.ident("oldObject"), cel.ident("object"))
+        only = operations == {"DELETE"}
+        judged = replace(judged, root=cel.ident("oldObject") if only else either)
     objects: dict[tuple[str, ...], Term] = {
-        ("request", "object"): Value(scope.object),
+        ("request", "object"): Value(judged),
         ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),
         ("request", "name"): Value(Place(request, ("name",), TEXT)),
         ("request", "operation"): Value(Place(cel.path(request, "operation"), (), TEXT)),

@@ -18,7 +18,7 @@ from chartkit.migration.jmespath.terms import (
     computed,
     expression_of,
 )
-from chartkit.migration.place import TEXT, Place
+from chartkit.migration.place import ANY_MAP, TEXT, Place
 from chartkit.migration.verdict import conjunction
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def length(_translator: Translator, args: Sequence[Term]) -> Term:
     (term,) = args
     match term:
         case Stream():
-            return computed(term.size(), "int")
+            return computed(term.required().size(), "int")
         case Value():
             return computed(cel.method(_there(term).value, "size"), "int")
         case Constant(str() | list() | dict() as value):
@@ -86,7 +86,9 @@ def keys(translator: Translator, args: Sequence[Term]) -> Term:
     variable = "key"
     while variable in translator.names.taken:
         variable += "_"
-    place = term.place
+    place = term.place.taken_for(ANY_MAP)
+    if not place.is_map:
+        raise NotConvertible("the keys of a value that is no object")
     entries = Place(place.value if term.strict else place.or_value({}))
     presence = cel.TRUE if term.strict else place.is_present()
     item = Place(cel.ident(variable), (), TEXT)

@@ -7,7 +7,7 @@ lists and an item), so that a question about it becomes `exists` or `all` and no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
@@ -85,6 +85,14 @@ class Stream:
             inner = disjunction(cel.negate(each.where), body)
             body = cel.macro(each.list, "all", each.variable, inner)
         return body
+
+    def required(self) -> Stream:
+        """Return the stream that is an error where there is no list at all."""
+        if self.presence == cel.TRUE:
+            return self
+        first, *rest = self.generators
+        settled = replace(first, elements=first.elements.settled())
+        return replace(self, generators=(settled, *rest), presence=cel.TRUE)
 
     def list(self) -> Expr:
         """Return the items as a list."""

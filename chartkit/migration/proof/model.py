@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chartkit.migration.proof.requests.case import Case
@@ -125,7 +125,8 @@ class Proof:
     """The outcome of a proof.
 
     requests: how many both forms answered; decided: of those, how many at least one form did not
-    pass over; left_out: why requests were not made, with their number, and what cannot be proved.
+    pass over; left_out: why requests were not made, with their number, and what cannot be proved;
+    named: differences that the conversion names, with the number of requests that made them.
     """
 
     requests: int
@@ -134,8 +135,9 @@ class Proof:
     coverage: Coverage
     left_out: Mapping[str, int]
     seconds: float = 0.0
+    named: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def equal(self) -> bool:
-        """Return whether no request made a difference."""
-        return not self.differences
+        """Return whether no request that an API server may send made a difference."""
+        return not any(one.stored for one in self.differences)

@@ -7,7 +7,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.engine import NO_ATTACHMENTS, OFFLINE, PolicyAttachments, World, as_submitted
@@ -20,11 +20,12 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of, resource
 from chartkit.migration.proof.coverage import Tally
 from chartkit.migration.proof.equality import canonical, difference
 from chartkit.migration.proof.forms import Form, Said
+from chartkit.migration.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.migration.proof.leaves.cel import cel_leaves
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.legacy import cleanup_leaves, legacy_leaves
 from chartkit.migration.proof.minimize import minimized
-from chartkit.migration.proof.model import Aspect, Difference, Proof
+from chartkit.migration.proof.model import Answer, Aspect, Difference, Proof
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case
 from chartkit.migration.proof.requests.cluster import existing, world_of
@@ -56,6 +57,7 @@ class ProofOptions:
     budget: float = 5.0
     most_requests: int = 100_000
     passed_over: frozenset[Aspect] = frozenset()
+    named: NamedDifferences = field(default_factory=NamedDifferences)
     world: World = OFFLINE
     cluster: tuple[Resource, ...] = ()
     legacy_attachments: PolicyAttachments = NO_ATTACHMENTS
@@ -100,6 +102,7 @@ class _Prover:
         self._types = ImpliedTypes(())
         self._outcomes: set[tuple[object, ...]] = set()
         self._spaces: list[Space] = []
+        self._named: Counter[str] = Counter()
         self._requests = 0
         self._decided = 0
 
@@ -110,7 +113,12 @@ class _Prover:
         self._types = ImpliedTypes(facet for space in self._spaces for facet in space.facets)
         cases = Cases()
         for case in self._all(cases, objects, requests):
-            self._compare(case)
+            if options.named.leaves_out(case):
+                left_out[ASSUMPTIONS] += 1
+            elif _is_no_scan(case):
+                left_out["background scans of other operations than CREATE"] += 1
+            else:
+                self._compare(case)
             if self._requests >= options.most_requests or len(self._found) >= 4 * _MOST_DIFFERENCES:
                 break
             if options.clock() - started > options.budget:
@@ -124,6 +132,7 @@ class _Prover:
             coverage,
             dict(sorted((left_out + cases.left_out).items())),
             options.clock() - started,
+            dict(self._named),
         )
 
     def _all(
@@ -215,6 +224,10 @@ class _Prover:
         aspect = self._aspect(legacy, new)
         if aspect is None:
             return
+        name = self._name(aspect, case, legacy, new)
+        if name:
+            self._named[name] += 1
+            return
         typed = self._types.agree(case.document)
         key = (typed, *_signature(aspect, case, legacy, new))
         known = self._found.get(key)
@@ -241,6 +254,14 @@ class _Prover:
         world = world_of(case.document, self._options.world)
         return self._legacy.ask(case, world), self._new.ask(case, world)
 
+    def _name(self, aspect: Aspect, case: Case, legacy: Said, new: Said) -> str:
+        """Return the name of a difference that the conversion names; empty for another."""
+
+        def ask(other: Case) -> Answer:
+            return self._new.ask(other, self._options.world).answer
+
+        return self._options.named.name_of(aspect, case, legacy.answer, new.answer, ask)
+
     def _aspect(self, legacy: Said, new: Said) -> Aspect | None:
         aspect = difference(legacy.answer, new.answer)
         return None if aspect in self._options.passed_over else aspect
@@ -265,9 +286,12 @@ class _Prover:
 
     def _minimized(self, found: Difference) -> Difference:
         def differs(case: Case) -> bool:
+            if _is_no_scan(case) or self._options.named.leaves_out(case):
+                return False
             legacy, new = self._ask(case)
             return (
                 self._types.agree(case.document) is found.typed
+                and not self._name(found.aspect, case, legacy, new)
                 and self._aspect(legacy, new) is found.aspect
                 and legacy.answer.result is found.legacy.result
                 and new.answer.result is found.new.result
@@ -292,6 +316,11 @@ def _signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[obj
     )
     about = (case.is_background, case.document.get("operation"))
     return (aspect, *about, legacy.answer.result, new.answer.result, rules, policies)
+
+
+def _is_no_scan(case: Case) -> bool:
+    """Return whether nobody asks for another operation than background scans have."""
+    return case.is_background and case.document.get("operation", "CREATE") != "CREATE"
 
 
 def _written(rule: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import DELETIONS
 from chartkit.migration.environment import names_of
 from chartkit.migration.jmespath import Names
 from chartkit.migration.operations import Operations, operations_in
@@ -24,8 +23,6 @@ from chartkit.migration.verdict import as_bool, conjunction, is_presence
 from chartkit.model import Body
 
 __all__ = ["convert_validate"]
-
-_DELETIONS: Final = "deletions are no longer judged: the rule says nothing of them"
 
 
 def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
@@ -80,7 +77,7 @@ def _expression(validation: Validation, scope: Scope, names: Names) -> Expr:
 
 
 def _changes(rule: Rule, stated: Operations) -> tuple[str, ...]:
-    return (_DELETIONS,) if rule.validate.deny is not None and not stated.stated else ()
+    return (DELETIONS,) if rule.validate.deny is not None and not stated.stated else ()
 
 
 def _message(rule: Rule, names: Names) -> Body:

@@ -7,11 +7,11 @@ from typing import Final
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import CEL_ERRORS
 from chartkit.migration.rule import ConvertedRule, Variable
 from chartkit.migration.scope import WRITES, Condition, scope_of
 from chartkit.model import Body
 
-_ERRORS: Final = "an expression that cannot be evaluated is an error, and no failure"
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")
 
 
@@ -32,7 +32,7 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
         spec,
         tuple(Condition(each["name"], each["expression"]) for each in rule.cel_preconditions),
         tuple(Variable(each["name"], each["expression"]) for each in cel.get("variables") or ()),
-        changes=(_ERRORS,),
+        changes=(CEL_ERRORS,),
     )
 
 

@@ -1,0 +1,77 @@
+"""Differences that a conversion names: they are counted under their names, and are no fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.migration.assumptions import meets
+from chartkit.migration.differences import (
+    ANCHOR_ERRORS,
+    CEL_ERRORS,
+    DELETIONS,
+    ERRORS,
+    EXISTING,
+    SKIPS,
+)
+from chartkit.migration.proof.model import Answer, Aspect, Result
+from chartkit.migration.proof.requests.case import Case
+
+ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
+_QUIET: Final = (Result.NONE, Result.PASS)
+
+Ask = Callable[[Case], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDifferences:
+    """The differences that a conversion names.
+
+    changes: its sentences; assumed: types of fields that no table knows, by path; general: whether
+    differences between the generations (`differences.GENERAL`) are named.
+    """
+
+    general: bool = False
+    changes: Collection[str] = ()
+    assumed: Mapping[str, str] = field(default_factory=dict)
+
+    def leaves_out(self, case: Case) -> bool:
+        """Return whether an object is not of the types that the conversion assumes."""
+        bodies = (case.document.get("object"), case.document.get("oldObject"))
+        return any(isinstance(each, dict) and not meets(each, self.assumed) for each in bodies)
+
+    def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
+        """Return the name of the difference between two answers; empty for one without a name.
+
+        ask_new: gives the new form's answer to another request.
+        """
+        if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
+            return ""
+        operation = case.document.get("operation")
+        if operation == "DELETE" and DELETIONS in self.changes and new.result is Result.NONE:
+            return DELETIONS
+        if legacy.result is Result.FAIL and new.result is Result.ERROR:
+            return CEL_ERRORS if CEL_ERRORS in self.changes else ""
+        return _general(aspect, case, legacy, new, ask_new) if self.general else ""
+
+
+def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
+    if aspect is Aspect.REPORT:
+        return SKIPS.text
+    if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
+        return EXISTING.text if _violated_before(case, ask_new) else ""
+    if legacy.result is Result.ERROR and new.result is Result.FAIL:
+        known = any("execution error: " in error for error in legacy.errors)
+        return ANCHOR_ERRORS.text if known else ERRORS.text
+    return ""
+
+
+def _violated_before(case: Case, ask_new: Ask) -> bool:
+    """Return whether an update is of an object that the new form refuses as it was."""
+    old = case.document.get("oldObject")
+    if case.document.get("operation") != "UPDATE" or not isinstance(old, dict):
+        return False
+    created = {key: value for key, value in case.document.items() if key != "oldObject"}
+    before = replace(case, document={**created, "object": old, "operation": "CREATE"})
+    return ask_new(before).result in (Result.FAIL, Result.ERROR)

@@ -13,6 +13,7 @@ from chartkit.migration.assumptions import described
 from chartkit.migration.cleanup import KINDS as CLEANUP_KINDS
 from chartkit.migration.cleanup import convert_cleanup
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
+from chartkit.migration.mutate import convert_mutate
 from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
@@ -21,6 +22,7 @@ from chartkit.model import Body, Location, Resource
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
     RuleKind.CEL: convert_cel,
+    RuleKind.MUTATE: convert_mutate,
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.context.variables.syntax import (
+    ESCAPED,
+    OPEN,
     find_variables,
     has_variable,
     is_whole,
@@ -53,6 +55,8 @@ def _joined(value: str, names: Names) -> Expr:
     literals = split_text(value, variables)
     parts: list[Expr] = []
     for literal, variable in zip(literals, [*variables, None], strict=True):
+        if OPEN in literal.replace(ESCAPED, ""):
+            raise NotConvertible("a variable inside of a variable")
         if literal:
             parts.append(cel.literal(unescape(literal)))
         if variable is not None:

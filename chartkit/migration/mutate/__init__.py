@@ -1,0 +1,73 @@
+"""Mutate rules: one module a way of patching. It imports its parent's modules and `validate`'s
+patterns, for conditions in anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.migration.conditions import blocks_hold
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.environment import names_of
+from chartkit.migration.jmespath import Names
+from chartkit.migration.mutate.controllers import is_extended_alike
+from chartkit.migration.mutate.fields import object_field
+from chartkit.migration.mutate.foreach import loop_mutations
+from chartkit.migration.mutate.json_patch import json_patch
+from chartkit.migration.mutate.merge import StrategicMerge
+from chartkit.migration.mutate.mutation import Mutation, applied, patched
+from chartkit.migration.operations import operations_in
+from chartkit.migration.rule import ConvertedRule
+from chartkit.migration.scope import WRITES, Condition, Scope, scope_of
+from chartkit.model import Body
+
+__all__ = ["convert_mutate"]
+
+
+def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
+    """Return a mutate rule as mutations; raises `NotConvertible`."""
+    if rule.context:
+        raise NotConvertible("context entries are not converted yet", "context")
+    body: Body = rule.mutate or {}
+    if body.get("targets"):
+        raise NotConvertible("rules with targets are not converted yet", "mutate/targets")
+    stated = operations_in(rule.preconditions)
+    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    names = names_of(scope)
+    conditions: list[Condition] = []
+    if stated.rest is not None:
+        conditions.append(Condition("preconditions", blocks_hold(stated.rest, names)))
+    mutations = _mutations(body, scope, names)
+    anchors = [each for mutation in mutations for each in mutation.conditions]
+    if anchors and len(mutations) > 1:
+        raise NotConvertible("anchors in one of several patches", "mutate/foreach")
+    conditions += _named(anchors)
+    if autogen.controllers(policy) and scope.about_pods:
+        is_extended_alike(mutations)
+    spec: Body = {"mutations": [each.body for each in mutations]}
+    if any(each.replaces for each in mutations):
+        spec = {"evaluation": {"useServerSideApply": True}, **spec}
+    return ConvertedRule(
+        CelKind.MUTATING, scope, spec, tuple(conditions), assumed=scope.object.assumed or {}
+    )
+
+
+def _mutations(body: Body, scope: Scope, names: Names) -> list[Mutation]:
+    if body.get("patchStrategicMerge") is not None:
+        merge = StrategicMerge(names)
+        made = merge.configuration(body["patchStrategicMerge"], object_field(scope, scope.object))
+        return [applied(made, merge.conditions, replaces=merge.replaces)]
+    if body.get("patchesJson6902"):
+        return [patched(json_patch(body["patchesJson6902"], scope.object, names))]
+    if body.get("foreach"):
+        return loop_mutations(body["foreach"], scope, names)
+    raise NotConvertible("a mutate rule that says nothing", "mutate")
+
+
+def _named(anchors: Sequence[Expr]) -> list[Condition]:
+    if len(anchors) == 1:
+        return [Condition("anchors", anchors[0])]
+    return [Condition(f"anchor-{number}", each) for number, each in enumerate(anchors, 1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -212,6 +212,11 @@ def read_test_file(path: Path) -> list[TestFile]:
     if not documents:
         hint = f"write apiVersion: {API_VERSION}, kind: Test and results, or remove the file"
         raise InputError("holds no test", Location(str(path)), hint)
+    return parse_tests(path, documents)
+
+
+def parse_tests(path: Path, documents: Iterable[Document]) -> list[TestFile]:
+    """Return the tests in documents of a file; raise InputError for what Kyverno refuses."""
     return [_read(path, document) for document in documents]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from chartkit.documents.input_files import is_folder, is_there, refuse_special
@@ -46,10 +47,13 @@ class Policies:
 
 
 class Sources:
-    """A cache of the files that tests name, parsed and compiled."""
+    """A cache of the files that tests name, parsed and compiled.
 
-    def __init__(self) -> None:
-        self._documents: dict[Path, list[Document]] = {}
+    documents: those of files that are read as if they were different.
+    """
+
+    def __init__(self, documents: Mapping[Path, list[Document]] = MappingProxyType({})) -> None:
+        self._documents = dict(documents)
         self._objects: dict[Path, list[Resource]] = {}
         self._compiled: dict[int, _Compiled] = {}
 

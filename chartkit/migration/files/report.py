@@ -26,7 +26,7 @@ _CHANGES: Final = "changes"
 
 def as_text(migration: Migration) -> str:
     """The table for a terminal, and below it what to know about rules."""
-    if not migration.objects:
+    if not migration.objects and not migration.mentions:
         return _unread(migration) or f"{_NOTHING}\n"
     proved = any(each.proof is not None for each in migration.objects)
     rows = [_row(each, proved) for each in migration.objects]
@@ -35,7 +35,19 @@ def as_text(migration: Migration) -> str:
     heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
     lines = _columns([heads, *rows, total])
     notes = [line for each in migration.objects for line in _note_lines(each)]
+    for one in migration.mentions:
+        notes += _wrapped(f"{one.location}: not carried along: {one.what}")
+    notes += _wrapped(_tests(migration))
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n" + _unread(migration)
+
+
+def _tests(migration: Migration) -> str:
+    count = sum(each.changes for each in migration.tests)
+    return (
+        f"{count} kyverno-test.yaml {'names' if count == 1 else 'name'} converted policies"
+        if count
+        else ""
+    )
 
 
 def _unread(migration: Migration) -> str:
@@ -118,6 +130,9 @@ def as_markdown(migration: Migration) -> str:
     notes = [row for each in migration.objects for row in _note_rows(each)]
     if notes:
         parts.append(markdown_table(("place", "policy", "rule", "", "what to know"), notes))
+    if migration.mentions:
+        around = ((str(one.location), one.what) for one in migration.mentions)
+        parts.append(markdown_table(("place", "not carried along"), around))
     if proved:
         covered = [row for each in migration.objects for row in _proof_rows(each)]
         columns = ("policy", "requests", "decided", "states reached", "never reached", "left out")
@@ -159,7 +174,14 @@ def as_json(migration: Migration) -> str:
     """The report for programs; docs/reference/migrate-policies.md describes the shape."""
     body = {
         "objects": [_object_body(each) for each in migration.objects],
-        "files": [{"file": each.file, "changes": each.changes} for each in migration.files],
+        "files": [
+            {"file": each.file, "changes": each.changes}
+            for each in (*migration.files, *migration.tests)
+        ],
+        "notCarriedAlong": [
+            {"file": one.location.file, "line": one.location.line, "what": one.what}
+            for one in migration.mentions
+        ],
         "notRead": list(migration.inventory.unread),
         "findings": [
             {"id": one.rule_id, "message": one.message, "location": str(one.location or "")}

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
 from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import convert
+from chartkit.migration.files.around import Mention, mentions, patch_files
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
+from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
 from chartkit.migration.inventory import Inventory, LegacyObject, read_inventory
-from chartkit.migration.proof import ProofOptions, prove
+from chartkit.migration.proof import Proof, ProofOptions, prove
 from chartkit.model import Location, Resource
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.inputs import STDIN, Note, read_inputs
@@ -29,12 +31,15 @@ Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """objects: in the order of the inputs; files: those that they are in; inventory: as it was
-    read."""
+    """objects: in the order of the inputs; files: those that they are in; tests: the
+    `kyverno-test.yaml` files that name them; mentions: what is not carried along; inventory: as it
+    was read."""
 
     inventory: Inventory
-    objects: Sequence[MigratedObject]
-    files: Sequence[FileText]
+    objects: Sequence[MigratedObject] = ()
+    files: Sequence[FileText] = ()
+    tests: Sequence[FileText] = ()
+    mentions: Sequence[Mention] = ()
 
     @property
     def text(self) -> str:
@@ -51,28 +56,50 @@ class Migration:
         check, would change, else 0."""
         if self.inventory.faults:
             return 2
-        left = any(not each.is_whole for each in self.objects) or self.inventory.unread
-        return 1 if left or (check and self.objects) else 0
+        left = any(not each.is_whole for each in self.objects) or self.mentions
+        return 1 if left or self.inventory.unread or (check and self.objects) else 0
 
 
 def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Progress) -> Migration:
     """Return the migration of the inputs; nothing is converted where some cannot be used."""
     options = options.checked()
     reasons, _ = options.reasons, options.seconds
-    inventory = read_inventory(options.inventory, stdin, note)
+    paths = options.inventory.paths
+    patches = patch_files(paths)
+    inventory, patching = _without(read_inventory(options.inventory, stdin, note), patches)
     if inventory.faults:
-        return Migration(inventory, (), ())
+        return Migration(inventory)
     unknown = reasons.keys() - {each.resource.name for each in inventory.objects}
     if unknown:
         raise InputError(f"--allow-difference {min(unknown)}: no policy has this name")
-    objects = read_inputs(options.objects, stdin, note) if options.objects else []
-    one = partial(_migrated, objects=objects, options=options)
+    tests = test_files(paths)
     with progress(len(inventory.objects)) as step:
         migrated = []
-        for each in _each(one, inventory.objects, options):
+        for each in _each(_Migrator.of(options, tests, stdin, note), inventory.objects, options):
             migrated.append(each)
             step()
-    return Migration(inventory, migrated, file_texts(migrated))
+    files = file_texts(migrated)
+    found = rewritten(tests, migrated, files)
+    around = (*mentions(paths, migrated, patching), *found.mentions)
+    return Migration(inventory, migrated, files, found.files, around)
+
+
+def _without(
+    inventory: Inventory, patches: Collection[Path]
+) -> tuple[Inventory, list[LegacyObject]]:
+    """Return the inventory without the objects of files that are kustomize patches, and these."""
+    if not patches:
+        return inventory, []
+    patching = [each for each in inventory.objects if _file(each.resource.location) in patches]
+    kept = tuple(each for each in inventory.objects if each not in patching)
+    faults = tuple(
+        one for one in inventory.faults if not (one.location and _file(one.location) in patches)
+    )
+    return replace(inventory, objects=kept, faults=faults), patching
+
+
+def _file(place: Location) -> Path:
+    return Path(place.file).resolve()
 
 
 def _each(
@@ -91,35 +118,59 @@ def _each(
             yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
 
 
-def _migrated(
-    legacy: LegacyObject, objects: Sequence[Resource], options: MigrationOptions
-) -> MigratedObject:
-    resource = legacy.resource
-    if resource.kind not in KINDS:
-        return MigratedObject(legacy, None, f"objects of kind {resource.kind} are not converted")
-    try:
-        conversion = convert(resource)
-    except ChartkitError as error:
-        return MigratedObject(legacy, None, error.message)
-    if not options.prove or not conversion.documents:
-        return MigratedObject(legacy, conversion)
-    forms = [Resource(body, resource.location) for body in conversion.documents]
-    if conversion.remaining is not None:
-        forms.append(Resource(conversion.remaining, resource.location))
-    try:
-        proof = prove(resource, forms, objects, options=ProofOptions(budget=options.seconds))
-    except CompileError as error:
-        return MigratedObject(legacy, None, f"the new form does not compile: {error.message}")
-    return MigratedObject(
-        legacy, conversion, proof=proof, allowed=options.reasons.get(resource.name, "")
-    )
+@dataclass(frozen=True, slots=True)
+class _Migrator:
+    """The migration of one object; given: objects for every proof, tested: those of tests, by the
+    policy's file."""
+
+    options: MigrationOptions
+    given: Sequence[Resource]
+    tested: Mapping[Path, Sequence[Resource]]
+
+    @staticmethod
+    def of(
+        options: MigrationOptions, tests: Sequence[Path], stdin: TextIO, note: Note
+    ) -> _Migrator:
+        """Return the migration with the objects that proofs need; raise InputError."""
+        if not options.prove:
+            return _Migrator(options, (), {})
+        given = read_inputs(options.objects, stdin, note) if options.objects else []
+        return _Migrator(options, given, objects_of_tests(tests))
+
+    def __call__(self, legacy: LegacyObject) -> MigratedObject:
+        resource = legacy.resource
+        if resource.kind not in KINDS:
+            reason = f"objects of kind {resource.kind} are not converted"
+            return MigratedObject(legacy, None, reason)
+        try:
+            conversion = convert(resource)
+            proof = self._proof(legacy, conversion)
+        except CompileError as error:
+            return MigratedObject(legacy, None, f"does not compile: {error.message}")
+        except ChartkitError as error:
+            return MigratedObject(legacy, None, error.message)
+        allowed = self.options.reasons.get(resource.name, "")
+        return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
+
+    def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
+        """Return the proof of a conversion; the rules that are left are in both forms."""
+        if not self.options.prove or not conversion.documents:
+            return None
+        place = legacy.resource.location
+        forms = [Resource(body, place) for body in conversion.documents]
+        if conversion.remaining is not None:
+            forms.append(Resource(conversion.remaining, place))
+        objects = (*self.tested.get(_file(place), ()), *self.given)
+        options = ProofOptions(budget=self.options.seconds)
+        return prove(legacy.resource, forms, objects, options=options)
 
 
 def write(migration: Migration, options: MigrationOptions) -> None:
     """Write the files, in place or into a folder; raise InputError where that cannot be done."""
     if options.write:
-        _require_files(migration)
-        for file in migration.files:
+        if STDIN in options.inventory.paths:
+            raise InputError("standard input cannot be written in place", hint="name a file")
+        for file in (*migration.files, *migration.tests):
             if file.changes:
                 write_over(Path(file.file), file.after)
     elif options.folder is not None:
@@ -127,19 +178,6 @@ def write(migration: Migration, options: MigrationOptions) -> None:
         for target, text in targets.items():
             target.parent.mkdir(parents=True, exist_ok=True)
             write_whole(target, text)
-
-
-def _require_files(migration: Migration) -> None:
-    """Raise InputError for an object that is in no file which could be rewritten."""
-    for each in migration.objects:
-        document, place = each.legacy.document, each.legacy.resource.location
-        if document is None:
-            origin = each.legacy.origin
-            what = f"is rendered by {origin}" if str(origin) else "is in a cluster"
-            hint = "leave --write out, and change what renders it by hand"
-            raise InputError(f"{what}, and cannot be rewritten in place", place, hint)
-        if not Path(document.source.file).is_file():
-            raise InputError("standard input cannot be rewritten in place", place)
 
 
 def _targets(migration: Migration, folder: Path, paths: Sequence[str]) -> dict[Path, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,31 +12,9 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.migration.files.comments import comments_in
 from chartkit.migration.files.notes import note
-from chartkit.migration.files.options import MigrationOptions
-from chartkit.migration.files.run import Migration, migrate, write
-from chartkit.migration.options import InventoryOptions
+from chartkit.migration.files.run import write
+from tests.unit.migration.files.migrations import INVENTORY, OPTIONS, migrated
 
-_INVENTORY = InventoryOptions(
-    paths=(),
-    values=(),
-    named_namespace=None,
-    release="release",
-    kube_version=None,
-    cluster=False,
-    context=None,
-    record=None,
-)
-OPTIONS = MigrationOptions(
-    inventory=_INVENTORY,
-    folder=None,
-    write=False,
-    check=False,
-    prove=False,
-    budget="1s",
-    objects=(),
-    allowed=(),
-    jobs=1,
-)
 _HEAD = """\
 # A line about the license
 apiVersion: kyverno.io/v1
@@ -69,12 +45,6 @@ _HARD = """\
 """
 _OTHER = "apiVersion: v1\nkind: ConfigMap  # as it was\nmetadata: {name: other}\n"
 _NOTE = "# chartkit migrate: not converted: "
-
-
-def migrated(*paths: Path | str, stdin: str = "", **changes: Any) -> Migration:
-    inventory = replace(_INVENTORY, paths=tuple(map(str, paths)))
-    options = replace(OPTIONS, inventory=inventory, **changes)
-    return migrate(options, io.StringIO(stdin), lambda _: None, lambda _: nullcontext(lambda: None))
 
 
 def _file(folder: Path, text: str, name: str = "p.yaml") -> str:
@@ -195,7 +165,7 @@ def test_in_place_and_into_a_folder(tmp_path: Path) -> None:
     file = tmp_path / "in" / "sub" / "p.yaml"
     file.write_text(f"{_HEAD}  rules:\n{_GOOD}")
     found = migrated(tmp_path / "in")
-    options = replace(OPTIONS, inventory=replace(_INVENTORY, paths=(str(tmp_path / "in"),)))
+    options = replace(OPTIONS, inventory=replace(INVENTORY, paths=(str(tmp_path / "in"),)))
     write(found, replace(options, folder=tmp_path / "out"))
     assert "kind: ClusterPolicy" in file.read_text()
     assert (tmp_path / "out" / "sub" / "p.yaml").read_text() == found.files[0].after
@@ -205,8 +175,8 @@ def test_in_place_and_into_a_folder(tmp_path: Path) -> None:
 
 def test_what_has_no_file_is_not_written_in_place() -> None:
     found = migrated("-", stdin=f"{_HEAD}  rules:\n{_GOOD}")
-    with pytest.raises(InputError, match="standard input cannot be rewritten"):
-        write(found, replace(OPTIONS, write=True))
+    with pytest.raises(InputError, match="standard input cannot be written"):
+        write(found, replace(OPTIONS, write=True, inventory=replace(INVENTORY, paths=("-",))))
 
 
 def test_exit_codes(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""Test files of converted policies: rewritten, run in the new form, and named where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from chartkit.migration.files.run import write
+from chartkit.testing.runner import run_tests
+from tests.unit.migration.files.migrations import OPTIONS, migrated
+
+_RULE = """\
+    - name: {label}
+      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
+      validate:
+        message: A Pod needs the label {label}.
+        pattern: {{metadata: {{labels: {{{label}: "?*"}}}}}}
+"""
+_HARD = """\
+    - name: hard
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      preconditions: {all: [{key: "{{ nosuch(@) }}", operator: Equals, value: 1}]}
+      validate: {pattern: {spec: {a: b}}}
+"""
+_HEAD = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: labels}
+spec:
+  rules:
+"""
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: NAME
+  labels: LABELS
+spec: {containers: [{name: a, image: a:1}]}
+"""
+_TEST = """\
+# as it was
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: labels}
+policies: [../policy.yaml]
+resources: [pods.yaml]
+results:
+  - {policy: labels, rule: team, kind: Pod, resources: [both, team], result: pass}
+  - {policy: labels, rule: owner, kind: Pod, resources: [both], result: pass}
+  - {policy: labels, rule: owner, kind: Pod, resources: [none], result: fail}
+  - {policy: other, rule: owner, kind: Pod, resources: [none], result: fail}
+"""
+
+
+def _project(folder: Path, rules: str, test: str = _TEST) -> Path:
+    """Write a policy and its test; return the test file."""
+    (folder / "policy.yaml").write_text(_HEAD + rules)
+    tests = folder / ".kyverno-test"
+    tests.mkdir()
+    pods = {"both": "{team: a, owner: b}", "team": "{team: a}", "none": "{}"}
+    texts = [_POD.replace("NAME", name).replace("LABELS", each) for name, each in pods.items()]
+    (tests / "pods.yaml").write_text("---\n".join(texts))
+    (tests / "kyverno-test.yaml").write_text(test)
+    return tests / "kyverno-test.yaml"
+
+
+def _two() -> str:
+    return "".join(_RULE.format(label=label) for label in ("team", "owner"))
+
+
+@pytest.mark.parametrize("named", ["", "policy.yaml"])
+def test_rules_that_became_one_policy(tmp_path: Path, named: str) -> None:
+    file = _project(tmp_path, _two())
+    found = migrated(tmp_path / named)
+    (test,) = found.tests
+    assert test.file == str(file)
+    assert test.after.startswith("# as it was\n")
+    body = yaml.safe_load(test.after)
+    policy = {"policy": "labels", "kind": "Pod", "isValidatingPolicy": True}
+    other, passes, fails = body["results"]
+    assert other["policy"] == "other"
+    assert passes == {**policy, "resources": ["both"], "result": "pass"}
+    # The rule team passes; the policy does not, because of its rule owner.
+    assert fails == {**policy, "resources": ["team", "none"], "result": "fail"}
+    assert found.mentions == ()
+
+
+def test_the_new_tests_pass(tmp_path: Path) -> None:
+    file = _project(tmp_path, _two(), _TEST.replace("  - {policy: other", "  # - {policy: other"))
+    write(migrated(tmp_path), replace(OPTIONS, write=True))
+    (case,) = run_tests([file])
+    assert len(case.rows) == 3
+    assert case.exit_code == 0
+    assert "# - {policy: other" in file.read_text()
+    assert all(not each.changes for each in migrated(tmp_path).tests)
+
+
+def test_results_of_a_rule_that_is_left_stay(tmp_path: Path) -> None:
+    _project(
+        tmp_path, _RULE.format(label="team") + _HARD, _TEST.replace("rule: owner", "rule: hard")
+    )
+    (test,) = migrated(tmp_path).tests
+    rules = [each.get("rule") for each in yaml.safe_load(test.after)["results"]]
+    assert rules == ["hard", "hard", "hard", None]
+
+
+def test_values_for_rules_are_named(tmp_path: Path) -> None:
+    values = (
+        "values:\n  policies:\n    - name: labels\n      rules: [{name: team, values: {a: b}}]\n"
+    )
+    file = _project(tmp_path, _two(), _TEST + values)
+    (mention,) = migrated(tmp_path).mentions
+    assert mention.location.file == str(file)
+    assert mention.location.line == _TEST.count("\n") + 3
+    assert "values for rules of labels" in mention.what
+
+
+def test_a_test_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+    file = _project(tmp_path, _two())
+    (file.parent / "pods.yaml").unlink()
+    found = migrated(tmp_path)
+    assert "was not run" in found.mentions[0].what
+    assert found.tests[0].changes
+    file.write_text("nonsense: true\n")
+    assert "is not rewritten" in migrated(tmp_path).mentions[0].what
+
+
+def test_a_test_that_fails_in_the_new_form_alone_is_named(tmp_path: Path) -> None:
+    rule = _RULE.format(label="team")
+    _project(
+        tmp_path,
+        rule,
+        _TEST.replace("resources: [both, team], result: pass", "resources: [none], result: pass"),
+    )
+    # It failed before, which is not the migration's fault.
+    assert migrated(tmp_path).mentions == ()

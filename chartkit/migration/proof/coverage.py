@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from chartkit.engine import World
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.migration.proof.branches import branches_of
 from chartkit.migration.proof.forms import Form, Said
 from chartkit.migration.proof.leaves.paths import Path, path_text
 from chartkit.migration.proof.model import Coverage, Reached
@@ -36,6 +38,8 @@ class Tally:
         self._policies = {
             one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
         }
+        found = {key: branches_of(policy) for key, policy in self._policies.items()}
+        self._branches = {key: one for key, one in found.items() if one is not None}
 
     def count(self, case: Case, legacy: Said, new: Said) -> None:
         """Count one request."""
@@ -49,14 +53,15 @@ class Tally:
             for path, state in case.tries:
                 self._tries.setdefault(path, Counter())[state] += 1
 
+    def watch(self, case: Case, world: World) -> bool:
+        """Count the branches of expressions that a request takes; return whether any is new."""
+        return sum(one.watch(case, world) for one in self._branches.values()) > 0
+
     def _count_policy(self, policy: CelPolicy, result: RuleResult) -> None:
         said = self._validations.setdefault(policy.id, Counter())
         said[str(result.status)] += 1
         if result.status is Status.SKIP:
             return
-        if len(policy.conditions) and result.status in (Status.PASS, Status.FAIL):
-            for one in policy.conditions:
-                self._state(f"{policy.id}/matchConditions/{one.name}")["true"] += 1
         index = result.properties.get(INDEX)
         decided = int(index) if index is not None else len(policy.validations)
         for at in range(min(decided, len(policy.validations))):
@@ -67,9 +72,14 @@ class Tally:
     def _state(self, name: str) -> Counter[str]:
         return self._validations.setdefault(name, Counter())
 
-    def coverage(self, facets: Iterable[Facet]) -> Coverage:
-        """Return what was reached, and what there is besides."""
-        return Coverage((*self._of_rules(), *self._of_validations(), *self._of_facets(facets)))
+    def coverage(
+        self, facets: Iterable[Facet], refused: Container[tuple[Path, str]] = ()
+    ) -> Coverage:
+        """Return what was reached, and what there is besides; refused: states of places that no
+        API server stores."""
+        return Coverage(
+            (*self._of_rules(), *self._of_validations(), *self._of_facets(facets, refused))
+        )
 
     def _of_rules(self) -> Iterator[Reached]:
         for policy in self._legacy.admitting:
@@ -89,20 +99,24 @@ class Tally:
             wanted = _VALIDATES if policy.validations else _ACTS
             skips = ("skip",) if policy.conditions else ()
             yield _reached(NEW, policy.id, self._validations.get(policy.id, {}), (*wanted, *skips))
-            for one in policy.conditions:
-                name = f"{policy.id}/matchConditions/{one.name}"
-                yield _reached(NEW, name, self._validations.get(name, {}), ("true",))
             for at in range(len(policy.validations)):
                 name = f"{policy.id}/validations[{at}]"
                 yield _reached(NEW, name, self._validations.get(name, {}), ("true", "false"))
+            branches = self._branches.get(policy.id)
+            for text, states, planned in branches.states() if branches is not None else ():
+                yield _reached(NEW, f"{policy.id}/{text}", states, planned)
 
-    def _of_facets(self, facets: Iterable[Facet]) -> Iterator[Reached]:
+    def _of_facets(
+        self, facets: Iterable[Facet], refused: Container[tuple[Path, str]]
+    ) -> Iterator[Reached]:
         states: dict[Path, set[str]] = {}
         for one in facets:
             states.setdefault(one.path, set()).update(one.states)
         for path, planned in sorted(states.items(), key=lambda item: path_text(item[0])):
             found = self._tries.get(path, Counter())
-            yield _reached(BOTH, path_text(path), found, tuple(sorted(planned)))
+            possible = [one for one in sorted(planned) if found[one] or (path, one) not in refused]
+            if possible:
+                yield _reached(BOTH, path_text(path), found, possible)
 
 
 def _planned(rule: Rule) -> Sequence[str]:

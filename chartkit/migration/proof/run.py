@@ -41,6 +41,8 @@ from chartkit.migration.proof.requests.kinds import (
 from chartkit.model import Body, Resource, Status, mapping_at
 
 _MOST_DIFFERENCES: Final = 8
+_TRACED: Final = 2
+"""So many requests with one change are traced for the branches that they take."""
 _MOST_GIVEN: Final = 12
 """The most given objects of one kind that are changed; more are asked about as they are."""
 
@@ -100,6 +102,7 @@ class _Prover:
         self._tally = Tally(self._legacy, self._new)
         self._found: dict[tuple[object, ...], Difference] = {}
         self._types = ImpliedTypes(())
+        self._traced: Counter[str] = Counter()
         self._outcomes: set[tuple[object, ...]] = set()
         self._spaces: list[Space] = []
         self._named: Counter[str] = Counter()
@@ -124,7 +127,8 @@ class _Prover:
             if options.clock() - started > options.budget:
                 break
         differences = self._differences()
-        coverage = self._tally.coverage(facet for space in self._spaces for facet in space.facets)
+        facets = (facet for space in self._spaces for facet in space.facets)
+        coverage = self._tally.coverage(facets, cases.refused)
         return Proof(
             self._requests,
             self._decided,
@@ -243,12 +247,21 @@ class _Prover:
             tuple((one.rule, one.status) for one in legacy.results),
             tuple((one.policy_id, one.status, one.properties.get(INDEX)) for one in new.results),
         )
-        if outcome in self._outcomes:
+        is_new = outcome not in self._outcomes
+        if not is_new and not self._is_untraced(case):
+            return
+        world = world_of(case.document, self._options.world)
+        if not self._tally.watch(case, world) and not is_new:
             return
         self._outcomes.add(outcome)
         for space in self._spaces:
             if space.kind == outcome[0]:
                 space.learned.append(case)
+
+    def _is_untraced(self, case: Case) -> bool:
+        """Return whether few requests with the last change of this one were traced."""
+        self._traced[case.change] += 1
+        return self._traced[case.change] <= _TRACED
 
     def _ask(self, case: Case) -> tuple[Said, Said]:
         world = world_of(case.document, self._options.world)

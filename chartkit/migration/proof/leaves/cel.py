@@ -25,7 +25,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
 from chartkit.migration.proof.leaves.cluster import GLOBAL, Lookup
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.literals import around
-from chartkit.migration.proof.leaves.paths import ABSENT, EACH, Path
+from chartkit.migration.proof.leaves.paths import ABSENT, AT, EACH, Path
 from chartkit.migration.proof.leaves.places import place
 from chartkit.migration.proof.leaves.regular_expressions import matching
 from chartkit.model import Json
@@ -226,7 +226,7 @@ class _Reader:
         if isinstance(key, Literal) and isinstance(key.value, str):
             return tuple((*path, key.value) for path in paths)
         self._all((key,), scope)
-        return tuple((*path, EACH) for path in paths)
+        return tuple((*path, AT) for path in paths)
 
     def _loop(self, node: Comprehension, scope: Scope) -> Paths:
         ranged = self._paths(node.iter_range, scope)
@@ -235,7 +235,8 @@ class _Reader:
         members = tuple((*path, EACH) for path in ranged)
         inner: dict[str, Paths] = {**scope}
         if node.iter_var2:
-            inner |= {node.iter_var: (), node.iter_var2: members}
+            values = tuple((*path, AT) for path in ranged)
+            inner |= {node.iter_var: members, node.iter_var2: values}
         else:
             inner[node.iter_var] = members
         inner[node.accu_var] = self._paths(node.accu_init, scope)

@@ -9,7 +9,7 @@ from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
-from chartkit.migration.proof.leaves.paths import EACH, Path
+from chartkit.migration.proof.leaves.paths import AT, EACH, Path
 from chartkit.migration.proof.leaves.places import Note
 from chartkit.model import Json
 
@@ -80,7 +80,8 @@ class JmesPlaces:
         return self._paths(rest[0], current) if rest else current
 
     def _each(self, node: Node, current: Paths) -> Paths:
-        left = tuple((*path, EACH) for path in self._paths(node.children[0], current))
+        step = AT if node.kind is Kind.VALUE_PROJECTION else EACH
+        left = tuple((*path, step) for path in self._paths(node.children[0], current))
         rest = node.children[1:]
         if node.kind is Kind.FILTER_PROJECTION:
             self._paths(rest[1], left)

@@ -1,8 +1,8 @@
 """Paths in the document of a request, and documents changed at a path without being changed.
 
 A document has `object`, `oldObject`, `operation`, `userInfo`, `roles`, `clusterRoles` and
-`namespaceLabels`. A path is a tuple of keys; `EACH` stands for the elements of a list or the
-values of a map.
+`namespaceLabels`. A path is a tuple of keys; `EACH` and `AT` stand for
+what a list or a map has.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from chartkit.model import Body, Json
 
 
 class Step(Enum):
-    """A step of a path that is not a key."""
+    """A step of a path that is not a key.
+
+    EACH: an element of a list, or a key of a map; AT: an element of a list, or a value of a map.
+    """
 
     EACH = "[]"
+    AT = "[*]"
 
 
 class Absent(Enum):
@@ -27,6 +31,7 @@ class Absent(Enum):
 
 
 EACH: Final = Step.EACH
+AT: Final = Step.AT
 ABSENT: Final = Absent.ABSENT
 Path = tuple[str | Step, ...]
 
@@ -38,8 +43,8 @@ def path_text(path: Path) -> str:
     """Return a path as policies write it: `object.spec.containers[].image`."""
     text = ""
     for step in path:
-        if step is EACH:
-            text += "[]"
+        if isinstance(step, Step):
+            text += step.value
         elif isinstance(step, str) and step.replace("_", "a").isalnum():
             text += f".{step}" if text else step
         else:
@@ -53,7 +58,7 @@ def values_at(value: Json, path: Path) -> Iterator[Json]:
         yield value
         return
     step, rest = path[0], path[1:]
-    if step is EACH:
+    if isinstance(step, Step):
         members = value.values() if isinstance(value, dict) else value
         if isinstance(value, dict | list):
             for member in members:

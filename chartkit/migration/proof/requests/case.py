@@ -19,12 +19,13 @@ class Case:
     `groups`), `roles`, `clusterRoles`, `namespaceLabels`.
 
     Without `userInfo` it is a background scan. origin: the file or the rule it comes from; tries:
-    the places that were set, with the state of each.
+    the places that were set, with the state of each; change: the last of them, with its value.
     """
 
     document: Body
     origin: str = ""
     tries: tuple[tuple[Path, str], ...] = ()
+    change: str = ""
 
     @property
     def is_background(self) -> bool:

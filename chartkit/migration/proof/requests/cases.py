@@ -53,9 +53,11 @@ def base_case(body: Body, origin: str, cluster: Body | None = None) -> Case:
 
 @dataclass(slots=True)
 class Cases:
-    """Makes each request once; left_out: why requests were not made."""
+    """Makes each request once; left_out: why requests were not made; refused: the states of places
+    that an API server refused."""
 
     left_out: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[Path, str]] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
 
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
@@ -83,6 +85,7 @@ class Cases:
         reason = next(refused(case.document), "")
         if reason:
             self.left_out[reason] += 1
+            self.refused.update(case.tries[-1:])
             return
         yield case
         stored = as_sent(case)
@@ -100,7 +103,7 @@ def as_sent(case: Case) -> Case:
     changed = {**document, "object": stored}
     if document.get("oldObject"):
         changed["oldObject"] = as_stored(Resource(document["oldObject"])).body
-    return case if changed == document else Case(changed, case.origin, case.tries)
+    return case if changed == document else Case(changed, case.origin, case.tries, case.change)
 
 
 def _controlled(case: Case, kind: GroupVersionKind) -> Case:
@@ -108,7 +111,7 @@ def _controlled(case: Case, kind: GroupVersionKind) -> Case:
     changed = {**document, "object": as_controller(document["object"], kind)}
     if document.get("oldObject"):
         changed["oldObject"] = as_controller(document["oldObject"], kind)
-    return Case(changed, case.origin, case.tries)
+    return Case(changed, case.origin, case.tries, case.change)
 
 
 def _in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
@@ -141,11 +144,16 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
 
 
 def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
-    for base in (*space.bases[:2], *_met_bases(space)):
-        for facet in space.facets:
-            for value in facet.values:
-                for mixed in (False, True) if facet.repeats else (False,):
-                    yield _with(base, [(facet, value)], space.kind, mixed=mixed)
+    bases = (*space.bases[:2], *_met_bases(space))
+    for index in range(max((len(one.values) for one in space.facets), default=0)):
+        for base in bases:
+            for facet in space.facets:
+                if index >= len(facet.values):
+                    continue
+                change = (facet, facet.values[index])
+                yield _with(base, [change], space.kind)
+                if facet.repeats:
+                    yield _with(base, [change], space.kind, mixed=True)
 
 
 def _learned(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -176,10 +184,10 @@ def _operations(case: Case, before: Case) -> Iterator[Case]:
     yield _updated(case, before)
     yield _updated(before, case)
     yield _updated(case, case)
-    yield Case({**_without_old(case), "operation": "DELETE"}, case.origin, case.tries)
+    yield Case({**_without_old(case), "operation": "DELETE"}, case.origin, case.tries, case.change)
     background = _without_old(case)
     background.pop("userInfo", None)
-    yield Case(background, case.origin, case.tries)
+    yield Case(background, case.origin, case.tries, case.change)
 
 
 def _without_old(case: Case) -> Body:
@@ -188,7 +196,7 @@ def _without_old(case: Case) -> Body:
 
 def _updated(case: Case, before: Case) -> Case:
     document = {**case.document, "operation": "UPDATE", "oldObject": before.document["object"]}
-    return Case(document, case.origin, case.tries)
+    return Case(document, case.origin, case.tries, case.change)
 
 
 def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
@@ -270,10 +278,11 @@ def _with(
             return {}
         return least(at[1][2:], str(path[-1]))
 
-    tries = list(base.tries)
+    tries, change = list(base.tries), base.change
     for facet, value in changes:
         path = facet.path
         tries.append((path, facet.state_of(value, mixed=mixed)))
+        change = f"{path} {value!r} {mixed}"
         if path[0] == "oldObject" and not document.get("oldObject"):
             document = {**document, "operation": "UPDATE", "oldObject": document["object"]}
         if path == ("operation",) and value is ABSENT:
@@ -281,4 +290,4 @@ def _with(
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
         document = with_value(document, path, value, make, mixed=mixed and facet.repeats)
-    return Case(document, base.origin, tuple(tries))
+    return Case(document, base.origin, tuple(tries), change)

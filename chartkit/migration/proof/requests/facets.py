@@ -9,13 +9,14 @@ from typing import Final
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL
 from chartkit.migration.proof.leaves.leaf import Leaf
-from chartkit.migration.proof.leaves.paths import ABSENT, EACH, Path
+from chartkit.migration.proof.leaves.paths import ABSENT, AT, EACH, Path, Step
 from chartkit.migration.proof.requests.cluster import kind_of_key
 from chartkit.migration.proof.requests.schema import (
     ANY,
     LIST,
     MAP,
     SCALARS,
+    allowed_at,
     least,
     normalized,
     root_type,
@@ -88,14 +89,28 @@ def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Face
         for path, type_name, values, met in _located(leaf, root, unknown):
             if path[0] in _OBJECTS and (len(path) < 2 or path[1] in _FIXED):
                 continue
-            merged = found.setdefault(path, _Merged(type_name, path))
+            allowed = allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
+            merged = found.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
+    for path in [path for path in found if AT in path]:
+        merged = found.pop(path)
+        for whole in _values_of(path, [*found]):
+            found.setdefault(whole, _Merged(merged.type, whole)).take(merged)
     for path in [*found]:
         for index, step in enumerate(path):
             if step is EACH and index > 1 and path[:index] not in found:
                 list_type = found[path].list_type(root, path[:index])
                 found[path[:index]] = _Merged(list_type, path[:index])
     return [merged.facet() for merged in found.values()], unknown
+
+
+def _values_of(path: Path, others: Iterable[Path]) -> Iterator[Path]:
+    """Yield a place among the values of a map, one for each key that policies name."""
+    at = path.index(AT)
+    above, below = path[:at], path[at + 1 :]
+    keys = [one[at] for one in others if len(one) > at and one[:at] == above]
+    for key in dict.fromkeys((*(key for key in keys if isinstance(key, str)), "x")):
+        yield (*above, key, *below)
 
 
 def _located(
@@ -119,14 +134,26 @@ def _located(
         return
     below, type_name = at
     whole = (path[0], *below)
-    if below and below[-1] is EACH:
+    if type_name.startswith(MAP):
+        yield from _keys(whole, type_name.removeprefix(MAP), leaf)
+    elif below and isinstance(below[-1], Step):
         above = normalized(root, below[:-1])
         if above is not None and above[1].startswith(MAP):
-            for value in leaf.values:
-                if isinstance(value, str) and value:
-                    yield (*whole[:-1], value), type_name, ("x",), 1
+            if below[-1] is EACH:
+                yield from _keys(whole[:-1], type_name, leaf)
+            else:
+                yield whole, type_name, leaf.values, leaf.met
             return
     yield whole, type_name, leaf.values, leaf.met
+
+
+def _keys(
+    path: Path, type_name: str, leaf: Leaf
+) -> Iterator[tuple[Path, str, tuple[Json, ...], int]]:
+    """Yield the keys of a map that a policy compares with texts, as places of their own."""
+    for value in leaf.values:
+        if isinstance(value, str) and value:
+            yield (*path, value), type_name, ("x",), 1
 
 
 def _type_in_request(path: Path) -> str:
@@ -144,12 +171,19 @@ def _type_in_request(path: Path) -> str:
 class _Merged:
     """The values of one place, from all leaves that are about it."""
 
-    def __init__(self, type_name: str, path: Path) -> None:
-        self._type = type_name
+    def __init__(self, type_name: str, path: Path, allowed: tuple[str, ...] = ()) -> None:
+        self._allowed = allowed
+        self.type = type_name
         self._path = path
         self._met: list[Json] = []
         self._others: list[Json] = []
         self._groups: set[str] = set()
+
+    def take(self, other: _Merged) -> None:
+        """Add the values of another place."""
+        for value in (*other._met, *other._others):
+            self._put(self._others, value)
+        self._groups |= other._groups
 
     def list_type(self, root: str, path: Path) -> str:
         """Return the type of a list that this place is in."""
@@ -166,8 +200,10 @@ class _Merged:
             self._put(self._met if index < met else self._others, value)
 
     def _put(self, listed: list[Json], value: Json) -> None:
-        typed = value if value is ABSENT else _of_type(value, self._type)
-        if typed is not None or self._type == ANY:
+        if self._allowed and value is not ABSENT and value not in self._allowed:
+            return
+        typed = value if value is ABSENT else _of_type(value, self.type)
+        if typed is not None or self.type == ANY:
             known = (*self._met, *self._others)
             if not any(type(one) is type(typed) and one == typed for one in known):
                 listed.append(typed)
@@ -178,35 +214,36 @@ class _Merged:
         for value in self._more():
             self._put(self._others, value)
         values = (*self._met[:MOST_VALUES], *self._others[:MOST_VALUES])
-        typed = self._type != ANY
+        typed = self.type != ANY
         met = len(self._met[:MOST_VALUES])
         return Facet(self._path, values, met, frozenset(self._groups), typed, types)
 
     def _more(self) -> Iterator[Json]:
         """Yield what every field of a type is tried with."""
-        if self._type == _OPERATION:
+        if self.type == _OPERATION:
             yield from _OPERATIONS
             return
-        if self._type == _LOOKED_UP:
+        if self.type == _LOOKED_UP:
             yield []
             return
         yield ABSENT
+        yield from self._allowed
         if self._path[-1] == "image":
             yield from _IMAGES
-        if self._type == "bool":
+        if self.type == "bool":
             yield from (True, False)
-        elif self._type in ("int", "int-or-string"):
+        elif self.type in ("int", "int-or-string"):
             yield from (0, 1)
-        elif self._type == ANY and len(self._path) > 1:
+        elif self.type == ANY and len(self._path) > 1:
             yield from _UNTYPED
-        elif self._type.startswith(LIST):
-            one = least(self._type.removeprefix(LIST))
+        elif self.type.startswith(LIST):
+            one = least(self.type.removeprefix(LIST))
             yield from ([], [one])
-        elif self._type.startswith(MAP):
-            yield from ({}, {"x": least(self._type.removeprefix(MAP))})
-        elif self._type not in SCALARS:
-            yield from (least(self._type), {})
-        elif not self._others and self._type == "string":
+        elif self.type.startswith(MAP):
+            yield from ({}, {"x": least(self.type.removeprefix(MAP))})
+        elif self.type not in SCALARS:
+            yield from (least(self.type), {})
+        elif not self._others and self.type == "string":
             yield from ("x", "")
 
 

@@ -60,6 +60,31 @@ _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
 """Fields that the validation of an API server requires and its types do not, by type."""
 
 
+_POLICIES: Final = "Always OnFailure Never"
+_PROFILES: Final = "RuntimeDefault Localhost Unconfined"
+_ENUMS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    key: tuple(values.split())
+    for key, values in {
+        ("core.v1.AppArmorProfile", "type"): _PROFILES,
+        ("core.v1.SeccompProfile", "type"): _PROFILES,
+        ("core.v1.Container", "imagePullPolicy"): "Always IfNotPresent Never",
+        ("core.v1.EphemeralContainer", "imagePullPolicy"): "Always IfNotPresent Never",
+        ("core.v1.ContainerPort", "protocol"): "TCP UDP SCTP",
+        ("core.v1.ServicePort", "protocol"): "TCP UDP SCTP",
+        ("core.v1.PodSpec", "restartPolicy"): _POLICIES,
+        ("core.v1.PodSpec", "dnsPolicy"): "ClusterFirst ClusterFirstWithHostNet Default None",
+        ("core.v1.SecurityContext", "procMount"): "Default Unmasked",
+        ("core.v1.ServiceSpec", "type"): "ClusterIP NodePort LoadBalancer ExternalName",
+        ("core.v1.ServiceSpec", "externalTrafficPolicy"): "Cluster Local",
+        ("batch.v1.CronJobSpec", "concurrencyPolicy"): "Allow Forbid Replace",
+        ("networking.v1.HTTPIngressPath", "pathType"): "Exact Prefix ImplementationSpecific",
+        ("rbac.v1.RoleRef", "kind"): "Role ClusterRole",
+        ("rbac.v1.Subject", "kind"): "User Group ServiceAccount",
+    }.items()
+}
+"""The values of fields that have a fixed set of them, by type and name."""
+
+
 def root_type(kind: GroupVersionKind) -> str:
     """Return the type of a kind; `dyn` for one that is not Kubernetes' own."""
     return type_of_kind(kind) or ANY
@@ -74,12 +99,12 @@ def normalized(root: str, path: Path) -> tuple[Path, str] | None:
     done: list[str | Step] = []
     at = root
     for step in path:
-        if step is EACH:
-            if at.startswith((LIST, MAP)):
-                at = at[2:]
-            elif at != ANY:
-                continue
-            done.append(step)
+        if isinstance(step, Step):
+            if at == ANY or at.startswith(MAP):
+                done.append(step)
+            elif at.startswith(LIST):
+                done.append(EACH)
+            at = at[2:] if at.startswith((LIST, MAP)) else at
             continue
         while at.startswith(LIST):
             done.append(EACH)
@@ -122,3 +147,14 @@ def least(type_name: str, name: str = "") -> Json:
     if type_name in SCALARS:
         return "app" if name == "name" else _SAMPLES[type_name]
     return {field: least(kind, field) for field, kind in required(type_name)}
+
+
+def allowed_values(type_name: str, field: str) -> tuple[str, ...]:
+    """Return the only values that a field of a type may have; none where it may have any."""
+    return _ENUMS.get((type_name, field), ())
+
+
+def allowed_at(root: str, path: Path) -> tuple[str, ...]:
+    """Return the only values that a place may have; none where it may have any."""
+    above = normalized(root, path[:-1]) if path else None
+    return allowed_values(above[1], str(path[-1])) if above is not None else ()

@@ -18,7 +18,14 @@ from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.migration.proof.leaves.cluster import CLUSTER
 from chartkit.migration.proof.requests.kinds import TEMPLATED
-from chartkit.migration.proof.requests.schema import ANY, LIST, MAP, required, root_type
+from chartkit.migration.proof.requests.schema import (
+    ANY,
+    LIST,
+    MAP,
+    allowed_values,
+    required,
+    root_type,
+)
 from chartkit.model import Body, Json, Resource, mapping_at
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -36,28 +43,6 @@ _KEY: Final = re.compile(
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NOT_EMPTY: Final = frozenset(("containers", "ports", "verbs", "matchLabels"))
-_POLICIES: Final = "Always OnFailure Never"
-_PROFILES: Final = "RuntimeDefault Localhost Unconfined"
-_ENUMS: Final[dict[tuple[str, str], frozenset[str]]] = {
-    key: frozenset(values.split())
-    for key, values in {
-        ("core.v1.AppArmorProfile", "type"): _PROFILES,
-        ("core.v1.SeccompProfile", "type"): _PROFILES,
-        ("core.v1.Container", "imagePullPolicy"): "Always IfNotPresent Never",
-        ("core.v1.EphemeralContainer", "imagePullPolicy"): "Always IfNotPresent Never",
-        ("core.v1.ContainerPort", "protocol"): "TCP UDP SCTP",
-        ("core.v1.ServicePort", "protocol"): "TCP UDP SCTP",
-        ("core.v1.PodSpec", "restartPolicy"): _POLICIES,
-        ("core.v1.PodSpec", "dnsPolicy"): "ClusterFirst ClusterFirstWithHostNet Default None",
-        ("core.v1.SecurityContext", "procMount"): "Default Unmasked",
-        ("core.v1.ServiceSpec", "type"): "ClusterIP NodePort LoadBalancer ExternalName",
-        ("core.v1.ServiceSpec", "externalTrafficPolicy"): "Cluster Local",
-        ("batch.v1.CronJobSpec", "concurrencyPolicy"): "Allow Forbid Replace",
-        ("networking.v1.HTTPIngressPath", "pathType"): "Exact Prefix ImplementationSpecific",
-        ("rbac.v1.RoleRef", "kind"): "Role ClusterRole",
-        ("rbac.v1.Subject", "kind"): "User Group ServiceAccount",
-    }.items()
-}
 _LISTED: Final[dict[str, frozenset[str]]] = {
     "core.v1.PodSpec": frozenset(("containers",)),
     "core.v1.ServiceSpec": frozenset(("ports",)),
@@ -188,6 +173,8 @@ def _members(
         yield from _of_type(member, kind[2:], field)
         name = member.get(_KEYS.get(field, "")) if isinstance(member, dict) else None
         if isinstance(name, str):
+            if field != "ownerReferences" and not _NAMESPACE.fullmatch(name):
+                yield "invalid names"
             if name in names:
                 yield "two elements of one name"
             names.add(name)
@@ -230,8 +217,8 @@ def _fields(body: Body, kind: str) -> Iterator[str]:
         yield from _of_type(value, field.type, name)
         if not value and name in _LISTED.get(kind, ()):
             yield "missing required fields"
-        allowed = _ENUMS.get((kind, name))
-        if allowed is not None and isinstance(value, str) and value not in allowed:
+        allowed = allowed_values(kind, name)
+        if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
     for name, type_name in required(kind):
         if name not in body or (body[name] == "" and type_name == "string"):

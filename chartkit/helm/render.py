@@ -26,6 +26,9 @@ HOOK = "helm.sh/hook"
 WARNING_RULE = "helm-warning"
 """The id of what Helm warns of in its log, or says of a schema."""
 _NOTES = "/NOTES.txt"
+_WORD = 200
+_LONG_WORD = re.compile(rf"\S{{{_WORD + 1},}}")
+"""Words of Helm's that are longer than any name or path: a chart may put anything into one."""
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
 _PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
 _VALUES_TEXT = re.compile(r"error calling tpl: cannot parse template .*: template: \S+ (.*)$")
@@ -255,8 +258,13 @@ def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
         place = Location(str(shown / error.file))
         raise RenderError(error.message, place, error.hint) from None
     except RenderError as error:
-        location, message, hint = _explain(error.message, folder, shown, values)
+        text = _LONG_WORD.sub(_cut, error.message)
+        location, message, hint = _explain(text, folder, shown, values)
         raise RenderError(message, location, error.hint or hint) from None
+
+
+def _cut(word: re.Match[str]) -> str:
+    return f"{word[0][:_WORD]}…"
 
 
 def _explain(

@@ -271,3 +271,15 @@ def test_a_variable_of_kyvernos_in_a_text_of_the_values_is_explained(tmp_path: P
     place = caught.value.location
     assert place is not None
     assert (place.file, place.line) == (str(folder / "templates" / "own.yaml"), 1)
+
+
+def test_what_a_chart_puts_into_a_message_is_cut_and_read_in_one_pass(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    for length in (1_000, 400_000):
+        (tmp_path / "Chart.yaml").write_text(
+            f"apiVersion: v2\nname: demo\nversion: {'a' * length}\n", "utf-8"
+        )
+        with pytest.raises(RenderError) as caught:
+            render_chart(tmp_path)
+        assert "Helm refuses the chart" in caught.value.message
+        assert len(caught.value.message) < 400

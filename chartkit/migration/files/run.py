@@ -20,7 +20,8 @@ from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
 from chartkit.migration.inventory import Inventory, LegacyObject, read_inventory
-from chartkit.migration.proof import Proof, ProofOptions, prove
+from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
+from chartkit.migration.proof.known import NamedDifferences
 from chartkit.model import Location, Resource
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.inputs import STDIN, Note, read_inputs
@@ -161,8 +162,17 @@ class _Migrator:
         if conversion.remaining is not None:
             forms.append(Resource(conversion.remaining, place))
         objects = (*self.tested.get(_file(place), ()), *self.given)
-        options = ProofOptions(budget=self.options.seconds)
+        options = _proof_options(conversion, self.options.seconds)
         return prove(legacy.resource, forms, objects, options=options)
+
+
+def _proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
+    """Return the settings of a proof that knows what the conversion says differs."""
+    outcomes = conversion.outcomes
+    changes = [change for outcome in outcomes for change in outcome.changes]
+    assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
+    named = NamedDifferences(True, changes, assumed)
+    return ProofOptions(budget=seconds, passed_over=frozenset({Aspect.MESSAGE}), named=named)
 
 
 def write(migration: Migration, options: MigrationOptions) -> None:

@@ -12,7 +12,7 @@ from chartkit.migration.proof.requests.storable import refused
 from chartkit.model import Body, Json
 
 MOST_TRIES: Final = 400
-_KEPT: Final = frozenset(("object", "operation", CLUSTER))
+_KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER))
 _FIXED: Final = frozenset(("operation", "apiVersion", "kind"))
 
 Pointer = tuple[str | int, ...]
@@ -43,11 +43,12 @@ def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIE
 
 def _smaller(document: Body) -> Iterator[Body]:
     """Yield documents with one part less, large parts first, then simpler values."""
+    if document.get("operation") != "CREATE":
+        created = {key: value for key, value in document.items() if key != "oldObject"}
+        yield {**created, "operation": "CREATE"}
     for key in document:
         if key not in _KEPT:
-            yield _as_created({name: value for name, value in document.items() if name != key})
-    if document.get("operation") != "CREATE":
-        yield _as_created(document)
+            yield {name: value for name, value in document.items() if name != key}
     pointers = sorted((one for one in _pointers(document) if one[-1] not in _FIXED), key=len)
     for pointer in pointers:
         if len(pointer) > 1:
@@ -55,13 +56,6 @@ def _smaller(document: Body) -> Iterator[Body]:
     for pointer in pointers:
         for simpler in _simpler(_at(document, pointer)):
             yield _changed(document, pointer, simpler)
-
-
-def _as_created(document: Body) -> Body:
-    if "oldObject" in document and document.get("operation") == "UPDATE":
-        return document
-    kept = {key: value for key, value in document.items() if key != "oldObject"}
-    return {**kept, "operation": "CREATE"} if kept.get("operation") == "UPDATE" else kept
 
 
 def _pointers(value: Json, base: Pointer = ()) -> Iterator[Pointer]:

@@ -42,7 +42,7 @@ def around_text(text: str) -> Iterator[str]:
         bare = text.replace("*", "").replace("?", "")
         if bare:
             yield f"x{bare}x"
-        yield "unlike"
+        yield from ("unlike", "")
         return
     yield text
     yield from _measured(text)

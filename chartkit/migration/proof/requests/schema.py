@@ -146,7 +146,10 @@ def least(type_name: str, name: str = "") -> Json:
         return {"x": least(type_name.removeprefix(MAP))}
     if type_name in SCALARS:
         return "app" if name == "name" else _SAMPLES[type_name]
-    return {field: least(kind, field) for field, kind in required(type_name)}
+    return {
+        field: next(iter(allowed_values(type_name, field)), None) or least(kind, field)
+        for field, kind in required(type_name)
+    }
 
 
 def allowed_values(type_name: str, field: str) -> tuple[str, ...]:

@@ -25,11 +25,20 @@ _MAP: Final = "{}"
 _RULES: Final = "[]rbac.v1.PolicyRule"
 """Go's type of a role's rules has no `omitempty`: of an aggregated role they are null."""
 _EITHER: Final = "|"
-_CUSTOM: Final = "object"
+OBJECT: Final = "object"
 """The type of an object of a kind that the table does not have."""
 _ALWAYS: Final = {"apiVersion": TEXT, "kind": TEXT, "metadata": "meta.v1.ObjectMeta"}
 ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
 ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
+IMAGE: Final = "image"
+"""The type of what a registry knows of an image."""
+_IMAGE_FIELDS: Final = {
+    **dict.fromkeys(("image", "registry", "repository", "identifier"), TEXT),
+    **dict.fromkeys(("manifest", "configData"), ANY_MAP),
+}
+_OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}
+"""By type and key: the name of a field in CEL where it differs."""
+_LIST_OF: Final = "list:"
 _HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
 """Fields that an object must have because something in them is required."""
 
@@ -47,7 +56,7 @@ class Place:
     """
 
     root: Expr
-    optional: tuple[str | int, ...] = ()
+    optional: tuple[str | int | Expr, ...] = ()
     type: str = UNKNOWN
     path: str = ""
     whole: bool = True
@@ -111,9 +120,15 @@ class Place:
         """Return the place of a field, or of an entry of a map."""
         type_, required = self._field(key)
         path = f"{self.path}.{key}" if self.path else key
+        key = _OTHER_NAMES.get((self.type, key), key)
         if self.optional or not (required and self.whole):
             return replace(self, optional=(*self.optional, key), type=type_, path=path)
         return replace(self, root=cel.step(self.root, key), type=type_, path=path)
+
+    def entry(self, key: Expr) -> Place:
+        """Return the place of a map's entry by a key that is computed."""
+        inner = self.type.removeprefix(_MAP)
+        return replace(self, optional=(*self.optional, key), type=inner, path=f"{self.path}.*")
 
     def taken_for(self, type_: str) -> Place:
         """Return the place with a type where none is known, and note that it was assumed.
@@ -162,10 +177,15 @@ class Place:
         return known.type, known.required or holds
 
 
+def list_type(type_: str) -> str:
+    """Return the type of the list that an API server answers with, its elements in `items`."""
+    return f"{_LIST_OF}{type_}"
+
+
 def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") -> Place:
     """Return the place of an object of one of several kinds; none: of any kind."""
-    known = [type_of_kind(kind) or _CUSTOM for kind in kinds]
-    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or _CUSTOM, assumed={})
+    known = [type_of_kind(kind) or OBJECT for kind in kinds]
+    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or OBJECT, assumed={})
 
 
 @cache
@@ -190,7 +210,11 @@ def _either(one: str, other: str) -> str:
 
 
 def _fields_of_one(type_name: str) -> Mapping[str, Field]:
-    if type_name == _CUSTOM:
+    if type_name.startswith(_LIST_OF):
+        return {"items": Field(f"{_LIST}{type_name.removeprefix(_LIST_OF)}", required=True)}
+    if type_name == IMAGE:
+        return {name: Field(kind, required=True) for name, kind in _IMAGE_FIELDS.items()}
+    if type_name == OBJECT:
         return {name: Field(kind, required=True) for name, kind in _ALWAYS.items()}
     fields = fields_of(type_name)
     if "metadata" not in fields or "kind" not in fields:

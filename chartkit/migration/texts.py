@@ -1,13 +1,22 @@
-"""Texts with `{{ }}`: constants, a single value of any type, or texts joined."""
+"""Texts with `{{ }}`: constants, a single value of any type, or texts joined.
+
+Kyverno resolves the innermost variables first and searches what comes out anew. Here each pass
+puts a placeholder in the place of a variable, which the queries around it hold as any other text.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Binary, Call, Literal
 from chartkit.engine.context.variables.syntax import (
     ESCAPED,
     OPEN,
+    Variable,
     find_variables,
+    has_reference,
     has_variable,
     is_whole,
     split_text,
@@ -15,62 +24,107 @@ from chartkit.engine.context.variables.syntax import (
 )
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Constant, Names, Term, Translator, Value
-from chartkit.migration.jmespath.terms import computed
-from chartkit.migration.place import TEXT
+from chartkit.migration.jmespath.embedded import (
+    joined,
+    placeholder,
+    text_of_term,
+    with_json_literals,
+)
+from chartkit.migration.jmespath.terms import computed, expression_of
+from chartkit.migration.place import ANY_MAP, TEXT
 from chartkit.model import Json
 
 
 def term_of(value: Json, names: Names) -> Term:
     """Return a value of a policy that may hold variables; raises `NotConvertible`."""
-    if isinstance(value, str) and has_variable(value):
-        variables = find_variables(value)
-        if any("{{" in variable.query for variable in variables) or "$(" in value:
-            raise NotConvertible("a variable inside of a variable")
-        if is_whole(variables, value):
-            return Translator(names).text(variables[0].query)
-        return computed(_joined(value, names), TEXT)
     if isinstance(value, str):
-        return Constant(unescape(value))
+        return _text(value, names) if has_variable(value) else Constant(unescape(value))
     if isinstance(value, list):
         terms = [term_of(each, names) for each in value]
         if all(isinstance(term, Constant) for term in terms):
             return Constant([term.value for term in terms if isinstance(term, Constant)])
-        raise NotConvertible("a list with variables")
+        types = {term.place.type if isinstance(term, Value) else TEXT for term in terms}
+        inner = types.pop() if len(types) == 1 else "dyn"
+        return computed(cel.list_of(mixed(terms)), f"[]{inner}")
     if isinstance(value, dict):
-        if "{{" in str(value):
-            raise NotConvertible("an object with variables")
-        return Constant(value)
+        members = {key: term_of(each, names) for key, each in value.items()}
+        if any(has_variable(key) for key in value):
+            raise NotConvertible("a variable in a key of an object")
+        if all(isinstance(term, Constant) for term in members.values()):
+            return Constant(value)
+        return computed(
+            cel.map_of(dict(zip(members, mixed(members.values()), strict=True))), ANY_MAP
+        )
     return Constant(value)
+
+
+def mixed(terms: Iterable[Term]) -> list[Expr]:
+    """Return terms as members of one list or map, which CEL wants to have one type."""
+    terms = list(terms)
+    expressions = [expression_of(term) for term in terms]
+    if len(expressions) < 2 or all(isinstance(each, Literal) for each in expressions):
+        return expressions
+    return [
+        cel.call("dyn", each) if isinstance(term, Constant) else each
+        for term, each in zip(terms, expressions, strict=True)
+    ]
 
 
 def text_of(value: str, names: Names) -> str | Expr:
     """Return a message: as it is, or with variables as an expression."""
     if not has_variable(value):
         return unescape(value)
-    return _joined(value, names)
+    text = text_expression(value, names)
+    match text:
+        case Literal(str()) | Call("string" | "json.marshal") | Binary("+", _, Literal(str())):
+            return text
+        case Binary("+", Literal(str())):
+            return text
+        case _:
+            # Of a value whose type CEL does not know a text is made.
+            return cel.call("string", text)
 
 
-def _joined(value: str, names: Names) -> Expr:
-    variables = find_variables(value)
-    literals = split_text(value, variables)
-    parts: list[Expr] = []
-    for literal, variable in zip(literals, [*variables, None], strict=True):
-        if OPEN in literal.replace(ESCAPED, ""):
-            raise NotConvertible("a variable inside of a variable")
-        if literal:
-            parts.append(cel.literal(unescape(literal)))
-        if variable is not None:
-            parts.append(_as_text(Translator(names).text(variable.query)))
-    # Alone, a value whose type CEL does not know must be made a text.
-    return cel.concat(*parts) if len(parts) > 1 else cel.call("string", parts[0])
+def text_expression(value: str, names: Names) -> Expr:
+    """Return a text that may hold variables as an expression."""
+    if not has_variable(value):
+        return cel.literal(unescape(value))
+    return text_of_term(_text(value, names))
 
 
-def _as_text(term: Term) -> Expr:
-    match term:
-        case Constant(str() as text):
-            return cel.literal(text)
-        case Value(place) if place.type == TEXT:
-            return place.value
-        case Value(place) if place.type in ("int", "bool"):
-            return cel.call("string", place.value)
-    raise NotConvertible("a variable in a text whose type is not known")
+def _text(text: str, names: Names) -> Term:
+    if has_reference(text):
+        raise NotConvertible("a reference in a text with variables")
+    while variables := find_variables(text):
+        if any(variable.shallow for variable in variables):
+            raise NotConvertible("a variable that is not searched for others")
+        terms = [query_term(variable.query, names) for variable in variables]
+        if is_whole(variables, text):
+            return terms[0]
+        text, names = _with_placeholders(text, variables, terms, names)
+    if OPEN in text.replace(ESCAPED, ""):
+        raise NotConvertible("braces that open a variable, and none that close it")
+    return computed(joined(unescape(text), names), TEXT)
+
+
+def query_term(query: str, names: Names, current: Term | None = None) -> Term:
+    """Return what a query gives, variables within it as texts; current: the value of `@`."""
+    return Translator(names).text(with_json_literals(query), current)
+
+
+def resolved_query(query: str, names: Names, current: Term) -> Term:
+    """Return what the path of a context entry, which may hold variables, finds in a value."""
+    while variables := find_variables(query):
+        terms = [query_term(variable.query, names) for variable in variables]
+        query, names = _with_placeholders(query, variables, terms, names)
+    return query_term(query, names, current)
+
+
+def _with_placeholders(
+    text: str, variables: list[Variable], terms: list[Term], names: Names
+) -> tuple[str, Names]:
+    """Return a text with placeholders for its variables, and the names that have them."""
+    parts = split_text(text, variables)
+    marks = [placeholder(len(names.embedded) + at) for at in range(len(terms))]
+    text = "".join(each for pair in zip(parts, [*marks, ""], strict=True) for each in pair)
+    return text, names.with_embedded(dict(zip(marks, terms, strict=True)))

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Ident, Select
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.place import TEXT, UNKNOWN, Place
 from chartkit.migration.verdict import conjunction, disjunction
@@ -129,9 +130,23 @@ def computed(expression: Expr, type_: str = UNKNOWN) -> Value:
     return Value(Place(expression, (), type_))
 
 
+def is_path(expr: Expr) -> bool:
+    """Return whether an expression is a path of fields alone."""
+    while isinstance(expr, Select):
+        expr = expr.operand
+    return isinstance(expr, Ident)
+
+
+def is_json(value: object) -> bool:
+    """Return whether a constant is a value, and not the start of a path alone."""
+    return value is None or isinstance(value, bool | int | float | str | list | dict)
+
+
 def expression_of(term: Term) -> Expr:
     """Return a term as an expression; nothing where there must be something is an error."""
     match term:
+        case Constant(value) if not is_json(value):
+            raise NotConvertible("the request as a whole")
         case Constant(value):
             return cel.literal(value)
         case Value(place, strict):

@@ -12,6 +12,7 @@ from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -35,16 +36,28 @@ class Names:
     """The names at the root of an expression.
 
     objects: `request.object` and so on, by their path; others: context variables, `element` and
-    what else a rule may name; taken: the names of loop variables in use.
+    what else a rule may name; taken: the names of loop variables in use; embedded: the variables
+    that placeholders in a query stand for; changes: behaviour that differs, noted for all of a
+    rule's expressions.
     """
 
     objects: Mapping[tuple[str, ...], Term]
     others: Mapping[str, Term] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
+    embedded: Mapping[str, Term] = field(default_factory=dict)
+    changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     def with_others(self, **named: Term) -> Names:
         """Return the names with others, which go first."""
         return replace(self, others={**self.others, **named})
+
+    def with_embedded(self, terms: Mapping[str, Term]) -> Names:
+        """Return the names with variables that placeholders stand for."""
+        return replace(self, embedded={**self.embedded, **terms})
+
+    def note(self, change: str) -> None:
+        """Note a behaviour that differs."""
+        self.changes[change] = None
 
     def without(self, variable: str) -> Names:
         """Return the names with a loop's variable in use."""
@@ -65,8 +78,11 @@ class Translator:
             node, current if current is None else self.lenient(current)
         )
 
-    def text(self, query: str) -> Term:
-        """Return what an expression gives; raises `NotConvertible`."""
+    def text(self, query: str, current: Term | None = None) -> Term:
+        """Return what an expression gives; current: the value of `@`, None at the root.
+
+        Raises `NotConvertible`.
+        """
         if '"object"' in query:
             # Kyverno extends rules to controllers by the text `request.object`.
             raise NotConvertible('request."object" in place of request.object')
@@ -74,7 +90,7 @@ class Translator:
             tree = parse(query)
         except JMESPathError as error:
             raise NotConvertible(f"the expression {query} is malformed: {error}") from None
-        return self.node(tree, None)
+        return self.node(tree, current)
 
     def node(self, node: Node, current: Term | None) -> Term:
         """Return what a node gives; current: the value of `@`, None at the root."""
@@ -100,6 +116,8 @@ class Translator:
 
     def member(self, term: Term, key: str) -> Term:
         """Return a field of a term."""
+        if is_embedded(key):
+            return self._entry(term, joined(key, self.names))
         match term:
             case Constant(_Unfinished(path)):
                 return self._root((*path, key))
@@ -114,6 +132,16 @@ class Translator:
                 return Value(place.child(key), strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
+
+    @staticmethod
+    def _entry(term: Term, key: Expr) -> Term:
+        """Return the entry of a map by a key that is computed."""
+        if not isinstance(term, Value):
+            raise NotConvertible("a key with a variable, of a value that is no object")
+        place = term.place.taken_for(ANY_MAP)
+        if not place.type.startswith("{}"):
+            raise NotConvertible("a key with a variable, of a value that is no map")
+        return Value(place.entry(key), term.strict)
 
     def _subexpression(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
@@ -150,6 +178,13 @@ class Translator:
         return current
 
     def _literal(self, node: Node, _current: Term | None) -> Term:
+        if is_embedded(node.value):
+            name = json_literal(node.value)
+            if name is not None:
+                return as_json(self.names.embedded[name])
+            return computed(joined(node.value, self.names), TEXT)
+        if is_embedded(str(node.value)):
+            raise NotConvertible("a variable in a literal of JSON")
         return Constant(node.value)
 
     def _pipe(self, node: Node, current: Term | None) -> Term:

@@ -6,7 +6,9 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
+from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
+from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import DELETIONS
 from chartkit.migration.environment import names_of
@@ -25,10 +27,10 @@ from chartkit.model import Body
 __all__ = ["convert_validate"]
 
 
-def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
+def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     """Return a validate rule as validations; raises `NotConvertible`."""
-    if rule.context:
-        raise NotConvertible("context entries are not converted yet", "context")
+    if has_references(rule.body):
+        raise NotConvertible("a reference to another part of the policy")
     stated = operations_in(rule.preconditions)
     is_deny = rule.validate.deny is not None
     may_delete = is_deny and stated.stated
@@ -36,12 +38,13 @@ def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
         name for name in stated.allowed if name in WRITES or (may_delete and name == "DELETE")
     ]
     scope = scope_of(rule, operations)
-    names = names_of(scope)
+    context = context_of(rule.context, names_of(scope), policy.namespace)
+    names = context.names
     conditions: tuple[Condition, ...] = ()
     if stated.rest is not None:
-        met = blocks_hold(stated.rest, names)
+        met = blocks_hold(stated.rest, context.of_conditions)
         conditions = (Condition("preconditions", met),)
-    expression = _expression(rule.validate, scope, names)
+    expression = _expression(rule.validate, scope, names, policy.namespace)
     if expression == cel.TRUE:
         raise NotConvertible("the rule can never refuse anything", "validate")
     facts, variables = one_loop_for_all_containers(expression)
@@ -49,20 +52,22 @@ def convert_validate(rule: Rule, _policy: Policy) -> ConvertedRule:
         # What is looked at next depends on it: one validation says both.
         facts = [conjunction(*facts)]
     message = _message(rule, names)
+    loops = [each.expression for each in variables if not isinstance(each.expression, str)]
+    loops += [text for text in message.values() if not isinstance(text, str)]
     validations = [{**message, "expression": as_bool(each)} for each in facts]
     return ConvertedRule(
         CelKind.VALIDATING,
         scope,
         {"validations": validations},
         conditions,
-        variables,
+        (*context.used_in([*facts, *loops]), *variables),
         background=stated.background,
-        changes=_changes(rule, stated),
+        changes=(*_changes(rule, stated), *names.changes),
         assumed=scope.object.assumed or {},
     )
 
 
-def _expression(validation: Validation, scope: Scope, names: Names) -> Expr:
+def _expression(validation: Validation, scope: Scope, names: Names, namespace: str) -> Expr:
     if validation.deny is not None and not validation.deny.get("conditions"):
         return cel.FALSE
     if validation.deny is not None:
@@ -72,7 +77,7 @@ def _expression(validation: Validation, scope: Scope, names: Names) -> Expr:
     if validation.any_pattern is not None:
         return any_pattern_verdict(validation.any_pattern, scope.object).allows
     if validation.foreach:
-        return conjunction(*every_element(validation.foreach, names))
+        return conjunction(*every_element(validation.foreach, names, namespace))
     raise NotConvertible("a validate rule that says nothing", "validate")
 
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conditions import conditions_hold
+from chartkit.migration.context import bound, with_entries
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Names, Translator, Value
-from chartkit.migration.place import Place
+from chartkit.migration.place import ANY_MAP, Place
 from chartkit.migration.validate.deny import denied
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.verdict import disjunction
 from chartkit.model import Body
 
 
-def every_element(loops: Sequence[Body], names: Names) -> list[Expr]:
-    """Return what must hold, a fact for each loop; raises `NotConvertible`."""
-    return [_loop(loop, names, index) for index, loop in enumerate(loops)]
+def every_element(loops: Sequence[Body], names: Names, namespace: str) -> list[Expr]:
+    """Return what must hold, a fact for each loop; raises `NotConvertible`.
+
+    namespace: that of a policy of a namespace, else empty.
+    """
+    return [_loop(loop, names, namespace, index) for index, loop in enumerate(loops)]
 
 
-def _loop(loop: Body, names: Names, index: int) -> Expr:
+def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
     path = f"validate/foreach/{index}"
-    if loop.get("context"):
-        raise NotConvertible("context entries of a foreach", f"{path}/context")
     if loop.get("elementScope") is False:
         raise NotConvertible("elementScope: false", f"{path}/elementScope")
     translator = Translator(names)
@@ -32,15 +35,38 @@ def _loop(loop: Body, names: Names, index: int) -> Expr:
 
     def holds(item: Place) -> Expr:
         variables = {each.variable for each in stream.generators}
-        inner = Names(names.objects, names.others, names.taken | variables)
-        inner = inner.with_others(element=Value(item))
+        item = _element(item, loop)
+        entries: dict[str, Expr] = {}
+
+        def held(name: str, expression: Expr) -> Expr:
+            entries[name] = expression
+            return cel.ident(name)
+
+        inner = replace(names, taken=names.taken | variables).with_others(element=Value(item))
+        inner = with_entries(loop.get("context"), inner, namespace, held)
+        inner = replace(inner, taken=inner.taken | entries.keys())
         found = _body(loop, inner, item, path)
-        if loop.get("preconditions") is None:
-            return found
-        met = conditions_hold(loop["preconditions"], inner)
-        return disjunction(cel.negate(met), found)
+        if loop.get("preconditions") is not None:
+            met = conditions_hold(loop["preconditions"], inner)
+            found = disjunction(cel.negate(met), found)
+        for name, expression in reversed(entries.items()):
+            found = bound(found, name, expression)
+        return found
 
     return stream.all(holds)
+
+
+def _element(item: Place, loop: Body) -> Place:
+    """Return the place that a pattern looks at: of elements that are no objects it is the
+    object as a whole."""
+    scope = loop.get("elementScope")
+    is_pattern = loop.get("pattern") is not None or loop.get("anyPattern") is not None
+    if scope is False or not (scope or is_pattern):
+        return item
+    item = item.taken_for(ANY_MAP)
+    if not item.is_map:
+        raise NotConvertible("a pattern for elements that are no objects")
+    return item
 
 
 def _body(loop: Body, names: Names, item: Place, path: str) -> Expr:

@@ -102,14 +102,14 @@ def index(target: Expr, key: Operand) -> Expr:
     return Index(target, literal(key))
 
 
-def step(target: Expr, key: str | int, *, optional: bool = False) -> Expr:
-    """Return the member of a map by a text, or of a list by a number."""
+def step(target: Expr, key: str | int | Expr, *, optional: bool = False) -> Expr:
+    """Return the member of a map by a text, or of a list by a number; either may be computed."""
     if isinstance(key, str) and is_field_name(key):
         return Select(target, key, optional)
     return Index(target, literal(key), optional)
 
 
-def path(root: str | Expr, *keys: str | int) -> Expr:
+def path(root: str | Expr, *keys: str | int | Expr) -> Expr:
     """Return `root.a['my-key'][0]`."""
     target: Expr = ident(root) if isinstance(root, str) else root
     for key in keys:
@@ -117,7 +117,7 @@ def path(root: str | Expr, *keys: str | int) -> Expr:
     return target
 
 
-def optional_field(target: str | Expr, *keys: str | int) -> Expr:
+def optional_field(target: str | Expr, *keys: str | int | Expr) -> Expr:
     """Return `target.?a[?'my-key'][?0]`, an optional value."""
     found: Expr = ident(target) if isinstance(target, str) else target
     for key in keys:

@@ -161,17 +161,18 @@ def resolve_references(document: Json) -> Json:
 
     Raises `UnresolvedReferenceError` at the first reference that cannot be resolved.
     """
-    if not _mentions(document):
+    if not has_references(document):
         return document
     return _resolve(document, "", document)
 
 
-def _mentions(value: Json) -> bool:
+def has_references(value: Json) -> bool:
+    """Return whether a value holds a text that may be a reference."""
     if isinstance(value, str):
         return has_reference(value)
     if isinstance(value, dict):
-        return any(has_reference(key) or _mentions(member) for key, member in value.items())
-    return isinstance(value, list) and any(map(_mentions, value))
+        return any(has_reference(key) or has_references(member) for key, member in value.items())
+    return isinstance(value, list) and any(map(has_references, value))
 
 
 def _resolve(value: Json, path: str, document: Json) -> Json:

@@ -1,0 +1,194 @@
+"""Context entries of rules and loops: values that are computed where an expression names them.
+
+An entry of a rule becomes a variable, which is as lazy. Match conditions have no variables: there
+an entry stands for its expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Ident, children, transform
+from chartkit.migration.calls import resource_call, service_call
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.jmespath import Constant, Names, Stream, Term, Translator, Value
+from chartkit.migration.jmespath.terms import expression_of, is_path
+from chartkit.migration.place import IMAGE, UNKNOWN, Place
+from chartkit.migration.rule import Variable
+from chartkit.migration.texts import query_term, resolved_query, term_of, text_expression
+from chartkit.model import Body, Json
+
+Hold = Callable[[str, Expr], Expr]
+"""What stands for an entry where it is named: by its name and its expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Names with the entries of a rule, once for conditions and once with variables."""
+
+    of_conditions: Names
+    names: Names
+    variables: tuple[Variable, ...]
+
+    def used_in(self, expressions: Sequence[Expr]) -> tuple[Variable, ...]:
+        """Return the variables that expressions name, directly or through each other."""
+        used: list[Variable] = []
+        wanted = list(expressions)
+        for variable in reversed(self.variables):
+            if any(_names(each, cel.variable(variable.name)) for each in wanted):
+                used.insert(0, variable)
+                assert not isinstance(variable.expression, str)
+                wanted.append(variable.expression)
+        return tuple(used)
+
+
+def context_of(entries: Json, names: Names, namespace: str) -> Context:
+    """Return the names with a rule's context entries; raises `NotConvertible`.
+
+    namespace: that of a policy of a namespace, else empty.
+    """
+    variables: list[Variable] = []
+
+    def declared(name: str, expression: Expr) -> Expr:
+        variables.append(Variable(name, expression))
+        return cel.variable(name)
+
+    inline = with_entries(entries, names, namespace, lambda _name, expression: expression)
+    held = with_entries(entries, names, namespace, declared)
+    return Context(inline, held, tuple(variables))
+
+
+def with_entries(entries: Json, names: Names, namespace: str, hold: Hold) -> Names:
+    """Return the names with context entries; raises `NotConvertible`."""
+    for index, entry in enumerate(entries or ()):
+        name = str(entry.get("name") or "")
+        if not name.isidentifier():
+            raise NotConvertible(f"the name of a context entry, {name}", f"context/{index}")
+        try:
+            term = _term(entry, names, namespace)
+            names = names.with_others(**{name: _held(name, term, hold)})
+        except NotConvertible as reason:
+            raise NotConvertible(reason.message, f"context/{index}") from None
+    return names
+
+
+def _held(name: str, term: Term, hold: Hold) -> Term:
+    match term:
+        case Constant():
+            return term
+        case Stream():
+            kind = term.item.type
+            return Value(Place(hold(name, term.list()), (), f"[]{kind}"))
+        case Value(place, strict):
+            if place.is_optional and not strict:
+                raise NotConvertible(f"the context entry {name} may be null")
+            return Value(Place(hold(name, place.value), (), place.type, path=""))
+
+
+def _term(entry: Body, names: Names, namespace: str) -> Term:
+    for kind, read in _KINDS.items():
+        if isinstance(entry.get(kind), dict):
+            return read(entry[kind], names, namespace)
+    raise NotConvertible("a context entry of an unknown kind")
+
+
+def _variable(body: Body, names: Names, _namespace: str) -> Term:
+    path, value = body.get("jmesPath"), body.get("value")
+    current = None if value is None else term_of(value, names)
+    if not path:
+        assert current is not None
+        return current
+    found = query_term(path, names) if current is None else resolved_query(path, names, current)
+    if body.get("default") is None:
+        return found
+    return _or_default(Translator.lenient(found), term_of(body["default"], names))
+
+
+def _or_default(found: Term, default: Term) -> Term:
+    """Return what a path finds; a default where it fails or finds null."""
+    match found:
+        case Constant(value):
+            return default if value is None else found
+        case Stream() if found.presence == cel.TRUE:
+            return found
+        case Stream():
+            chosen = cel.conditional(found.presence, found.list(), expression_of(default))
+            return Value(Place(chosen, (), f"[]{found.item.type}"))
+        case Value(place) if is_path(place.root):
+            type_ = place.type if place.is_known else UNKNOWN
+            return Value(Place(place.or_value(expression_of(default)), (), type_))
+    raise NotConvertible("a default of an expression that may fail")
+
+
+def _config_map(body: Body, names: Names, namespace: str) -> Term:
+    name = text_expression(str(body.get("name") or ""), names)
+    where = text_expression(str(body.get("namespace") or namespace or "default"), names)
+    place = [] if namespace else [where]
+    call = cel.method(cel.ident("resource"), "Get", "v1", "configmaps", *place, name)
+    return Value(Place(call, (), "core.v1.ConfigMap"))
+
+
+def _api_call(body: Body, names: Names, namespace: str) -> Term:
+    if body.get("default") is not None:
+        raise NotConvertible("a default of a call that fails")
+    if body.get("urlPath"):
+        answer = Value(resource_call(body, names, namespace))
+    else:
+        answer = Value(service_call(body, names))
+    return _found(body, names, answer)
+
+
+def _global_reference(body: Body, names: Names, _namespace: str) -> Term:
+    name, _, projection = str(body.get("name") or "").partition(".")
+    args = [text_expression(each, names) for each in (name, projection) if each]
+    data = cel.method(cel.ident("globalContext"), "Get", *args)
+    return _found(body, names, Value(Place(data)))
+
+
+def _image_registry(body: Body, names: Names, _namespace: str) -> Term:
+    if body.get("imageRegistryCredentials"):
+        raise NotConvertible("the credentials of a registry")
+    reference = text_expression(str(body.get("reference") or ""), names)
+    data = cel.method(cel.ident("image"), "GetMetadata", reference)
+    return _found(body, names, Value(Place(data, (), IMAGE)))
+
+
+def _found(body: Body, names: Names, answer: Value) -> Term:
+    path = body.get("jmesPath")
+    return resolved_query(path, names, answer) if path else answer
+
+
+_KINDS: Final[dict[str, Callable[[Body, Names, str], Term]]] = {
+    "variable": _variable,
+    "configMap": _config_map,
+    "apiCall": _api_call,
+    "globalReference": _global_reference,
+    "imageRegistry": _image_registry,
+}
+"""By key of an entry: the value that it stands for."""
+
+
+def _names(expr: Expr, wanted: Expr) -> bool:
+    return expr == wanted or any(_names(each, wanted) for each in children(expr))
+
+
+def bound(expression: Expr, name: str, value: Expr) -> Expr:
+    """Return an expression in which a name stands for a value: bound if it is named twice."""
+    count = _count(expression, Ident(name))
+    if not count:
+        return expression
+    return cel.bind(name, value, expression) if count > 1 else _with(expression, Ident(name), value)
+
+
+def _count(expr: Expr, wanted: Expr) -> int:
+    return 1 if expr == wanted else sum(_count(each, wanted) for each in children(expr))
+
+
+def _with(expr: Expr, wanted: Expr, value: Expr) -> Expr:
+    if expr == wanted:
+        return value
+    return transform(expr, lambda part: _with(part, wanted, value)) if children(expr) else expr

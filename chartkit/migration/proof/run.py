@@ -27,7 +27,7 @@ from chartkit.migration.proof.leaves.legacy import cleanup_leaves, legacy_leaves
 from chartkit.migration.proof.minimize import minimized
 from chartkit.migration.proof.model import Answer, Aspect, Difference, Proof
 from chartkit.migration.proof.requests.case import Case
-from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case
+from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
 from chartkit.migration.proof.requests.cluster import existing, world_of
 from chartkit.migration.proof.requests.facets import facets_of
 from chartkit.migration.proof.requests.implied import ImpliedTypes
@@ -146,9 +146,19 @@ class _Prover:
         requests: Sequence[Case],
     ) -> Iterator[Case]:
         yield from requests
+        yield from in_turns([self._given(objects), cases.of(self._spaces, self._seed)])
+
+    def _given(self, objects: Sequence[Resource]) -> Iterator[Case]:
+        """Yield the given objects that a policy may speak of, as they are."""
+        policies = (*self._legacy.admitting, *self._new.admitting)
+        cleans = bool(self._legacy.cleaning or self._new.cleaning)
         for one in objects:
-            yield base_case(as_submitted(one).body, str(one.location), self._cluster)
-        yield from cases.of(self._spaces, self._seed)
+            case = base_case(as_submitted(one).body, str(one.location), self._cluster)
+            request = case.request()
+            if cleans or any(policy.concerns(request) for policy in policies):
+                yield case
+                document = {key: value for key, value in case.document.items() if key != "userInfo"}
+                yield Case(document, case.origin)
 
     # What varies
 

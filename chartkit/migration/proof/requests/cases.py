@@ -64,7 +64,7 @@ class Cases:
         """Yield the requests of all kinds in turns."""
         chance = random.Random(seed)
         for stage in _STAGES:
-            yield from _in_turns([self._once(stage(space, chance), space) for space in spaces])
+            yield from in_turns([self._once(stage(space, chance), space) for space in spaces])
 
     def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
         rotation, repeated = cycle(space.controllers or (POD,)), 0
@@ -114,7 +114,8 @@ def _controlled(case: Case, kind: GroupVersionKind) -> Case:
     return Case(changed, case.origin, case.tries, case.change)
 
 
-def _in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
+def in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
+    """Yield one of each in turns until all have ended."""
     waiting = list(found)
     while waiting:
         for one in tuple(waiting):

@@ -182,3 +182,20 @@ def test_coverage_names_rules_validations_and_leaves() -> None:
     assert set(validation.states) == {"true", "false"}
     image = places["object.spec.containers[].image"]
     assert {"met", "missed", "met among many", "missed among many"} <= set(image.states)
+
+
+def test_given_objects_are_asked_about_and_changed() -> None:
+    body = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop, labels: {tier: gold}}
+spec: {containers: [{name: app, image: "registry.example/app:1.0"}]}
+"""
+    new = validating(
+        "object.spec.containers.all(one, !one.image.endsWith(':latest')) || "
+        "object.metadata.?labels.?tier.orValue('') == 'go' + 'ld'"
+    )
+    assert _proof(legacy(NOT_LATEST), new).equal
+    found = prove(legacy(NOT_LATEST), [new], [policy(body)], options=_FEW).differences
+    assert found
+    assert found[0].case.document["object"]["metadata"]["labels"] == {"tier": "gold"}

@@ -39,7 +39,8 @@ _EXTENDED: Final = frozenset(each.kind for each in CONTROLLERS if each.group)
 class Made:
     """A converted rule, its place among the legacy policy's rules, and where its action holds.
 
-    action: `Enforce` or `Audit`; empty for a rule that refuses nothing.
+    action: `Enforce` or `Audit`; empty for a rule that refuses nothing; excepted: the exceptions
+    from it, which are from a whole policy.
     """
 
     rule: Rule
@@ -47,6 +48,7 @@ class Made:
     action: str
     where: tuple[Condition, ...] = ()
     base: bool = True
+    excepted: frozenset[tuple[str, str]] = frozenset()
 
 
 def by_action(policy: Policy, rule: Rule, converted: ConvertedRule) -> list[Made]:
@@ -117,6 +119,7 @@ def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
         one.converted.kind is CelKind.VALIDATING
         and one.converted.kind is first.converted.kind
         and (one.action, one.where) == (first.action, first.where)
+        and one.excepted == first.excepted
         and one.converted.scope == first.converted.scope
         and one.converted.conditions == first.converted.conditions
         and one.converted.background is first.converted.background

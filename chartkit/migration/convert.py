@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
+from chartkit.engine.policies import EXCEPTION
+from chartkit.errors import CompileError
 from chartkit.migration.assembly import Made, assemble, by_action
 from chartkit.migration.assumptions import described
 from chartkit.migration.cleanup import KINDS as CLEANUP_KINDS
 from chartkit.migration.cleanup import convert_cleanup
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
+from chartkit.migration.exceptions import Takeover, convert_exception, excepting
 from chartkit.migration.mutate import convert_mutate
 from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.validate import convert_validate
@@ -27,28 +34,93 @@ CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
 
 
 def convert(legacy: Resource) -> Conversion:
-    """Convert a policy or cleanup policy; raises CompileError for one that Kyverno refuses."""
-    if legacy.kind in CLEANUP_KINDS:
-        return convert_cleanup(legacy)
-    policy = read_policy(legacy)
-    made: list[Made] = []
-    refused: dict[int, NotConvertible] = {}
-    for index, rule in enumerate(policy.rules):
-        try:
-            made += by_action(policy, rule, _converted(rule, policy))
-        except NotConvertible as reason:
-            refused[index] = reason
-    documents = assemble(policy, made)
-    outcomes = []
-    for index, rule in enumerate(policy.rules):
-        names = [
-            f"{body['kind']}/{body['metadata']['name']}"
-            for body, took in documents
-            if any(each.rule is rule for each in took)
-        ]
-        outcomes.append(_outcome(policy, index, rule, refused.get(index), made, tuple(names)))
-    bodies = tuple(body for body, _ in documents)
-    return Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
+    """Convert a legacy object on its own; raises CompileError for one that Kyverno refuses."""
+    return Batch([legacy]).convert(legacy)
+
+
+def convert_all(resources: Iterable[Resource]) -> list[Conversion]:
+    """Convert legacy objects that belong together: policies, and the exceptions from them.
+
+    Raises CompileError for one that Kyverno refuses.
+    """
+    resources = list(resources)
+    batch = Batch(resources)
+    return [batch.convert(each) for each in resources]
+
+
+class Batch:
+    """Legacy objects that belong together, each converted when it is asked for."""
+
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        resources = list(resources)
+        self._exceptions: list[PolicyException] = []
+        self._takeovers: dict[str, Takeover] = {}
+        written = [each for each in resources if each.kind == EXCEPTION]
+        for each in written:
+            with suppress(CompileError):
+                self._exceptions.append(read_exception(each))
+        named = {entry.policy for each in self._exceptions for entry in each.excepted}
+        self._policies = {
+            _key(each): each
+            for each in resources
+            if each.kind in POLICY_KINDS and _key(each) in named
+        }
+        self._together = (*written, *self._policies.values())
+
+    def __reduce__(self) -> tuple[type[Batch], tuple[tuple[Resource, ...]]]:
+        """Another process needs what depends on each other alone."""
+        return Batch, (self._together,)
+
+    def convert(self, legacy: Resource) -> Conversion:
+        """Convert one of them; raises CompileError for one that Kyverno refuses."""
+        if legacy.kind in CLEANUP_KINDS:
+            return convert_cleanup(legacy)
+        if legacy.kind == EXCEPTION:
+            return convert_exception(legacy, self._takeover)
+        return self._policy(legacy)[0]
+
+    def _takeover(self, key: str) -> Takeover:
+        if key not in self._policies:
+            raise NotConvertible(f"policy {key} is not among what is converted", "exceptions")
+        if key not in self._takeovers:
+            try:
+                self._takeovers[key] = self._policy(self._policies[key])[1]
+            except CompileError as error:
+                raise NotConvertible(f"policy {key}: {error.message}", "exceptions") from None
+        return self._takeovers[key]
+
+    def _policy(self, legacy: Resource) -> tuple[Conversion, Takeover]:
+        policy = read_policy(legacy)
+        made: list[Made] = []
+        refused: dict[int, NotConvertible] = {}
+        for index, rule in enumerate(policy.rules):
+            excepted = excepting(policy, rule, self._exceptions)
+            try:
+                parts = by_action(policy, rule, _converted(rule, policy))
+            except NotConvertible as reason:
+                refused[index] = reason
+            else:
+                made += (replace(each, excepted=excepted) for each in parts)
+        documents = assemble(policy, made)
+        outcomes = []
+        for index, rule in enumerate(policy.rules):
+            names = [
+                f"{body['kind']}/{body['metadata']['name']}"
+                for body, took in documents
+                if any(each.rule is rule for each in took)
+            ]
+            outcomes.append(_outcome(policy, index, rule, refused.get(index), made, tuple(names)))
+        bodies = tuple(body for body, _ in documents)
+        conversion = Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
+        left = tuple(policy.rules[index] for index in refused)
+        return conversion, Takeover(policy, tuple(documents), left)
+
+
+def _key(legacy: Resource) -> str:
+    """Return the name by which an exception names a policy."""
+    if legacy.kind == "Policy":
+        return f"{legacy.namespace or DEFAULT_NAMESPACE}/{legacy.name}"
+    return legacy.name
 
 
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:

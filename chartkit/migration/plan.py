@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
 
-from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.errors import ChartkitError
 from chartkit.migration.conversion import RuleOutcome
-from chartkit.migration.convert import convert
+from chartkit.migration.convert import Batch
 from chartkit.migration.inventory import Inventory, LegacyObject
 from chartkit.migration.origin import Origin
 from chartkit.migration.rules import LegacyRule
@@ -30,12 +29,6 @@ class Convertibility(StrEnum):
 Converter = Callable[[Resource], Sequence[RuleOutcome]]
 """A function that converts a legacy object, with an outcome for each rule, none for what it does
 not know; it raises ChartkitError for an object that cannot be converted at all."""
-
-
-def outcomes_of(resource: Resource) -> Sequence[RuleOutcome]:
-    """Return what becomes of the rules of a legacy object; none for a kind that is not converted
-    yet."""
-    return convert(resource).outcomes if resource.kind in KINDS else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +93,11 @@ class Tally:
     verdicts: Counter[Convertibility]
 
 
-def make_plan(inventory: Inventory, converter: Converter = outcomes_of) -> Plan:
-    """Return the plan for an inventory."""
+def make_plan(inventory: Inventory, converter: Converter | None = None) -> Plan:
+    """Return the plan for an inventory; converter: that of its objects for None."""
+    if converter is None:
+        batch = Batch(each.resource for each in inventory.objects)
+        converter = lambda legacy: batch.convert(legacy).outcomes  # noqa: E731
     objects = tuple(PlannedObject(each, _planned(each, converter)) for each in inventory.objects)
     return Plan(objects, inventory.faults, inventory.unread)
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.engine import is_exception
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import convert
+from chartkit.migration.convert import Batch
 from chartkit.migration.files.around import Mention, mentions, patch_files
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
@@ -76,7 +76,9 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     tests = test_files(paths)
     with progress(len(inventory.objects)) as step:
         migrated = []
-        for each in _each(_Migrator.of(options, tests, stdin, note), inventory.objects, options):
+        batch = Batch(each.resource for each in inventory.objects)
+        migrator = _Migrator.of(options, tests, stdin, note, batch)
+        for each in _each(migrator, inventory.objects, options):
             migrated.append(each)
             step()
     files = file_texts(migrated)
@@ -127,24 +129,22 @@ class _Migrator:
     options: MigrationOptions
     given: Sequence[Resource]
     tested: Mapping[Path, Sequence[Resource]]
+    batch: Batch
 
     @staticmethod
     def of(
-        options: MigrationOptions, tests: Sequence[Path], stdin: TextIO, note: Note
+        options: MigrationOptions, tests: Sequence[Path], stdin: TextIO, note: Note, batch: Batch
     ) -> _Migrator:
         """Return the migration with the objects that proofs need; raise InputError."""
         if not options.prove:
-            return _Migrator(options, (), {})
+            return _Migrator(options, (), {}, batch)
         given = read_inputs(options.objects, stdin, note) if options.objects else []
-        return _Migrator(options, given, objects_of_tests(tests))
+        return _Migrator(options, given, objects_of_tests(tests), batch)
 
     def __call__(self, legacy: LegacyObject) -> MigratedObject:
         resource = legacy.resource
-        if resource.kind not in KINDS:
-            reason = f"objects of kind {resource.kind} are not converted"
-            return MigratedObject(legacy, None, reason)
         try:
-            conversion = convert(resource)
+            conversion = self.batch.convert(resource)
             proof = self._proof(legacy, conversion)
         except CompileError as error:
             return MigratedObject(legacy, None, f"does not compile: {error.message}")
@@ -154,8 +154,9 @@ class _Migrator:
         return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
 
     def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
-        """Return the proof of a conversion; the rules that are left are in both forms."""
-        if not self.options.prove or not conversion.documents:
+        """Return the proof of a conversion; the rules that are left are in both forms. An exception
+        says nothing by itself."""
+        if not self.options.prove or not conversion.documents or is_exception(legacy.resource):
             return None
         place = legacy.resource.location
         forms = [Resource(body, place) for body in conversion.documents]

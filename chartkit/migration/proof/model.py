@@ -139,5 +139,6 @@ class Proof:
 
     @property
     def equal(self) -> bool:
-        """Return whether no request that an API server may send made a difference."""
-        return not any(one.stored for one in self.differences)
+        """Return whether requests were decided, and none that an API server may send made a
+        difference."""
+        return self.decided > 0 and not any(one.stored for one in self.differences)

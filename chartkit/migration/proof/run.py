@@ -24,6 +24,7 @@ from chartkit.migration.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.migration.proof.leaves.cel import cel_leaves
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.legacy import cleanup_leaves, legacy_leaves
+from chartkit.migration.proof.leaves.paths import Path
 from chartkit.migration.proof.minimize import minimized
 from chartkit.migration.proof.model import Answer, Aspect, Difference, Proof
 from chartkit.migration.proof.requests.case import Case
@@ -35,6 +36,7 @@ from chartkit.migration.proof.requests.kinds import (
     POD,
     REPLICATION_CONTROLLER,
     TEMPLATED,
+    compared_kinds,
     kinds_of,
     least_object,
 )
@@ -43,6 +45,7 @@ from chartkit.model import Body, Resource, Status, mapping_at
 _MOST_DIFFERENCES: Final = 8
 _TRACED: Final = 2
 """So many requests with one change are traced for the branches that they take."""
+_KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
 _MOST_GIVEN: Final = 12
 """The most given objects of one kind that are changed; more are asked about as they are."""
 
@@ -206,7 +209,14 @@ class _Prover:
                 policies.append(cleaner.policy)
             else:
                 selectors += read_match(cleaner.resource.body["spec"]["match"]).kinds
-        return kinds_of(selectors, policies)
+        kinds = kinds_of(selectors, policies)
+        texts = (
+            value
+            for leaf in self._leaves
+            for value in leaf.values
+            if leaf.path in _KIND and isinstance(value, str)
+        )
+        return [*kinds, *compared_kinds(kinds, texts)]
 
     def _controllers(self, kind: GroupVersionKind) -> tuple[GroupVersionKind, ...]:
         """Return the controllers that a policy about Pods is tried with."""
@@ -281,7 +291,7 @@ class _Prover:
         """Return the name of a difference that the conversion names; empty for another."""
 
         def ask(other: Case) -> Answer:
-            return self._new.ask(other, self._options.world).answer
+            return self._new.ask(other, world_of(other.document, self._options.world)).answer
 
         return self._options.named.name_of(aspect, case, legacy.answer, new.answer, ask)
 

@@ -19,6 +19,8 @@ def lines_of(proof: Proof) -> Iterator[str]:
     yield summary(proof)
     for found in proof.differences:
         yield from _difference(found)
+    for name, number in proof.named.items():
+        yield f"known difference: {shown(name)} ({number} requests)"
     yield from _coverage(proof.coverage)
     for reason, count in proof.left_out.items():
         yield f"left out: {shown(reason)} ({count})"
@@ -28,7 +30,9 @@ def summary(proof: Proof) -> str:
     """Return a proof in one line."""
     covered = f"{proof.coverage.reached} of {proof.coverage.total} states reached"
     requests = f"{proof.requests} requests, {proof.decided} decided, {covered}"
-    if proof.equal:
+    if not proof.decided:
+        return f"nothing is proved: neither form decides any of {proof.requests} requests"
+    if not proof.differences:
         return f"no difference found in {requests}"
     count = len(proof.differences)
     return f"{count} {'difference' if count == 1 else 'differences'} found in {requests}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,6 +13,7 @@ from chartkit.engine.kubernetes.kinds import (
     DEFAULT_NAMESPACE,
     GroupVersionKind,
     is_cluster_scoped,
+    parse_api_version,
     resource_name,
 )
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
@@ -36,6 +38,7 @@ _SAMPLES: Final = (
 )
 """The kinds that stand for all where a policy matches every kind."""
 _MOST: Final = 12
+_VERSION: Final = re.compile(r"v\d+((alpha|beta)\d+)?", re.ASCII)
 
 
 def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[GroupVersionKind]:
@@ -47,6 +50,22 @@ def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[Gr
     known = {resource_name(kind.kind) for kind in found}
     found += [kind for kind in named if resource_name(kind.kind) not in known]
     return list(dict.fromkeys(found))[:_MOST]
+
+
+def compared_kinds(
+    kinds: Iterable[GroupVersionKind], texts: Iterable[str]
+) -> list[GroupVersionKind]:
+    """Return the other versions of kinds, and the other kinds, that policies compare an object's
+    `apiVersion` and `kind` with."""
+    known, found = list(kinds), list[GroupVersionKind]()
+    for text in dict.fromkeys(texts):
+        group, version = parse_api_version(text)
+        if _VERSION.fullmatch(version):
+            found += [kind._replace(version=version) for kind in known if kind.group == group]
+        else:
+            named = [kind for kind in known_kinds() if kind.kind == text]
+            found += sorted(named, key=lambda kind: len(kind.version))[:1]
+    return [kind for kind in dict.fromkeys(found) if kind not in known][:_MOST]
 
 
 def _selected(text: str, named: Iterable[GroupVersionKind]) -> Iterator[GroupVersionKind]:

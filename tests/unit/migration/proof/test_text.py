@@ -23,3 +23,18 @@ def test_a_proof_without_difference_says_what_was_reached() -> None:
     assert text.startswith("no difference found in 300 requests, ")
     assert "legacy: rule only: fail " in text
     assert "left out: missing required fields (" in text
+
+
+def test_a_proof_that_decided_nothing_proves_nothing() -> None:
+    conditions = "matchConditions: [{name: never, expression: 'false'}]"
+    never = validating("true", resources="nodes", spec=conditions)
+    rule = """
+      preconditions:
+        all: [{key: "a", operator: Equals, value: "b"}]
+      validate:
+        deny: {}
+"""
+    proof = prove(legacy(rule, "[Node]"), [never], options=_FEW)
+    assert not proof.equal
+    assert not proof.differences
+    assert to_text(proof).startswith("nothing is proved: neither form decides any of ")

@@ -22,6 +22,7 @@ from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcom
 from chartkit.migration.exceptions import Takeover, convert_exception, excepting
 from chartkit.migration.mutate import convert_mutate
 from chartkit.migration.rule import ConvertedRule, RuleConverter
+from chartkit.migration.rules import type_of
 from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
 from chartkit.model import Body, Location, Resource
@@ -126,24 +127,12 @@ def _key(legacy: Resource) -> str:
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     converter = CONVERTERS.get(rule.kind)
     if converter is None:
-        raise NotConvertible(f"rules of type {type_of(rule)} are not converted")
+        raise NotConvertible(f"rules of type {type_of(rule.body)} are not converted")
     if rule.cel_preconditions and rule.kind is not RuleKind.CEL:
         raise NotConvertible("celPreconditions next to a rule that is not CEL")
     if policy.apply_one and len(policy.rules) > 1:
         raise NotConvertible("applyRules: One makes rules depend on each other")
     return converter(rule, policy)
-
-
-def type_of(rule: Rule) -> str:
-    """Return the type of a rule as tables show it: `validate.pattern`, `mutate.foreach`."""
-    if rule.kind is RuleKind.VALIDATE:
-        parts = ("deny", "pattern", "anyPattern", "foreach")
-        body: Body = rule.body.get("validate") or {}
-        return next((f"validate.{part}" for part in parts if body.get(part)), "validate")
-    if rule.kind is RuleKind.MUTATE:
-        named = next((key for key in (rule.mutate or {}) if key != "targets"), "")
-        return f"mutate.{named}" if named else "mutate"
-    return str(rule.kind)
 
 
 def _outcome(
@@ -158,7 +147,7 @@ def _outcome(
     if refused is not None:
         location = replace(place, path=f"{place.path}/{refused.path}") if refused.path else place
         return RuleOutcome(
-            rule.name, type_of(rule), location, reason=refused.message, nearest=refused.nearest
+            rule.name, type_of(rule.body), location, reason=refused.message, nearest=refused.nearest
         )
     changes = dict.fromkeys(
         change for each in made if each.rule is rule for change in each.converted.changes
@@ -172,7 +161,7 @@ def _outcome(
     said = described(assumed)
     return RuleOutcome(
         rule.name,
-        type_of(rule),
+        type_of(rule.body),
         place,
         names,
         changes=(*changes, *([said] if said else [])),

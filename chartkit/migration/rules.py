@@ -45,14 +45,14 @@ def legacy_rules(resource: Resource) -> tuple[LegacyRule, ...]:
     if resource.kind in _OF_RULES:
         rules = mapping_at(resource.body, "spec").get("rules")
         return tuple(
-            LegacyRule(_text(rule.get("name")), _type(rule), f"/spec/rules/{index}")
+            LegacyRule(_text(rule.get("name")), type_of(rule), f"/spec/rules/{index}")
             for index, rule in enumerate(rules if isinstance(rules, list) else ())
             if isinstance(rule, dict)
         )
     return (LegacyRule("", EXCEPTION if resource.kind == "PolicyException" else CLEANUP),)
 
 
-def _type(rule: Body) -> str:
+def type_of(rule: Body) -> str:
     """Return the type of a rule, in the order in which Kyverno looks (`HasMutate` first)."""
     return ".".join(next(_types(rule), (UNKNOWN_TYPE,)))
 

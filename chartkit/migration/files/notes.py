@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterable
 from typing import Final
@@ -10,7 +9,8 @@ from typing import Final
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.files.comments import comments_in
-from chartkit.migration.proof import Answer, Aspect, Difference, Proof
+from chartkit.migration.proof import Difference, Proof
+from chartkit.migration.proof.text import answer_text
 from chartkit.safe_text import shown, shown_lines
 
 _MARK: Final = "# chartkit migrate:"
@@ -58,41 +58,28 @@ def indented(lines: Iterable[str], column: int) -> list[str]:
     return [f"{' ' * column}{line}\n" for line in lines]
 
 
+def faults(proof: Proof) -> list[Difference]:
+    """Return the differences that an API server's requests make."""
+    return [each for each in proof.differences if each.stored]
+
+
 def difference_notes(proof: Proof, allowed: str) -> list[str]:
     """Return the differences of a proof with the smallest request of each; allowed: why they are
     taken, empty where they are not."""
     start = f"differs, and is taken: {allowed}" if allowed else "not converted, both forms differ"
     written = note(start)
-    for each in proof.differences:
+    for each in faults(proof):
         written += note(f"{difference_sentence(each)}, for", *shown_lines(smallest(each)))
     return written
 
 
 def difference_sentence(difference: Difference) -> str:
     """Return what differs: the aspect and both answers."""
-    legacy, new = (_answer(one, difference.aspect) for one in (difference.legacy, difference.new))
-    scanned = "" if difference.stored else " (of a file; no API server stores such an object)"
-    return f"{difference.aspect}: {legacy}, now {new}{scanned}"
+    legacy, new = answer_text(difference.legacy), answer_text(difference.new)
+    seen = "" if difference.typed else ", with types that the policies do not expect"
+    return f"{difference.aspect}{seen}: {legacy}, now {new}"
 
 
 def smallest(difference: Difference) -> str:
     """Return the smallest request that makes a difference, as YAML."""
     return dump_yaml(difference.case.document)
-
-
-def _answer(answer: Answer, aspect: Aspect) -> str:
-    match aspect:
-        case Aspect.RESULT | Aspect.REPORT:
-            return str(answer.result)
-        case Aspect.ADMISSION:
-            return "denied" if answer.denied else "admitted"
-        case Aspect.WARNING:
-            return "warned" if answer.warned else "not warned"
-        case Aspect.MESSAGE:
-            return "; ".join(answer.messages) or "no message"
-        case Aspect.DELETION:
-            return answer.deletes or "not deleted"
-        case Aspect.MUTATION:
-            return "unchanged" if answer.patched is None else json.dumps(answer.patched)
-    bodies = answer.targets if aspect is Aspect.TARGETS else answer.generated
-    return json.dumps(bodies) if bodies else "nothing"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.files.migrated import MigratedObject
-from chartkit.migration.files.notes import difference_sentence, smallest
+from chartkit.migration.files.notes import difference_sentence, faults, smallest
 from chartkit.migration.files.run import Migration
 from chartkit.migration.proof import Proof
 from chartkit.model import Body, Location
@@ -38,7 +39,37 @@ def as_text(migration: Migration) -> str:
     for one in migration.mentions:
         notes += _wrapped(f"{one.location}: not carried along: {one.what}")
     notes += _wrapped(_tests(migration))
+    notes += [line for text in _coverage(migration) for line in _wrapped(text)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n" + _unread(migration)
+
+
+def _coverage(migration: Migration) -> Iterator[str]:
+    """Yield what the proofs covered, and the differences between all policies of both kinds."""
+    proofs = [each.proof for each in migration.objects if each.proof is not None]
+    if not proofs:
+        return
+    requests, decided = sum(one.requests for one in proofs), sum(one.decided for one in proofs)
+    reached = sum(one.coverage.reached for one in proofs)
+    total = sum(one.coverage.total for one in proofs)
+    yield (
+        f"proof: {requests} requests, of which {decided} were decided; "
+        f"{reached} of {total} states of rules, leaves and lists reached"
+    )
+    for name, count in sorted(_named(proofs).items()):
+        yield f"known difference, {count} requests: {name}"
+    for reason, count in sorted(_summed(one.left_out for one in proofs).items()):
+        yield f"left out, {count}: {reason}"
+
+
+def _named(proofs: Sequence[Proof]) -> Mapping[str, int]:
+    return _summed(one.named for one in proofs)
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return total
 
 
 def _tests(migration: Migration) -> str:
@@ -93,7 +124,7 @@ def _note_lines(each: MigratedObject) -> Iterator[str]:
             yield from _wrapped(f"{each.locate(one)}: {name}{rule}: {word}: {text}")
     if each.proof is not None:
         place = each.legacy.resource.location
-        for difference in each.proof.differences:
+        for difference in faults(each.proof):
             word = "differs, as allowed" if each.allowed else "differs"
             sentence = difference_sentence(difference)
             yield from _wrapped(f"{place}: {name}: {word}: {sentence}, for")
@@ -137,6 +168,10 @@ def as_markdown(migration: Migration) -> str:
         covered = [row for each in migration.objects for row in _proof_rows(each)]
         columns = ("policy", "requests", "decided", "states reached", "never reached", "left out")
         parts.append(markdown_table(columns, covered))
+        named = _named([each.proof for each in migration.objects if each.proof is not None])
+        if named:
+            rows = ((name, str(count)) for name, count in sorted(named.items()))
+            parts.append(markdown_table(("known difference", "requests"), rows))
     return "\n".join(parts)
 
 
@@ -145,7 +180,7 @@ def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
     for one in each.outcomes:
         for word, text in _notes(one):
             yield str(each.locate(one)), name, one.rule, word, text
-    for difference in () if each.proof is None else each.proof.differences:
+    for difference in () if each.proof is None else faults(each.proof):
         word = f"differs, as allowed: {each.allowed}" if each.allowed else "differs"
         text = f"{difference_sentence(difference)}, for {json.dumps(difference.case.document)}"
         yield str(each.legacy.resource.location), name, "", word, text
@@ -230,12 +265,14 @@ def _proof_body(proof: Proof, allowed: str) -> Body:
         "states": proof.coverage.total,
         "neverReached": dict(_never(proof)),
         "leftOut": dict(proof.left_out),
+        "knownDifferences": dict(proof.named),
         "differences": [
             {
                 "aspect": str(one.aspect),
                 "sentence": difference_sentence(one),
                 "count": one.count,
                 "stored": one.stored,
+                "expectedTypes": one.typed,
                 "request": one.case.document,
             }
             for one in proof.differences

@@ -131,8 +131,8 @@ def plan_migration(options: InventoryOptions, output: str) -> None:
         "--objects",
         multiple=True,
         metavar="PATH",
-        help="Manifests, a folder or a chart whose objects both forms are asked about as well; "
-        "repeatable.",
+        help="Manifests, a folder, a chart or a recording of a cluster, whose objects both forms "
+        "are asked about as well; repeatable.",
     ),
     click.option(
         "--allow-difference",

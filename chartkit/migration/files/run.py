@@ -15,6 +15,7 @@ from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch
 from chartkit.migration.files.around import Mention, mentions, patch_files
+from chartkit.migration.files.given import given_objects
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
@@ -24,7 +25,7 @@ from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences
 from chartkit.model import Location, Resource
 from chartkit.report.outputs import write_over, write_whole
-from chartkit.scan.inputs import STDIN, Note, read_inputs
+from chartkit.scan.inputs import STDIN, Note
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """A function that shows the progress of so many steps."""
@@ -74,10 +75,13 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     if unknown:
         raise InputError(f"--allow-difference {min(unknown)}: no policy has this name")
     tests = test_files(paths)
+    batch = Batch(each.resource for each in inventory.objects)
+    migrator = _Migrator(options, (), {}, batch)
+    if options.prove:
+        given = given_objects(options.objects, inventory.objects, stdin, note)
+        migrator = _Migrator(options, given, objects_of_tests(tests), batch)
     with progress(len(inventory.objects)) as step:
         migrated = []
-        batch = Batch(each.resource for each in inventory.objects)
-        migrator = _Migrator.of(options, tests, stdin, note, batch)
         for each in _each(migrator, inventory.objects, options):
             migrated.append(each)
             step()
@@ -130,16 +134,6 @@ class _Migrator:
     given: Sequence[Resource]
     tested: Mapping[Path, Sequence[Resource]]
     batch: Batch
-
-    @staticmethod
-    def of(
-        options: MigrationOptions, tests: Sequence[Path], stdin: TextIO, note: Note, batch: Batch
-    ) -> _Migrator:
-        """Return the migration with the objects that proofs need; raise InputError."""
-        if not options.prove:
-            return _Migrator(options, (), {}, batch)
-        given = read_inputs(options.objects, stdin, note) if options.objects else []
-        return _Migrator(options, given, objects_of_tests(tests), batch)
 
     def __call__(self, legacy: LegacyObject) -> MigratedObject:
         resource = legacy.resource

@@ -1,0 +1,122 @@
+"""Migrations as a whole: proofs, allowed differences, processes and objects that are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chartkit.documents.reader import read_text
+from chartkit.migration.conversion import Conversion
+from chartkit.migration.convert import convert
+from chartkit.migration.files import run
+from chartkit.migration.files.report import FORMATS
+from chartkit.model import Resource
+from tests.unit.migration.files.migrations import migrated
+
+_POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: NAME}
+spec:
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [ConfigMap]}}]}
+      validate:
+        message: m
+        pattern: {metadata: {labels: {team: "?*"}}}
+"""
+
+
+def _folder(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / f"{name}.yaml").write_text(_POLICY.replace("NAME", name))
+    return folder
+
+
+def _wrong(legacy: Resource) -> Conversion:
+    """Convert a policy to one that lets everything through."""
+    right = convert(legacy)
+    body = right.documents[0]
+    spec = {**body["spec"], "validations": [{"expression": "true", "message": "m"}]}
+    return replace(right, documents=({**body, "spec": spec},))
+
+
+@pytest.fixture
+def _converts_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "convert", _wrong)
+
+
+@pytest.mark.usefixtures("_converts_wrong")
+def test_a_policy_whose_forms_differ_stays(tmp_path: Path) -> None:
+    found = migrated(_folder(tmp_path, "p"), prove=True)
+    assert found.exit_code(check=False) == 1
+    (one,) = read_text(found.text)
+    assert one.body["kind"] == "ClusterPolicy"
+    assert "# chartkit migrate: not converted, both forms differ\n" in found.text
+    assert "#   object:" not in found.text
+    assert "# chartkit migrate:   object:\n" in found.text
+    for name in FORMATS:
+        assert "differs" in FORMATS[name](found) or name == "json"
+    assert '"equal": false' in FORMATS["json"](found)
+
+
+@pytest.mark.usefixtures("_converts_wrong")
+def test_a_difference_that_is_allowed(tmp_path: Path) -> None:
+    found = migrated(_folder(tmp_path, "p"), prove=True, allowed=("p=labels are optional now",))
+    assert found.exit_code(check=False) == 0
+    (one,) = read_text(found.text)
+    assert one.body["kind"] == "ValidatingPolicy"
+    assert found.text.startswith(
+        "# chartkit migrate: differs, and is taken: labels are optional now\n"
+    )
+    assert "differs, as allowed" in FORMATS["text"](found)
+
+
+def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
+    _folder(tmp_path, "a", "b", "c")
+    one, two = (migrated(tmp_path, prove=True, jobs=jobs, budget="100ms") for jobs in (1, 2))
+    assert [each.legacy.resource.name for each in two.objects] == ["a", "b", "c"]
+    assert one.text == two.text
+    assert [file.after for file in one.files] == [file.after for file in two.files]
+
+
+def test_objects_that_are_given_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    prove = run.prove
+
+    def spy(legacy: Resource, forms: Any, objects: Sequence[Resource], **rest: Any) -> Any:
+        asked.extend(each.name for each in objects)
+        return prove(legacy, forms, objects, **rest)
+
+    monkeypatch.setattr(run, "prove", spy)
+    (tmp_path / "in").mkdir()
+    policy = _folder(tmp_path / "in", "p")
+    (tmp_path / "c.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\n")
+    (policy / "own.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n")
+    (policy / "kyverno-test.yaml").write_text(
+        "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\npolicies: [p.yaml]\n"
+        "resources: [own.yaml]\n"
+        "results: [{policy: p, rule: team, kind: ConfigMap, resources: [own], result: fail}]\n"
+    )
+    found = migrated(policy, prove=True, objects=(str(tmp_path / "c.yaml"),), budget="100ms")
+    assert asked == ["own", "given"]
+    assert found.exit_code(check=False) == 0
+
+
+def test_objects_of_a_recording_are_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        run, "prove", lambda _legacy, _forms, objects, **_: asked.extend(o.kind for o in objects)
+    )
+    recording = Path(__file__).parents[4] / "tools" / "fuzz_inputs" / "recording"
+    (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p").replace("ConfigMap", "Pod"))
+    migrated(tmp_path, prove=True, objects=(str(recording),))
+    assert set(asked) == {"Pod"}

@@ -14,6 +14,7 @@ from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import convert
 from chartkit.migration.files import run
 from chartkit.migration.files.report import FORMATS
+from chartkit.migration.proof import prove
 from chartkit.model import Resource
 from tests.unit.migration.files.migrations import migrated
 
@@ -88,7 +89,6 @@ def test_objects_that_are_given_are_asked_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    prove = run.prove
 
     def spy(legacy: Resource, forms: Any, objects: Sequence[Resource], **rest: Any) -> Any:
         asked.extend(each.name for each in objects)

@@ -11,13 +11,14 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import convert
+from chartkit.migration.convert import Batch
 from chartkit.migration.files import run
 from chartkit.migration.files.report import FORMATS
 from chartkit.migration.proof import prove
 from chartkit.model import Resource
 from tests.unit.migration.files.migrations import migrated
 
+_CONVERT = Batch.convert
 _POLICY = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -40,7 +41,7 @@ def _folder(folder: Path, *names: str) -> Path:
 
 def _wrong(legacy: Resource) -> Conversion:
     """Convert a policy to one that lets everything through."""
-    right = convert(legacy)
+    right = _CONVERT(Batch([legacy]), legacy)
     body = right.documents[0]
     spec = {**body["spec"], "validations": [{"expression": "true", "message": "m"}]}
     return replace(right, documents=({**body, "spec": spec},))
@@ -48,7 +49,7 @@ def _wrong(legacy: Resource) -> Conversion:
 
 @pytest.fixture
 def _converts_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "convert", _wrong)
+    monkeypatch.setattr(Batch, "convert", lambda _, legacy: _wrong(legacy))
 
 
 @pytest.mark.usefixtures("_converts_wrong")

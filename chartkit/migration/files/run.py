@@ -157,11 +157,11 @@ class _Migrator:
         if conversion.remaining is not None:
             forms.append(Resource(conversion.remaining, place))
         objects = (*self.tested.get(_file(place), ()), *self.given)
-        options = _proof_options(conversion, self.options.seconds)
+        options = proof_options(conversion, self.options.seconds)
         return prove(legacy.resource, forms, objects, options=options)
 
 
-def _proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
+def proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
     """Return the settings of a proof that knows what the conversion says differs."""
     outcomes = conversion.outcomes
     changes = [change for outcome in outcomes for change in outcome.changes]

@@ -71,13 +71,14 @@ class Field:
         )
 
     @property
-    def is_replaced(self) -> bool:
-        """Return whether a server-side apply takes the object or list here as a whole."""
-        return any(
-            (sort.map is not None and sort.map.atomic)
-            or (sort.list is not None and sort.list.keys is None)
-            for sort in self._sorts()
-        )
+    def is_whole_object(self) -> bool:
+        """Return whether a server-side apply takes the object or map here as a whole."""
+        return any(sort.map is not None and sort.map.atomic for sort in self._sorts())
+
+    @property
+    def is_whole_list(self) -> bool:
+        """Return whether a server-side apply takes the list here as a whole."""
+        return any(sort.list is not None and sort.list.keys is None for sort in self._sorts())
 
     def has_only(self, keys: Iterable[str]) -> bool:
         """Return whether an object here has no fields but some."""

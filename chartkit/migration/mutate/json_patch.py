@@ -1,54 +1,59 @@
 """`patchesJson6902` as `JSONPatch{…}` operations.
 
 Kyverno makes what is missing on the way of an `add`, and takes a `remove` of nothing for done; the
-new type does neither. Both become conditions.
+new type does neither. Both become conditions. A `replace` of nothing is an error in the old form
+alone: it becomes a `remove`, which is one in the new form, and an `add`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
+from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.json_patch.json_document import decode
 from chartkit.errors import InputError
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.jmespath import Names
+from chartkit.migration.jmespath import Names, Value
 from chartkit.migration.mutate.literals import literal_value, object_type
-from chartkit.migration.place import Place
+from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
+from chartkit.migration.texts import term_of
 from chartkit.model import Body, Json
 
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 _END: Final = "-"
+_LAST: Final = "-1"
 _PATCH: Final = "JSONPatch"
+
+Step = tuple[Expr, Expr]
+"""An operation: the condition under which it is done, and the operation."""
 
 
 def json_patch(text: str, whole: Place, names: Names) -> Expr:
     """Return the operations of a patch as a list; raises `NotConvertible`."""
-    groups = [_operation(each, whole, names) for each in operations_of(text)]
-    _check_independent(operations_of(text))
-    made: set[str] = set()
+    written = operations_of(text)
+    _check_independent(written)
+    steps: dict[Step, None] = {}
+    for each in written:
+        steps |= dict.fromkeys(_operation(each, whole, names))
+    return in_order(list(steps))
+
+
+def in_order(steps: Sequence[Step]) -> Expr:
+    """Return a list of operations, each where its condition holds."""
     terms: list[Expr] = []
-    plain: list[Expr] = []
-    for parents, condition, operation in groups:
-        for path, absent, parent in parents:
-            if path not in made:
-                made.add(path)
-                terms += [cel.list_of(plain)] if plain else []
-                plain = []
-                terms.append(_where(absent, parent))
-        if condition == cel.TRUE:
-            plain.append(operation)
-            continue
-        terms += [cel.list_of(plain)] if plain else []
-        plain = []
-        terms.append(_where(condition, operation))
-    terms += [cel.list_of(plain)] if plain else []
+    for condition, group in groupby(steps, key=itemgetter(0)):
+        operations = cel.list_of([operation for _, operation in group])
+        if condition != cel.TRUE:
+            operations = cel.conditional(condition, operations, cel.list_of([]))
+        terms.append(operations)
     return cel.concat(*terms)
 
 
@@ -59,42 +64,56 @@ def operations_of(text: str) -> list[Body]:
     except InputError as error:
         raise NotConvertible(f"the patch is no YAML: {error.message}") from None
     problem = patch_problem(value)
-    if problem or not isinstance(value, list):
-        raise NotConvertible(f"the patch is malformed: {problem}", "mutate/patchesJson6902")
-    return value
+    if problem or not value:
+        raise NotConvertible(f"the patch is malformed: {problem or 'it is empty'}")
+    variables = [each for each in _texts(value) if has_variable(each)]
+    if any(f'"{each}"' not in text and f"'{each}'" not in text for each in variables):
+        raise NotConvertible("a variable in a patch that is not in quotes")
+    return list(value)
 
 
-_Parents = list[tuple[str, Expr, Expr]]
+def _texts(value: Json) -> Iterator[str]:
+    """Return the texts in a value, without the paths of operations."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case dict():
+            yield from _texts([each for key, each in value.items() if key != "path"])
 
 
-def _where(condition: Expr, operation: Expr) -> Expr:
-    return cel.conditional(condition, cel.list_of([operation]), cel.list_of([]))
-
-
-def _operation(operation: Body, whole: Place, names: Names) -> tuple[_Parents, Expr, Expr]:
-    """Return an operation with those that make its parents, and the condition under which it is
-    done."""
+def _operation(operation: Body, whole: Place, names: Names) -> Iterator[Step]:
+    """Return an operation behind those that make its parents."""
     name, path = operation["op"], operation["path"]
     if "{{" in path or not path.startswith("/"):
         raise NotConvertible("a path of a patch with variables, or of the whole object")
+    if name == "add" and path.endswith(f"/{_LAST}"):
+        path = path.removesuffix(_LAST) + _END
     steps = [decode(part) for part in path.split("/")[1:]]
     parents, place = _parents(steps, whole)
+    last = steps[-1]
     if name == "add":
-        value = _value(operation["value"], place, steps[-1], names)
-        return parents, cel.TRUE, _patch(name, path, value)
-    if steps[-1] == _END or _is_index(steps[-1]):
+        yield from parents
+        yield cel.TRUE, _patch(name, path, _value(operation["value"], place, last, names))
+        return
+    if last in (_END, _LAST) or _is_index(last):
         raise NotConvertible(f"{name} of an element of a list, {path}")
-    last = place.child(steps[-1])
+    child = place.taken_for(ANY_MAP).child(last)
     if name == "remove":
-        return [], last.is_present(), _patch(name, path)
-    if name == "replace" and not last.is_optional:
-        return [], cel.TRUE, _patch(name, path, _value(operation["value"], place, steps[-1], names))
-    if name == "replace":
-        raise NotConvertible(f"replace of {path}, which is an error where it is absent")
-    raise NotConvertible(f"the operation {name} of a JSON patch")
+        yield child.is_present(), _patch(name, path)
+    elif name == "replace":
+        if child.is_optional:
+            # It is an error where there is nothing to replace.
+            yield cel.TRUE, _patch("remove", path)
+            name = "add"
+        yield cel.TRUE, _patch(name, path, _value(operation["value"], place, last, names))
+    else:
+        raise NotConvertible(f"the operation {name} of a JSON patch")
 
 
-def _parents(steps: Sequence[str], whole: Place) -> tuple[_Parents, Place]:
+def _parents(steps: Sequence[str], whole: Place) -> tuple[list[Step], Place]:
     """Return the operations that make what is missing on the way, and the last parent's place."""
     place, made, path = whole, [], ""
     for step, following in pairwise(steps):
@@ -103,25 +122,36 @@ def _parents(steps: Sequence[str], whole: Place) -> tuple[_Parents, Place]:
             if not place.is_list or place.is_optional or step != "0":
                 raise NotConvertible(f"the element {path}, which may be absent")
             # A list that is required has an element: the API server refuses an empty one.
-            place = Place(cel.path(place.value, 0), (), place.type.removeprefix("[]"), place.path)
+            inner = place.type.removeprefix("[]")
+            place = Place(cel.path(place.value, 0), (), inner, f"{place.path}[]")
             continue
-        if step == _END or step.startswith("-"):
+        if step in (_END, _LAST):
             raise NotConvertible(f"the path {path} counts from the end of a list")
-        place = place.child(step)
+        place = place.taken_for(ANY_MAP).child(step)
+        if following == _END:
+            place = place.taken_for(ANY_LIST)
         if place.is_optional:
-            empty: Json = [] if following == _END else {}
             if _is_index(following):
                 raise NotConvertible(f"an element of {path}, which may be absent")
-            made.append(
-                (path, cel.negate(place.is_present()), _patch("add", path, cel.literal(empty)))
-            )
+            empty: Json = [] if following == _END else {}
+            absent = cel.negate(place.is_present())
+            made.append((absent, _patch("add", path, cel.literal(empty))))
     return made, place
 
 
 def _value(value: Json, parent: Place, key: str, names: Names) -> Expr:
     is_element = key == _END or _is_index(key)
-    place = parent.element("element") if is_element else parent.child(key)
+    place = parent.element("element") if is_element else parent.taken_for(ANY_MAP).child(key)
+    _check_texts(value, names)
     return literal_value(value, place, names, object_type(place.path))
+
+
+def _check_texts(value: Json, names: Names) -> None:
+    """Raise `NotConvertible` for a variable that is no text: it becomes a part of the patch's."""
+    for text in _texts(value):
+        found = term_of(text, names)
+        if isinstance(found, Value) and found.place.type != TEXT:
+            raise NotConvertible("a variable in a patch that may be no text")
 
 
 def _is_index(step: str) -> bool:

@@ -1,6 +1,6 @@
 """Values of patches as expressions: objects of a known place as `Object.…{}`, maps as maps.
 
-CEL wants the members of a map to be of one type; where they are not, each is `dyn()`.
+CEL wants the members of a map or list to be of one type; where they are not, each is `dyn()`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def literal_value(value: Json, place: Place, names: Names, type_name: str) -> Ex
     """
     if isinstance(value, list):
         inside = place.element("element")
-        return cel.list_of([literal_value(each, inside, names, type_name) for each in value])
+        elements = [literal_value(each, inside, names, type_name) for each in value]
+        is_mixed = len(set(map(_kind, elements))) > 1
+        return cel.list_of(map(_dynamic, elements) if is_mixed else elements)
     if not isinstance(value, dict):
         return constant(value, names)
     if any("{{" in key for key in value):

@@ -26,7 +26,7 @@ from chartkit.migration.jmespath.terms import expression_of
 from chartkit.migration.mutate.fields import Field
 from chartkit.migration.mutate.literals import constant, literal_value, made
 from chartkit.migration.names import loop_variable
-from chartkit.migration.place import TEXT, Place
+from chartkit.migration.place import ANY_LIST, TEXT, Place
 from chartkit.migration.texts import term_of
 from chartkit.migration.validate.pattern import pattern_verdict
 from chartkit.migration.verdict import conjunction
@@ -35,6 +35,7 @@ from chartkit.model import Body, Json
 _NAME: Final = ("name",)
 _DIRECTIVE: Final = "$patch"
 _QUANTITY: Final = "quantity"
+_SCALARS: Final = {str: TEXT, int: "int", float: "double", bool: "bool"}
 _OPTIONAL: Final = cel.ident("optional")
 
 Entries = dict[str, tuple[Expr, bool]]
@@ -103,8 +104,7 @@ class StrategicMerge:
             return self._first_given(value, at) or (self._computed(value, at), False)
         if not at.takes(value):
             raise NotConvertible(f"{at.place.path} does not take {value!r}")
-        if isinstance(value, str):
-            at.place.taken_for(TEXT)
+        at.place.taken_for(_SCALARS[type(value)])
         return constant(value, self.names), False
 
     def _computed(self, text: str, at: Field) -> Expr:
@@ -134,11 +134,14 @@ class StrategicMerge:
     def _object(self, patch: Body, at: Field) -> Expr | None:
         if _DIRECTIVE in patch:
             raise NotConvertible("a patch with a directive, $patch")
-        if at.is_replaced:
+        if at.is_whole_object:
             if not at.has_only(patch):
                 raise NotConvertible(f"server-side apply takes {at.place.path} as a whole")
             self.replaces = True
         entries: Entries = {}
+        keys = [_plain_key(written) for written in patch]
+        if len(set(keys)) < len(keys):
+            raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
         for written, value in patch.items():
             anchor = _anchor(written)
             if anchor is None:
@@ -183,6 +186,7 @@ class StrategicMerge:
         elements = [each for each in map(_reduced, patch) if each is not None]
         if len(elements) < len(patch):
             raise NotConvertible("a list of a patch with an empty object")
+        at.place.taken_for(ANY_LIST)
         if at.keys is None:
             self.replaces = True
             return literal_value(elements, at.place, self.names, at.type_name)
@@ -308,12 +312,12 @@ def _plain_key(written: str) -> str:
 
 def _replaces(value: Json, at: Field) -> bool:
     """Return whether a value holds what server-side apply takes as a whole."""
-    if at.is_replaced:
-        return True
     if isinstance(value, dict):
-        return any(_replaces(each, at.child(key)) for key, each in value.items())
+        return at.is_whole_object or any(
+            _replaces(each, at.child(key)) for key, each in value.items()
+        )
     if isinstance(value, list):
-        return any(_replaces(each, at.element("element")) for each in value)
+        return at.is_whole_list or any(_replaces(each, at.element("element")) for each in value)
     return False
 
 
@@ -368,7 +372,7 @@ def _required(made: Expr | None) -> Expr:
 
 
 def _by_key(elements: Expr, variable: str, key: str, inside: Field) -> Expr:
-    if inside.is_replaced and not inside.has_only((key,)):
+    if inside.is_whole_object and not inside.has_only((key,)):
         raise NotConvertible(f"server-side apply takes {inside.place.path} as a whole")
     named = cel.struct(inside.type_name, {key: inside.place.child(key).value})
     return cel.macro(elements, "map", variable, named)

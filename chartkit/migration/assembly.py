@@ -108,7 +108,8 @@ def assemble(policy: Policy, made: Sequence[Made]) -> list[tuple[Body, tuple[Mad
     documents = []
     for group in groups:
         alone = counts[group[0].converted.kind, group[0].base] == 1
-        name = _name(policy.name, "" if alone else group[0].rule.name, group[0])
+        rule = group[0].converted.name or group[0].rule.name
+        name = _name(policy.name, "" if alone else rule, group[0])
         documents.append((_document(policy, group, name), tuple(group)))
     return documents
 
@@ -234,6 +235,8 @@ def _controllers(policy: Policy, made: Made) -> list[str] | None:
     """Return the controllers that the new policy is extended to; None for Kyverno's default."""
     if not made.converted.scope.about_pods or made.converted.kind is CelKind.GENERATING:
         return None
+    if not made.converted.is_extended:
+        return []
     allowed = autogen.controllers(policy)
     only = replace(policy, rules=(made.rule,))
     extended = {

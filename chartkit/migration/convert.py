@@ -97,7 +97,12 @@ class Batch:
         for index, rule in enumerate(policy.rules):
             excepted = excepting(policy, rule, self._exceptions)
             try:
-                parts = by_action(policy, rule, _converted(rule, policy))
+                converted = _converted(rule, policy)
+                parts = [
+                    part
+                    for each in (converted, *converted.others)
+                    for part in by_action(policy, rule, each)
+                ]
             except NotConvertible as reason:
                 refused[index] = reason
             else:

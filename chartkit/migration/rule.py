@@ -27,7 +27,9 @@ class ConvertedRule:
     conditions: those of its preconditions, behind those of its scope; spec: the fields that its
     kind alone has (`validations`, `mutations`, `generate` …), with expressions as trees; changes:
     behaviour that differs, a sentence each; background: whether background scans look at it;
-    assumed: types of fields that no table knows, by path.
+    assumed: types of fields that no table knows, by path; name: of the rule where it is another
+    than the legacy one's; is_extended: whether Kyverno may extend it to pod controllers; others:
+    what the rule takes next to it, such as its forms for controllers.
     """
 
     kind: CelKind
@@ -38,6 +40,9 @@ class ConvertedRule:
     changes: tuple[str, ...] = ()
     background: bool = True
     assumed: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    is_extended: bool = True
+    others: tuple[ConvertedRule, ...] = ()
 
 
 RuleConverter = Callable[[Rule, Policy], ConvertedRule]

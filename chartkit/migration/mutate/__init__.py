@@ -4,6 +4,7 @@ patterns, for conditions in anchors."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel_policies.policy import CelKind
@@ -28,7 +29,20 @@ __all__ = ["convert_mutate"]
 
 
 def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
-    """Return a mutate rule as mutations; raises `NotConvertible`."""
+    """Return a mutate rule as mutations; raises `NotConvertible`.
+
+    A rule about Pods whose new form Kyverno would extend to controllers in another way takes
+    policies of its own for them.
+    """
+    own = _converted(rule)
+    if not (own.scope.about_pods and autogen.controllers(policy)) or is_extended_alike(own):
+        return own
+    _, *extended = autogen.all_rules(replace(policy, rules=(rule,)))
+    others = [replace(_converted(each), name=each.name) for each in extended]
+    return replace(own, is_extended=False, others=tuple(others))
+
+
+def _converted(rule: Rule) -> ConvertedRule:
     if rule.context:
         raise NotConvertible("context entries are not converted yet", "context")
     body: Body = rule.mutate or {}
@@ -45,8 +59,6 @@ def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
     if anchors and len(mutations) > 1:
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
     conditions += _named(anchors)
-    if autogen.controllers(policy) and scope.about_pods:
-        is_extended_alike(mutations)
     spec: Body = {"mutations": [each.body for each in mutations]}
     if any(each.replaces for each in mutations):
         spec = {"evaluation": {"useServerSideApply": True}, **spec}

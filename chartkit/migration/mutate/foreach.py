@@ -6,19 +6,26 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conditions import conditions_hold
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Names, Stream, Translator, Value
 from chartkit.migration.mutate.fields import object_field
+from chartkit.migration.mutate.json_patch import Base, in_order, steps_of
 from chartkit.migration.mutate.merge import Loop, StrategicMerge
-from chartkit.migration.mutate.mutation import Mutation, applied
+from chartkit.migration.mutate.mutation import Mutation, applied, patched
+from chartkit.migration.place import Place
 from chartkit.migration.scope import Scope
 from chartkit.migration.verdict import conjunction
 from chartkit.model import Body, Json
 
 _SEVERAL: Final = re.compile(r"(request\.object(?:\.\w+)*)\.\[([\w, ]+)\]\s*\[\]")
 _MERGE: Final = "patchStrategicMerge"
+_JSON_PATCH: Final = "patchesJson6902"
+_INDEX: Final = "index"
+_ELEMENT_INDEX: Final = "{{elementIndex}}"
+_SPACED_INDEX: Final = re.compile(r"\{\{\s*elementIndex0?\s*\}\}")
 
 
 def loop_mutations(loops: Sequence[Body], scope: Scope, names: Names) -> list[Mutation]:
@@ -30,9 +37,16 @@ def _loop(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
     for key in ("context", "foreach"):
         if body.get(key):
             raise NotConvertible(f"a foreach with {key}", f"{path}/{key}")
-    patch = body.get(_MERGE)
-    if patch is None:
-        raise NotConvertible("JSON patches in a foreach are not converted yet", path)
+    if body.get(_MERGE) is not None:
+        return _merges(body, scope, names, path)
+    if body.get(_JSON_PATCH):
+        return patched(_patches(body, names, path))
+    raise NotConvertible("a foreach without a patch", path)
+
+
+def _merges(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
+    """Return the mutation of a loop with strategic merges."""
+    patch = body[_MERGE]
     if body.get("order") == "Ascending":
         raise NotConvertible("a foreach in ascending order turns lists round", f"{path}/order")
     stream, is_strict = _elements(str(body.get("list") or "").strip(), patch, names)
@@ -47,6 +61,38 @@ def _loop(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
     if not merge.patches_loop or not _is_one_path(patch):
         raise NotConvertible("a foreach that patches something else than its element", path)
     return applied(made, merge.conditions, replaces=merge.replaces)
+
+
+def _patches(body: Body, names: Names, path: str) -> Expr:
+    """Return the operations of a loop with JSON patches.
+
+    They are below the elements, so that those of one do not meet those of another and the order of
+    the loop makes no difference.
+    """
+    translator = Translator(names)
+    found = translator.text(str(body.get("list") or "").strip())
+    stream = translator.stream(found)
+    (generator,) = stream.generators
+    variable = generator.variable
+    if generator.where != cel.TRUE or stream.item.value != cel.ident(variable):
+        raise NotConvertible("a foreach over values that are computed", f"{path}/list")
+    number = Value(Place(cel.ident(_INDEX), (), "int"))
+    inner = names.without(variable).without(_INDEX)
+    inner = inner.with_others(element=Value(stream.item), elementIndex=number)
+    pointer = generator.elements.path.replace(".", "/")
+    index = cel.call("string", cel.ident(_INDEX))
+    base = Base(stream.item, f"/{pointer}/{_ELEMENT_INDEX}", (cel.literal(f"/{pointer}/"), index))
+    text = _SPACED_INDEX.sub(_ELEMENT_INDEX, body[_JSON_PATCH])
+    steps = steps_of(text, base, inner)
+    is_strict = isinstance(found, Value) and found.strict
+    elements = generator.elements.value if is_strict else generator.list
+    alone = len(steps) == 1 and steps[0][0] == cel.TRUE
+    arguments: list[Expr] = [cel.ident(_INDEX), cel.ident(variable)]
+    if body.get("preconditions") is not None:
+        arguments.append(conditions_hold(body["preconditions"], inner))
+    arguments.append(steps[0][1] if alone else in_order(steps))
+    made = cel.method(elements, "transformList", *arguments)
+    return made if alone else cel.method(made, "flatten")
 
 
 def _elements(text: str, patch: Json, names: Names) -> tuple[Stream, bool]:

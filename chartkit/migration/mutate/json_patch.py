@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final
@@ -36,14 +37,35 @@ Step = tuple[Expr, Expr]
 """An operation: the condition under which it is done, and the operation."""
 
 
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The object that operations patch: a whole one, or an element of a list.
+
+    place: where it is read; path: its own, empty for a whole one; pointer: what a path begins with.
+    """
+
+    place: Place
+    path: str = ""
+    pointer: tuple[Expr, ...] = ()
+
+    def at(self, path: str) -> Expr:
+        """Return a path below the object as the patch names it."""
+        return cel.concat(*self.pointer, path)
+
+
 def json_patch(text: str, whole: Place, names: Names) -> Expr:
     """Return the operations of a patch as a list; raises `NotConvertible`."""
+    return in_order(steps_of(text, Base(whole), names))
+
+
+def steps_of(text: str, base: Base, names: Names) -> list[Step]:
+    """Return the operations of a patch of an object; raises `NotConvertible`."""
     written = operations_of(text)
     _check_independent(written)
     steps: dict[Step, None] = {}
     for each in written:
-        steps |= dict.fromkeys(_operation(each, whole, names))
-    return in_order(list(steps))
+        steps |= dict.fromkeys(_operation(each, base, names))
+    return list(steps)
 
 
 def in_order(steps: Sequence[Step]) -> Expr:
@@ -84,38 +106,41 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts([each for key, each in value.items() if key != "path"])
 
 
-def _operation(operation: Body, whole: Place, names: Names) -> Iterator[Step]:
+def _operation(operation: Body, base: Base, names: Names) -> Iterator[Step]:
     """Return an operation behind those that make its parents."""
     name, path = operation["op"], operation["path"]
+    if base.path and not path.startswith(base.path):
+        raise NotConvertible("a patch of something else than the element of its foreach")
+    path = path.removeprefix(base.path)
     if "{{" in path or not path.startswith("/"):
         raise NotConvertible("a path of a patch with variables, or of the whole object")
     if name == "add" and path.endswith(f"/{_LAST}"):
         path = path.removesuffix(_LAST) + _END
     steps = [decode(part) for part in path.split("/")[1:]]
-    parents, place = _parents(steps, whole)
+    parents, place = _parents(steps, base)
     last = steps[-1]
     if name == "add":
         yield from parents
-        yield cel.TRUE, _patch(name, path, _value(operation["value"], place, last, names))
+        yield cel.TRUE, _patch(name, base.at(path), _value(operation["value"], place, last, names))
         return
     if last in (_END, _LAST) or _is_index(last):
         raise NotConvertible(f"{name} of an element of a list, {path}")
     child = place.taken_for(ANY_MAP).child(last)
     if name == "remove":
-        yield child.is_present(), _patch(name, path)
+        yield child.is_present(), _patch(name, base.at(path))
     elif name == "replace":
         if child.is_optional:
             # It is an error where there is nothing to replace.
-            yield cel.TRUE, _patch("remove", path)
+            yield cel.TRUE, _patch("remove", base.at(path))
             name = "add"
-        yield cel.TRUE, _patch(name, path, _value(operation["value"], place, last, names))
+        yield cel.TRUE, _patch(name, base.at(path), _value(operation["value"], place, last, names))
     else:
         raise NotConvertible(f"the operation {name} of a JSON patch")
 
 
-def _parents(steps: Sequence[str], whole: Place) -> tuple[list[Step], Place]:
+def _parents(steps: Sequence[str], base: Base) -> tuple[list[Step], Place]:
     """Return the operations that make what is missing on the way, and the last parent's place."""
-    place, made, path = whole, [], ""
+    place, made, path = base.place, [], ""
     for step, following in pairwise(steps):
         path += "/" + step.replace("~", "~0").replace("/", "~1")
         if _is_index(step):
@@ -135,7 +160,7 @@ def _parents(steps: Sequence[str], whole: Place) -> tuple[list[Step], Place]:
                 raise NotConvertible(f"an element of {path}, which may be absent")
             empty: Json = [] if following == _END else {}
             absent = cel.negate(place.is_present())
-            made.append((absent, _patch("add", path, cel.literal(empty))))
+            made.append((absent, _patch("add", base.at(path), cel.literal(empty))))
     return made, place
 
 
@@ -150,7 +175,10 @@ def _check_texts(value: Json, names: Names) -> None:
     """Raise `NotConvertible` for a variable that is no text: it becomes a part of the patch's."""
     for text in _texts(value):
         found = term_of(text, names)
-        if isinstance(found, Value) and found.place.type != TEXT:
+        if not isinstance(found, Value):
+            continue
+        place = found.place.taken_for(TEXT) if found.place.path else found.place
+        if place.type != TEXT:
             raise NotConvertible("a variable in a patch that may be no text")
 
 
@@ -158,8 +186,8 @@ def _is_index(step: str) -> bool:
     return _INDEX.fullmatch(step) is not None
 
 
-def _patch(name: str, path: str, value: Expr | None = None) -> Expr:
-    fields: dict[str, Expr] = {"op": cel.literal(name), "path": cel.literal(path)}
+def _patch(name: str, path: Expr, value: Expr | None = None) -> Expr:
+    fields: dict[str, Expr] = {"op": cel.literal(name), "path": path}
     if value is not None:
         fields["value"] = value
     return cel.struct(_PATCH, fields)

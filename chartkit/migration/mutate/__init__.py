@@ -10,7 +10,9 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
+from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.environment import names_of
 from chartkit.migration.jmespath import Names
@@ -19,7 +21,7 @@ from chartkit.migration.mutate.fields import object_field
 from chartkit.migration.mutate.foreach import loop_mutations
 from chartkit.migration.mutate.json_patch import json_patch
 from chartkit.migration.mutate.merge import StrategicMerge
-from chartkit.migration.mutate.mutation import Mutation, applied, patched
+from chartkit.migration.mutate.mutation import Mutation
 from chartkit.migration.operations import operations_in
 from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.scope import WRITES, Condition, Scope, scope_of
@@ -34,27 +36,29 @@ def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
     A rule about Pods whose new form Kyverno would extend to controllers in another way takes
     policies of its own for them.
     """
-    own = _converted(rule)
+    own = _converted(rule, policy.namespace)
     if not (own.scope.about_pods and autogen.controllers(policy)) or is_extended_alike(own):
         return own
     _, *extended = autogen.all_rules(replace(policy, rules=(rule,)))
-    others = [replace(_converted(each), name=each.name) for each in extended]
+    others = [replace(_converted(each, policy.namespace), name=each.name) for each in extended]
     return replace(own, is_extended=False, others=tuple(others))
 
 
-def _converted(rule: Rule) -> ConvertedRule:
-    if rule.context:
-        raise NotConvertible("context entries are not converted yet", "context")
+def _converted(rule: Rule, namespace: str) -> ConvertedRule:
+    """Return a rule as it stands; namespace: that of a policy of a namespace, else empty."""
+    if has_references(rule.body):
+        raise NotConvertible("a reference to another part of the policy")
     body: Body = rule.mutate or {}
     if body.get("targets"):
         raise NotConvertible("rules with targets are not converted yet", "mutate/targets")
     stated = operations_in(rule.preconditions)
     scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
-    names = names_of(scope)
+    context = context_of(rule.context, names_of(scope), namespace)
     conditions: list[Condition] = []
     if stated.rest is not None:
-        conditions.append(Condition("preconditions", blocks_hold(stated.rest, names)))
-    mutations = _mutations(body, scope, names)
+        met = blocks_hold(stated.rest, context.of_conditions)
+        conditions.append(Condition("preconditions", met))
+    mutations = _mutations(body, scope, context.names)
     anchors = [each for mutation in mutations for each in mutation.conditions]
     if anchors and len(mutations) > 1:
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
@@ -63,7 +67,13 @@ def _converted(rule: Rule) -> ConvertedRule:
     if any(each.replaces for each in mutations):
         spec = {"evaluation": {"useServerSideApply": True}, **spec}
     return ConvertedRule(
-        CelKind.MUTATING, scope, spec, tuple(conditions), assumed=scope.object.assumed or {}
+        CelKind.MUTATING,
+        scope,
+        spec,
+        tuple(conditions),
+        tuple(context.used_in([*anchors, *(each.expression for each in mutations)])),
+        changes=tuple(context.names.changes),
+        assumed=scope.object.assumed or {},
     )
 
 
@@ -71,9 +81,11 @@ def _mutations(body: Body, scope: Scope, names: Names) -> list[Mutation]:
     if body.get("patchStrategicMerge") is not None:
         merge = StrategicMerge(names)
         made = merge.configuration(body["patchStrategicMerge"], object_field(scope, scope.object))
-        return [applied(made, merge.conditions, replaces=merge.replaces)]
+        return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
     if body.get("patchesJson6902"):
-        return [patched(json_patch(body["patchesJson6902"], scope.object, names))]
+        return [
+            Mutation(json_patch(body["patchesJson6902"], scope.object, names), is_json_patch=True)
+        ]
     if body.get("foreach"):
         return loop_mutations(body["foreach"], scope, names)
     raise NotConvertible("a mutate rule that says nothing", "mutate")

@@ -14,7 +14,7 @@ from chartkit.migration.jmespath import Names, Stream, Translator, Value
 from chartkit.migration.mutate.fields import object_field
 from chartkit.migration.mutate.json_patch import Base, in_order, steps_of
 from chartkit.migration.mutate.merge import Loop, StrategicMerge
-from chartkit.migration.mutate.mutation import Mutation, applied, patched
+from chartkit.migration.mutate.mutation import Mutation
 from chartkit.migration.place import Place
 from chartkit.migration.scope import Scope
 from chartkit.migration.verdict import conjunction
@@ -40,7 +40,7 @@ def _loop(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
     if body.get(_MERGE) is not None:
         return _merges(body, scope, names, path)
     if body.get(_JSON_PATCH):
-        return patched(_patches(body, names, path))
+        return Mutation(_patches(body, names, path), is_json_patch=True)
     raise NotConvertible("a foreach without a patch", path)
 
 
@@ -60,7 +60,7 @@ def _merges(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
     made = merge.configuration(patch, object_field(scope, scope.object))
     if not merge.patches_loop or not _is_one_path(patch):
         raise NotConvertible("a foreach that patches something else than its element", path)
-    return applied(made, merge.conditions, replaces=merge.replaces)
+    return Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)
 
 
 def _patches(body: Body, names: Names, path: str) -> Expr:

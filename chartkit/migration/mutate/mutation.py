@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chartkit.engine.cel.syntax import Expr
@@ -13,24 +12,19 @@ from chartkit.model import Body
 class Mutation:
     """A mutation.
 
-    body: as the policy holds it, with its expression as a tree; conditions: what must hold for it;
-    replaces: whether it replaces what server-side apply calls atomic.
+    is_json_patch: whether its expression gives operations, and no apply configuration; conditions:
+    what must hold for it; replaces: whether it replaces what server-side apply calls atomic.
     """
 
-    body: Body
+    expression: Expr
+    is_json_patch: bool = False
     conditions: tuple[Expr, ...] = ()
     replaces: bool = False
 
-
-def applied(configuration: Expr, conditions: Sequence[Expr] = (), *, replaces: bool) -> Mutation:
-    """Return the mutation of an apply configuration."""
-    body = {
-        "patchType": "ApplyConfiguration",
-        "applyConfiguration": {"expression": configuration},
-    }
-    return Mutation(body, tuple(conditions), replaces)
-
-
-def patched(operations: Expr) -> Mutation:
-    """Return the mutation of a list of JSON patches."""
-    return Mutation({"patchType": "JSONPatch", "jsonPatch": {"expression": operations}})
+    @property
+    def body(self) -> Body:
+        """Return the mutation as the policy holds it, with its expression as a tree."""
+        if self.is_json_patch:
+            return {"patchType": "JSONPatch", "jsonPatch": {"expression": self.expression}}
+        applied = {"expression": self.expression}
+        return {"patchType": "ApplyConfiguration", "applyConfiguration": applied}

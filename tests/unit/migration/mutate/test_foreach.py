@@ -85,7 +85,7 @@ def test_both_forms_give_the_same_objects(mutate: str) -> None:
         (merging("{spec: {containers: [{(name): app, tty: true}]}}"), "does not name its element"),
         (
             merging("{spec: {containers: [{name: '{{element.name}}', image: '{{x(`{{a}}`)}}'}]}}"),
-            "inside of a variable",
+            "no form in CEL",
         ),
         (
             patching("request.object.spec.containers", "/metadata/labels/a", "b"),

@@ -73,7 +73,7 @@ def test_an_operation_on_each_element_knows_its_index() -> None:
         ),
     ],
 )
-def test_both_forms_give_the_same_objects(mutate: str) -> None:
+def test_loops_and_mutations_give_the_same_objects(mutate: str) -> None:
     assert_same(policy(mutate), _PODS)
 
 

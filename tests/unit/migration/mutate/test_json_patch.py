@@ -61,7 +61,7 @@ def test_operations(operation: Body, text: str) -> None:
         [op("add", "/spec/containers/0/volumeMounts/-", value={"name": "v", "mountPath": "/v"})],
     ],
 )
-def test_both_forms_give_the_same_objects(operations: list[Body]) -> None:
+def test_operations_and_rules_give_the_same_objects(operations: list[Body]) -> None:
     assert_same(
         policy(patching(*operations)),
         [

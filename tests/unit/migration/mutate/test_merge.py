@@ -97,7 +97,7 @@ def test_patches_become_configurations(patch: str, text: str) -> None:
         "{metadata: {labels: {ns: '{{request.object.metadata.labels.team}}'}}}",
     ],
 )
-def test_both_forms_give_the_same_objects(patch: str) -> None:
+def test_configurations_and_merges_give_the_same_objects(patch: str) -> None:
     assert_same(
         policy(merging(patch)),
         [

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine import compile_any, is_exception
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
@@ -62,9 +63,9 @@ class Batch:
                 self._exceptions.append(read_exception(each))
         named = {entry.policy for each in self._exceptions for entry in each.excepted}
         self._policies = {
-            _key(each): each
+            policy_key(each): each
             for each in resources
-            if each.kind in POLICY_KINDS and _key(each) in named
+            if each.kind in POLICY_KINDS and policy_key(each) in named
         }
         self._together = (*written, *self._policies.values())
 
@@ -73,7 +74,17 @@ class Batch:
         return Batch, (self._together,)
 
     def convert(self, legacy: Resource) -> Conversion:
-        """Convert one of them; raises CompileError for one that Kyverno refuses."""
+        """Convert one of them.
+
+        Raises CompileError for one that Kyverno refuses, and NotConvertible for one whose new form
+        it would refuse.
+        """
+        conversion = self._converted(legacy)
+        for body in conversion.documents:
+            _require_accepted(Resource(body, legacy.location))
+        return conversion
+
+    def _converted(self, legacy: Resource) -> Conversion:
         if legacy.kind in CLEANUP_KINDS:
             return convert_cleanup(legacy)
         if legacy.kind == EXCEPTION:
@@ -122,7 +133,17 @@ class Batch:
         return conversion, Takeover(policy, tuple(documents), left)
 
 
-def _key(legacy: Resource) -> str:
+def _require_accepted(new: Resource) -> None:
+    if is_exception(new):
+        return
+    try:
+        compile_any(new)
+    except CompileError as error:
+        reason = f"{new.kind}/{new.name}, which it converts to, is refused: {error.message}"
+        raise NotConvertible(reason) from None
+
+
+def policy_key(legacy: Resource) -> str:
     """Return the name by which an exception names a policy."""
     if legacy.kind == "Policy":
         return f"{legacy.namespace or DEFAULT_NAMESPACE}/{legacy.name}"

@@ -10,6 +10,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
+from chartkit.migration.convert import policy_key
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.inventory import LegacyObject
 from chartkit.migration.origin import Tool
@@ -132,18 +133,13 @@ def _rendered(migrated: Iterable[MigratedObject]) -> Iterator[Mention]:
 
 def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:
     """Yield the exceptions that stay and name a policy which does not."""
-    replaced = {
-        (each.legacy.resource.namespace, each.legacy.resource.name): each
-        for each in migrated
-        if each.documents
-    }
+    replaced = {policy_key(each.legacy.resource): each for each in migrated if each.documents}
     for each in migrated:
         if each.legacy.resource.kind != "PolicyException" or each.documents:
             continue
         listed = mappings_at(each.legacy.resource.body, "spec", "exceptions")
         for index, one in enumerate(listed):
-            namespace, _, name = str(one.get("policyName") or "").rpartition("/")
-            policy = replaced.get((namespace, name))
+            policy = replaced.get(str(one.get("policyName")))
             if policy is not None:
                 place = each.legacy.locate(f"/spec/exceptions/{index}")
                 text = _EXCEPTION.format(name=resource_id(policy.legacy.resource))

@@ -13,7 +13,7 @@ from typing import TextIO
 from chartkit.engine import is_exception
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import Batch
+from chartkit.migration.convert import Batch, policy_key
 from chartkit.migration.files.around import Mention, mentions, patch_files
 from chartkit.migration.files.given import given_objects
 from chartkit.migration.files.migrated import MigratedObject
@@ -23,7 +23,7 @@ from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, obje
 from chartkit.migration.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences
-from chartkit.model import Location, Resource
+from chartkit.model import Location, Resource, mappings_at
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.inputs import STDIN, Note
 
@@ -85,10 +85,32 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
         for each in _each(migrator, inventory.objects, options):
             migrated.append(each)
             step()
+    migrated = _with_exceptions(migrated)
     files = file_texts(migrated)
     found = rewritten(tests, migrated, files)
     around = (*mentions(paths, migrated, patching), *found.mentions)
     return Migration(inventory, migrated, files, found.files, around)
+
+
+def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
+    """Return the objects without the new exceptions from policies that stay since they differ."""
+    staying = {policy_key(each.legacy.resource) for each in migrated if each.differs}
+    found = []
+    for each in migrated:
+        resource = each.legacy.resource
+        named = {
+            policy for policy in staying if is_exception(resource) and _names(resource, policy)
+        }
+        if named:
+            reason = f"policy {min(named)} stays: the proof found a difference between both forms"
+            each = MigratedObject(each.legacy, None, reason)
+        found.append(each)
+    return found
+
+
+def _names(exception: Resource, policy: str) -> bool:
+    listed = mappings_at(exception.body, "spec", "exceptions")
+    return any(each.get("policyName") == policy for each in listed)
 
 
 def _without(

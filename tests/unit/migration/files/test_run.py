@@ -39,9 +39,11 @@ def _folder(folder: Path, *names: str) -> Path:
     return folder
 
 
-def _wrong(legacy: Resource) -> Conversion:
+def _wrong(batch: Batch, legacy: Resource) -> Conversion:
     """Convert a policy to one that lets everything through."""
-    right = _CONVERT(Batch([legacy]), legacy)
+    right = _CONVERT(batch, legacy)
+    if legacy.kind == "PolicyException":
+        return right
     body = right.documents[0]
     spec = {**body["spec"], "validations": [{"expression": "true", "message": "m"}]}
     return replace(right, documents=({**body, "spec": spec},))
@@ -49,7 +51,7 @@ def _wrong(legacy: Resource) -> Conversion:
 
 @pytest.fixture
 def _converts_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Batch, "convert", lambda _, legacy: _wrong(legacy))
+    monkeypatch.setattr(Batch, "convert", _wrong)
 
 
 @pytest.mark.usefixtures("_converts_wrong")
@@ -121,3 +123,41 @@ def test_objects_of_a_recording_are_asked_about(
     (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p").replace("ConfigMap", "Pod"))
     migrated(tmp_path, prove=True, objects=(str(recording),))
     assert set(asked) == {"Pod"}
+
+
+@pytest.mark.usefixtures("_converts_wrong")
+def test_an_exception_stays_with_a_policy_whose_forms_differ(tmp_path: Path) -> None:
+    exception = (
+        "apiVersion: kyverno.io/v2\nkind: PolicyException\n"
+        "metadata: {name: off, namespace: shop}\nspec:\n"
+        "  match: {any: [{resources: {kinds: [ConfigMap], names: [a]}}]}\n"
+        "  exceptions: [{policyName: p, ruleNames: [team]}]\n"
+    )
+    _folder(tmp_path, "p")
+    (tmp_path / "off.yaml").write_text(exception)
+    found = migrated(tmp_path, prove=True)
+    assert [each.body["kind"] for each in read_text(found.text)] == [
+        "PolicyException",
+        "ClusterPolicy",
+    ]
+    allowed = migrated(tmp_path, prove=True, allowed=("p=as we want it",))
+    assert {each.body["apiVersion"] for each in read_text(allowed.text)} == {
+        "policies.kyverno.io/v1"
+    }
+
+
+def test_a_new_form_that_kyverno_refuses_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(batch: Batch, legacy: Resource) -> Conversion:
+        right = converted(batch, legacy)
+        body = right.documents[0]
+        spec = {**body["spec"], "validations": [{"expression": "nosuch", "message": "m"}]}
+        return replace(right, documents=({**body, "spec": spec},))
+
+    converted = Batch._converted
+    monkeypatch.setattr(Batch, "_converted", broken)
+    found = migrated(_folder(tmp_path, "p"))
+    (one,) = found.objects
+    assert not one.documents
+    assert "which it converts to, is refused" in one.outcomes[0].reason

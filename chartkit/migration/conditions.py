@@ -7,6 +7,13 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cluster_policy.conditions.comparison import (
+    SECOND,
+    read_any_duration,
+    read_duration,
+    seconds_of,
+)
+from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
     Blocks,
     Condition,
@@ -14,14 +21,18 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     parse_conditions,
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.duration import DurationError, parse_duration
+from chartkit.go.duration import DurationError, format_duration, parse_duration
+from chartkit.go.int64 import mark_literals
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import FAILING_CONDITIONS
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
+from chartkit.migration.jmespath.terms import is_json, is_path
+from chartkit.migration.names import is_name
 from chartkit.migration.place import TEXT, UNKNOWN, Place
 from chartkit.migration.texts import term_of
 from chartkit.migration.verdict import conjunction, disjunction
-from chartkit.migration.wildcards import fits, fits_any
+from chartkit.migration.wildcards import fits, fits_any, fits_any_value, fits_value
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]
@@ -38,10 +49,23 @@ def conditions_hold(body: Json, names: Names) -> Expr:
 
 def blocks_hold(blocks: Blocks, names: Names) -> Expr:
     """Return whether blocks of conditions hold: one of `any`, and all of `all`."""
+    for each in (*(blocks.any or ()), *(blocks.all or ()))[:-1]:
+        if _may_fail(each, names):
+            names.note(FAILING_CONDITIONS)
     together = [_holds(each, names) for each in blocks.all or ()]
     if blocks.any is None:
         return conjunction(*together)
     return conjunction(disjunction(*(_holds(each, names) for each in blocks.any)), *together)
+
+
+def _may_fail(condition: Condition, names: Names) -> bool:
+    """Return whether a condition is an error where what it names is not there."""
+    terms = (term_of(condition.key, names), term_of(condition.value, names))
+    return any(
+        each.strict and (each.place.is_optional or not is_path(each.place.root))
+        for each in terms
+        if isinstance(each, Value)
+    )
 
 
 def _holds(condition: Condition, names: Names) -> Expr:
@@ -52,12 +76,20 @@ def _holds(condition: Condition, names: Names) -> Expr:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
     key, value = term_of(condition.key, names), term_of(condition.value, names)
     if isinstance(key, Constant) and isinstance(value, Constant):
-        raise NotConvertible("a condition that compares two constants")
+        return _of_constants(condition.operator, key.value, value.value)
     if isinstance(key, Value) and key.place.is_optional and not key.strict:
         # No operator holds of null.
         held = test(Value(key.place.settled()), value)
         return conjunction(key.place.is_present(), held)
     return test(key, value)
+
+
+def _of_constants(operator: str, key: Json, value: Json) -> Expr:
+    """Return whether a condition holds that says nothing of the request."""
+    if not is_json(key) or not is_json(value):
+        raise NotConvertible("the request as a whole")
+    compare = OPERATORS[operator](mark_literals(value))
+    return cel.literal(bool(compare(mark_literals(key))))
 
 
 def _equals(key: Term, value: Term) -> Expr:
@@ -69,10 +101,19 @@ def _equals(key: Term, value: Term) -> Expr:
                 raise NotConvertible("a text with wildcards or a size is compared with a value")
             return _equals_constant(place, wanted)
         case Value(left), Value(right):
+            if left.type == TEXT and right.type in (TEXT, UNKNOWN):
+                return _equal_texts(left, right.taken_for(TEXT))
             if left.type != right.type or left.type not in ("int", "bool"):
                 raise NotConvertible("two values are compared whose texts may be wildcards")
             return cel.equal(left.value, right.value)
     raise NotConvertible("a list is compared with Equals")
+
+
+def _equal_texts(left: Place, right: Place) -> Expr:
+    """Return whether a text fits another, which may have wildcards."""
+    if is_name(right):
+        return cel.equal(left.value, right.value)
+    return fits_any_value(left.value, right.value)
 
 
 def _natural(wanted: Json) -> str:
@@ -205,7 +246,7 @@ def _member(value: Term) -> Callable[[Place], Expr]:
         case Constant():
             raise NotConvertible("the values of a condition are no list")
         case Stream():
-            return lambda place: value.exists(lambda item: cel.equal(item.value, place.value))
+            return lambda place: value.exists(lambda item: fits_value(place.value, item.value))
         case Value(list_) if list_.is_list:
             return lambda place: cel.contains(list_.value, place.value)
         case Value(single) if single.type == TEXT:
@@ -230,6 +271,9 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
                 return value.exists(lambda item: fits(item.value, str(constant)))
             case Stream():
                 return value.exists(lambda item: _equals_constant(item, constant))
+            case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
+                test = fits(cel.ident("item"), str(constant))
+                return cel.macro(place.value, "exists", "item", test)
             case Value(place) if has_wildcard(str(constant)):
                 raise NotConvertible(f"a wildcard is looked for in {place.type}")
             case Value(place) if place.is_list:
@@ -267,7 +311,7 @@ def _in(*, every: bool, negated: bool) -> Test:
                 return cel.macro(place.value, "all" if every else "exists", "item", body)
             case Value(place):
                 inner = _member(value)(place)
-                return cel.negate(inner) if negated else inner
+                return conjunction(_presence(value), cel.negate(inner) if negated else inner)
             case Stream():
                 member_of = _member(value)
 
@@ -318,9 +362,67 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == "quantity" and isinstance(limit, str):
         size = cel.call("quantity", cel.call("string", place.value))
         return cel.compare(sign, cel.method(size, "compareTo", cel.call("quantity", limit)), 0)
+    if place.type == "double" and number is not None:
+        return cel.compare(sign, place.value, float(number))
+    if place.type == "quantity" and number is not None:
+        return _number_text(cel.call("string", place.value), sign, number)
+    if place.type == TEXT and isinstance(limit, str) and read_duration(limit) is not None:
+        return _duration_text(place.value, sign, limit)
     raise NotConvertible("an order of values whose types are not known")
 
 
+def _number_text(text: Expr, sign: str, limit: float) -> Expr:
+    """Return whether a text is a number, and in order with another."""
+    is_number = cel.method(text, "matches", r"^[-+]?[0-9]+(\.[0-9]+)?$")
+    return conjunction(is_number, cel.compare(sign, cel.call("double", text), float(limit)))
+
+
+def _duration_text(text: Expr, sign: str, limit: str) -> Expr:
+    """Return whether a text is a duration, or a number of seconds, in order with another."""
+    seconds = (read_duration(limit) or 0) / SECOND
+    longer = cel.compare(sign, cel.call("duration", text), cel.call("duration", limit))
+    counted = cel.compare(sign, cel.call("double", text), seconds)
+    return disjunction(
+        conjunction(cel.method(text, "matches", _DURATION), longer),
+        conjunction(cel.method(text, "matches", _NUMBER), counted),
+    )
+
+
+def _durations(sign: str) -> Test:
+    """Return the test of an operator that compares durations, numbers as whole seconds."""
+
+    def test(key: Term, value: Term) -> Expr:
+        match key, value:
+            case Value(place), Constant(limit):
+                return _ordered_duration(place, sign, limit)
+            case Constant(limit), Value(place):
+                return _ordered_duration(place, _MIRRORED[sign], limit)
+        raise NotConvertible("an order of durations that are computed")
+
+    return test
+
+
+def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
+    is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+    against = read_any_duration(limit) if isinstance(limit, str) else None
+    if is_number:
+        against = seconds_of(limit)
+    if against is None:
+        return cel.FALSE
+    if not place.is_known:
+        place = place.taken_for("int" if is_number else TEXT)
+    if place.type == "int" and against % SECOND == 0:
+        return cel.compare(sign, place.value, against // SECOND)
+    if place.type == TEXT:
+        text = f"{against // SECOND}s" if against % SECOND == 0 else format_duration(against)
+        longer = cel.compare(sign, cel.call("duration", place.value), cel.call("duration", text))
+        return conjunction(cel.method(place.value, "matches", _DURATION), longer)
+    raise NotConvertible("an order of durations whose types are not known")
+
+
+_PART: Final = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_DURATION: Final = f"^[-+]?({_PART}(ns|us|µs|μs|ms|s|m|h))+$"
+_NUMBER: Final = f"^[-+]?{_PART}$"
 _MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _OPERATORS: Final[Mapping[str, Test]] = {
     "Equal": _equals,
@@ -337,5 +439,9 @@ _OPERATORS: Final[Mapping[str, Test]] = {
     "GreaterThanOrEquals": _ordered(">="),
     "LessThan": _ordered("<"),
     "LessThanOrEquals": _ordered("<="),
+    "DurationGreaterThan": _durations(">"),
+    "DurationGreaterThanOrEquals": _durations(">="),
+    "DurationLessThan": _durations("<"),
+    "DurationLessThanOrEquals": _durations("<="),
 }
 """By operator: the test of a key and a value."""

@@ -69,8 +69,14 @@ def with_entries(entries: Json, names: Names, namespace: str, hold: Hold) -> Nam
         if not name.isidentifier():
             raise NotConvertible(f"the name of a context entry, {name}", f"context/{index}")
         try:
-            term = _term(entry, names, namespace)
-            names = names.with_others(**{name: _held(name, term, hold)})
+            term, path = _term(entry, names, namespace)
+            if path.startswith("{"):
+                # An object of several values: what they come from is computed once.
+                held = resolved_query(path, names, _held(name, term, hold))
+            else:
+                found = resolved_query(path, names, term) if path else term
+                held = _held(name, found, hold)
+            names = names.with_others(**{name: held})
         except NotConvertible as reason:
             raise NotConvertible(reason.message, f"context/{index}") from None
     return names
@@ -89,14 +95,18 @@ def _held(name: str, term: Term, hold: Hold) -> Term:
             return Value(Place(hold(name, place.value), (), place.type, path=""))
 
 
-def _term(entry: Body, names: Names, namespace: str) -> Term:
+def _term(entry: Body, names: Names, namespace: str) -> tuple[Term, str]:
+    """Return what an entry asks for, and the path of what is wanted of it."""
+    if isinstance(entry.get("variable"), dict):
+        return _variable(entry["variable"], names), ""
     for kind, read in _KINDS.items():
         if isinstance(entry.get(kind), dict):
-            return read(entry[kind], names, namespace)
+            answer = read(entry[kind], names, namespace)
+            return answer, str(entry[kind].get("jmesPath") or "").strip()
     raise NotConvertible("a context entry of an unknown kind")
 
 
-def _variable(body: Body, names: Names, _namespace: str) -> Term:
+def _variable(body: Body, names: Names) -> Term:
     path, value = body.get("jmesPath"), body.get("value")
     current = None if value is None else term_of(value, names)
     if not path:
@@ -136,17 +146,14 @@ def _api_call(body: Body, names: Names, namespace: str) -> Term:
     if body.get("default") is not None:
         raise NotConvertible("a default of a call that fails")
     if body.get("urlPath"):
-        answer = Value(resource_call(body, names, namespace))
-    else:
-        answer = Value(service_call(body, names))
-    return _found(body, names, answer)
+        return Value(resource_call(body, names, namespace))
+    return Value(service_call(body, names))
 
 
 def _global_reference(body: Body, names: Names, _namespace: str) -> Term:
     name, _, projection = str(body.get("name") or "").partition(".")
     args = [text_expression(each, names) for each in (name, projection) if each]
-    data = cel.method(cel.ident("globalContext"), "Get", *args)
-    return _found(body, names, Value(Place(data)))
+    return Value(Place(cel.method(cel.ident("globalContext"), "Get", *args)))
 
 
 def _image_registry(body: Body, names: Names, _namespace: str) -> Term:
@@ -154,16 +161,10 @@ def _image_registry(body: Body, names: Names, _namespace: str) -> Term:
         raise NotConvertible("the credentials of a registry")
     reference = text_expression(str(body.get("reference") or ""), names)
     data = cel.method(cel.ident("image"), "GetMetadata", reference)
-    return _found(body, names, Value(Place(data, (), IMAGE)))
-
-
-def _found(body: Body, names: Names, answer: Value) -> Term:
-    path = body.get("jmesPath")
-    return resolved_query(path, names, answer) if path else answer
+    return Value(Place(data, (), IMAGE))
 
 
 _KINDS: Final[dict[str, Callable[[Body, Names, str], Term]]] = {
-    "variable": _variable,
     "configMap": _config_map,
     "apiCall": _api_call,
     "globalReference": _global_reference,

@@ -54,3 +54,7 @@ DELETIONS: Final = "deletions are no longer judged: the rule says nothing of the
 """A change of a deny rule that does not speak of operations."""
 CEL_ERRORS: Final = "an expression that cannot be evaluated is an error, and no failure"
 """A change of a `validate.cel` rule."""
+FAILING_CONDITIONS: Final = (
+    "a condition that names what is not there is no error where another condition decides alone"
+)
+"""A change of conditions, which CEL joins whatever their order."""

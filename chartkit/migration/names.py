@@ -9,6 +9,9 @@ from chartkit.engine.cel.syntax.tree import Call, Expr, Select
 from chartkit.migration.place import Place
 
 _SINGULAR: Final = {"ies": "y", "sses": "ss", "xes": "x", "s": ""}
+_NAMES: Final = frozenset(
+    ("name", "namespace", "uid", "kind", "nodeName", "serviceAccountName", "Name", "Namespace")
+)
 _NOT_PLURAL: Final = frozenset({"drop", "add", "data"})
 
 
@@ -29,6 +32,19 @@ def loop_variable(place: Place, taken: Iterable[str]) -> str:
     while free in taken:
         free, number = f"{name}{number}", number + 1
     return free
+
+
+def names_several(place: Place) -> bool:
+    """Return whether a place's last field is named as lists are."""
+    steps = [step for step in place.optional if isinstance(step, str)]
+    name = steps[-1] if steps else _field_of(place.root)
+    return name.endswith("s") and not name.endswith("ss")
+
+
+def is_name(place: Place) -> bool:
+    """Return whether a place holds the name of an object, which has no wildcards."""
+    steps = [step for step in place.optional if isinstance(step, str)]
+    return (steps[-1] if steps else _field_of(place.root)) in _NAMES
 
 
 def _field_of(expr: Expr) -> str:

@@ -32,10 +32,26 @@ ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
 ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
 IMAGE: Final = "image"
 """The type of what a registry knows of an image."""
-_IMAGE_FIELDS: Final = {
-    **dict.fromkeys(("image", "registry", "repository", "identifier"), TEXT),
-    **dict.fromkeys(("manifest", "configData"), ANY_MAP),
+_IMAGES: Final[Mapping[str, Mapping[str, Field]]] = {
+    IMAGE: {
+        **dict.fromkeys(("image", "registry", "repository", "identifier"), Field(TEXT, True)),
+        "manifest": Field("image.manifest", True),
+        "configData": Field("image.config", True),
+    },
+    "image.manifest": {
+        "layers": Field("[]image.layer", True),
+        "annotations": Field("{}string", False),
+    },
+    "image.layer": {"size": Field("double", True), "digest": Field(TEXT, True)},
+    "image.config": {"config": Field("image.settings", True)},
+    "image.settings": {
+        **dict.fromkeys(("User", "WorkingDir"), Field(TEXT, False)),
+        **dict.fromkeys(("Env", "Cmd", "Entrypoint"), Field("[]string", False)),
+        "Labels": Field("{}string", False),
+        "Volumes": Field("{}dyn", False),
+    },
 }
+"""The types of what a registry knows of an image; numbers are doubles."""
 _OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}
 """By type and key: the name of a field in CEL where it differs."""
 _LIST_OF: Final = "list:"
@@ -212,8 +228,8 @@ def _either(one: str, other: str) -> str:
 def _fields_of_one(type_name: str) -> Mapping[str, Field]:
     if type_name.startswith(_LIST_OF):
         return {"items": Field(f"{_LIST}{type_name.removeprefix(_LIST_OF)}", required=True)}
-    if type_name == IMAGE:
-        return {name: Field(kind, required=True) for name, kind in _IMAGE_FIELDS.items()}
+    if type_name in _IMAGES:
+        return _IMAGES[type_name]
     if type_name == OBJECT:
         return {name: Field(kind, required=True) for name, kind in _ALWAYS.items()}
     fields = fields_of(type_name)

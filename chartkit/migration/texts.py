@@ -6,8 +6,6 @@ puts a placeholder in the place of a variable, which the queries around it hold 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Call, Literal
@@ -30,7 +28,7 @@ from chartkit.migration.jmespath.embedded import (
     text_of_term,
     with_json_literals,
 )
-from chartkit.migration.jmespath.terms import computed, expression_of
+from chartkit.migration.jmespath.terms import computed, mixed
 from chartkit.migration.place import ANY_MAP, TEXT
 from chartkit.model import Json
 
@@ -56,18 +54,6 @@ def term_of(value: Json, names: Names) -> Term:
             cel.map_of(dict(zip(members, mixed(members.values()), strict=True))), ANY_MAP
         )
     return Constant(value)
-
-
-def mixed(terms: Iterable[Term]) -> list[Expr]:
-    """Return terms as members of one list or map, which CEL wants to have one type."""
-    terms = list(terms)
-    expressions = [expression_of(term) for term in terms]
-    if len(expressions) < 2 or all(isinstance(each, Literal) for each in expressions):
-        return expressions
-    return [
-        cel.call("dyn", each) if isinstance(term, Constant) else each
-        for term, each in zip(terms, expressions, strict=True)
-    ]
 
 
 def text_of(value: str, names: Names) -> str | Expr:

@@ -8,7 +8,9 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Binary, Literal
 from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.migration.conversion import NotConvertible
 
 _ANY: Final = "*"
 _SPECIAL: Final = re.compile(r"([\\.+()|\[\]{}^$])")
@@ -40,6 +42,24 @@ def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
     elif literals:
         tests.insert(0, cel.contains(cel.list_of(literals), text))
     return cel.any_of(tests)
+
+
+def fits_value(text: Expr, pattern: Expr) -> Expr:
+    """Return whether a text fits a pattern that is computed, of which only the literal parts
+    have wildcards. Raises `NotConvertible` where it says no plain thing."""
+    match pattern:
+        case Binary("+", before, Literal(str() as ending)) if has_wildcard(ending):
+            if ending.strip(_ANY) and has_wildcard(ending.rstrip(_ANY)):
+                raise NotConvertible("a computed text with wildcards in its midst")
+            return cel.method(text, "startsWith", cel.concat(before, ending.rstrip(_ANY)))
+    return cel.equal(text, pattern)
+
+
+def fits_any_value(text: Expr, pattern: Expr) -> Expr:
+    """Return whether a text fits a pattern that may have wildcards, which is known only then."""
+    escaped = cel.call("regex.replace", pattern, r"([\\.+()|\[\]{}^$])", r"\\\1")
+    written = cel.method(cel.method(escaped, "replace", "?", "."), "replace", _ANY, ".*")
+    return cel.method(text, "matches", cel.concat("(?s)^", written, "$"))
 
 
 def expression_of(pattern: str) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Call, ListLiteral
+from chartkit.engine.cluster_policy.conditions.comparison import read_any_duration, read_quantity
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath.terms import (
     Constant,
@@ -18,7 +20,8 @@ from chartkit.migration.jmespath.terms import (
     computed,
     expression_of,
 )
-from chartkit.migration.place import ANY_MAP, TEXT, Place
+from chartkit.migration.names import names_several
+from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.verdict import conjunction
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ def length(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def contains(_translator: Translator, args: Sequence[Term]) -> Term:
+def contains(translator: Translator, args: Sequence[Term]) -> Term:
     """Whether a list has an element or a text a part."""
     where, what = args
     part = expression_of(what)
@@ -59,6 +62,9 @@ def contains(_translator: Translator, args: Sequence[Term]) -> Term:
             return _if_there(where, cel.contains(place.value, part))
         case Value(place) if place.type == TEXT:
             return _if_there(where, cel.method(place.value, "contains", part))
+        case Value(place) if not place.is_known:
+            kind = ANY_LIST if names_several(place) else TEXT
+            return contains(translator, [replace(where, place=place.taken_for(kind)), what])
     raise NotConvertible("contains of a value whose type is not known")
 
 
@@ -105,6 +111,24 @@ def values(translator: Translator, args: Sequence[Term]) -> Term:
     inner = term.place.type.removeprefix("{}") if term.place.type.startswith("{}") else "dyn"
     item = Place(cel.index(term.place.value, found.item.value), (), inner)
     return Stream(found.generators, item, found.presence)
+
+
+@_declare
+def label_match(translator: Translator, args: Sequence[Term]) -> Term:
+    """Whether an object has all members of another."""
+    wanted, labels = args
+    if not isinstance(wanted, Value) or not isinstance(labels, Value):
+        raise NotConvertible("label_match of values that are no objects")
+    variable = "label"
+    while variable in translator.names.taken:
+        variable += "_"
+    place, label = wanted.place.taken_for(ANY_MAP), cel.ident(variable)
+    has = cel.contains(labels.place.value, label)
+    same = cel.equal(cel.index(labels.place.value, label), cel.index(place.value, label))
+    return _if_there(
+        replace(wanted, place=place),
+        cel.macro(place.value, "all", variable, conjunction(has, same)),
+    )
 
 
 @_declare
@@ -160,6 +184,59 @@ _tests("ends_with", "endsWith")
 
 
 @_declare
+def join(_translator: Translator, args: Sequence[Term]) -> Term:
+    """Texts with a separator between them."""
+    separator, parts = args
+    match parts:
+        case Value(Place(ListLiteral(elements))) if elements:
+            glued = [part for each in elements for part in (_text(separator), _undyned(each))]
+            return computed(cel.concat(*glued[1:]), TEXT)
+        case Stream() if parts.item.type == TEXT:
+            return computed(cel.method(parts.required().list(), "join", _text(separator)), TEXT)
+        case Value(place) if place.type == "[]string":
+            return computed(cel.method(_there(parts).value, "join", _text(separator)), TEXT)
+    raise NotConvertible("join of values that may be no texts")
+
+
+def _undyned(expr: Expr) -> Expr:
+    """Return an expression without the `dyn` that lists of several types need."""
+    match expr:
+        case Call("dyn", None, (inner,)):
+            return inner
+    return expr
+
+
+@_declare
+def sum_(_translator: Translator, args: Sequence[Term]) -> Term:
+    """The sum of numbers."""
+    (term,) = args
+    match term:
+        case Stream() if term.item.type in ("int", "double"):
+            return computed(cel.method(term.required().list(), "sum"), term.item.type)
+    raise NotConvertible("the sum of values that may be no numbers")
+
+
+@_declare
+def divide(_translator: Translator, args: Sequence[Term]) -> Term:
+    """The quotient of two sizes."""
+    first, second = (_size(each) for each in args)
+    return computed(cel.compare("/", first, second), "double")
+
+
+def _size(term: Term) -> Expr:
+    """Return a text that is a size, as a number; a text that is none is an error in both."""
+    match term:
+        case Constant(str() as text) if read_quantity(text) and read_any_duration(text) is None:
+            return cel.method(cel.call("quantity", text), "asApproximateFloat")
+        case Value(place) if place.type == "quantity":
+            written = cel.call("string", _there(term).value)
+            return cel.method(cel.call("quantity", written), "asApproximateFloat")
+        case Value(Place(Call("string", None) as written, ())):
+            return cel.method(cel.call("quantity", written), "asApproximateFloat")
+    raise NotConvertible("arithmetic of values that may be no sizes")
+
+
+@_declare
 def split(_translator: Translator, args: Sequence[Term]) -> Term:
     """The parts of a text between separators."""
     text, separator = args
@@ -180,6 +257,9 @@ def regex_match(_translator: Translator, args: Sequence[Term]) -> Term:
 def to_string(_translator: Translator, args: Sequence[Term]) -> Term:
     """A text as it is, a number as its text."""
     (term,) = args
+    if isinstance(term, Value) and term.place.type == "double":
+        # Read as a size, every way of writing a number is the same.
+        return replace(term, place=replace(term.place, type="quantity"))
     if isinstance(term, Value) and term.place.type == TEXT:
         return term
     if isinstance(term, Value) and term.place.type in ("int", "bool"):

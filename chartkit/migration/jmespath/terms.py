@@ -6,13 +6,13 @@ lists and an item), so that a question about it becomes `exists` or `all` and no
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.tree import Ident, Select
+from chartkit.engine.cel.syntax.tree import Ident, Literal, Select
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.place import TEXT, UNKNOWN, Place
 from chartkit.migration.verdict import conjunction, disjunction
@@ -125,6 +125,13 @@ def _mapped(generator: Generator, item: Place) -> Expr:
 Term: TypeAlias = Constant | Value | Stream
 
 
+@dataclass(frozen=True, slots=True)
+class Members:
+    """An object made of several values, whose members are asked for one by one."""
+
+    terms: Mapping[str, Term]
+
+
 def computed(expression: Expr, type_: str = UNKNOWN) -> Value:
     """Return a value that an expression gives."""
     return Value(Place(expression, (), type_))
@@ -155,6 +162,18 @@ def expression_of(term: Term) -> Expr:
             return place.value
         case Stream():
             return term.list()
+
+
+def mixed(terms: Iterable[Term]) -> list[Expr]:
+    """Return terms as members of one list or map, which CEL wants to have one type."""
+    terms = list(terms)
+    expressions = [expression_of(term) for term in terms]
+    if len(expressions) < 2 or all(isinstance(each, Literal) for each in expressions):
+        return expressions
+    return [
+        cel.call("dyn", each) if isinstance(term, Constant) else each
+        for term, each in zip(terms, expressions, strict=True)
+    ]
 
 
 def is_truthy(term: Term) -> Expr:

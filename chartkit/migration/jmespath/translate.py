@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import ListLiteral
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
@@ -16,6 +17,7 @@ from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, j
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
+    Members,
     Stream,
     Term,
     Value,
@@ -23,11 +25,13 @@ from chartkit.migration.jmespath.terms import (
     expression_of,
     falsy,
     is_truthy,
+    mixed,
 )
 from chartkit.migration.names import loop_variable
 from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
 from chartkit.migration.verdict import conjunction, disjunction
 
+_SIZES: Final = ("quantity", "int-or-string")
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
 
@@ -121,6 +125,8 @@ class Translator:
         match term:
             case Constant(_Unfinished(path)):
                 return self._root((*path, key))
+            case Constant(Members(terms)):
+                return terms.get(key, Constant(None))
             case Constant(dict() as value):
                 return Constant(value.get(key))
             case Constant():
@@ -230,6 +236,8 @@ class Translator:
                 place = place.taken_for(ANY_LIST)
                 if not place.is_list:
                     raise NotConvertible("a value that is no list is read as one")
+                if isinstance(place.root, ListLiteral):
+                    raise NotConvertible("a list that is written in the expression")
                 variable = loop_variable(place, self.names.taken)
                 loop = Generator(variable, place)
                 return Stream((loop,), place.element(variable), place.is_present())
@@ -306,6 +314,8 @@ class Translator:
                 return self._default(place, right)
 
     def _default(self, place: Place, default: Term) -> Term:
+        if isinstance(default, Constant) and isinstance(default.value, list | dict):
+            place = place.taken_for(ANY_LIST if isinstance(default.value, list) else ANY_MAP)
         match default:
             case Constant(value) if place.is_list and value in ([], "", None):
                 return Value(Place(place.or_value([]), (), place.type), strict=False)
@@ -313,7 +323,7 @@ class Translator:
                 return computed(place.or_value(value), place.type)
             case Constant(value) if place.type in ("int", "double"):
                 return computed(place.or_value(value), place.type)
-            case Constant(str() as value) if place.type in (TEXT, "quantity", UNKNOWN):
+            case Constant(str() as value) if place.type in (TEXT, *_SIZES, UNKNOWN):
                 if not value:
                     return computed(place.or_value(value), place.type)
                 given = cel.not_equal(place.or_value(""), "")
@@ -324,8 +334,19 @@ class Translator:
                 other = expression_of(default)
                 return computed(cel.conditional(given, place.value, other), place.type)
 
-    def _multi_select(self, _node: Node, _current: Term | None) -> Term:
-        raise NotConvertible("a list made of several values")
+    def _multi_select(self, node: Node, current: Term | None) -> Term:
+        if isinstance(current, Value) and current.place.is_optional:
+            raise NotConvertible("a list made of several values of what may be absent")
+        terms = [self.lenient(self.node(each, current)) for each in node.children]
+        types = {term.place.type if isinstance(term, Value) else TEXT for term in terms}
+        inner = types.pop() if len(types) == 1 else UNKNOWN
+        return computed(cel.list_of(mixed(terms)), f"[]{inner}")
+
+    def _multi_select_dict(self, node: Node, current: Term | None) -> Term:
+        if isinstance(current, Value) and current.place.is_optional:
+            raise NotConvertible("an object made of several values of what may be absent")
+        terms = {pair.value: self.node(pair.children[0], current) for pair in node.children}
+        return Constant(Members(terms))
 
     def _comparator(self, node: Node, current: Term | None) -> Term:
         left, right = (self.lenient(self.node(each, current)) for each in node.children)
@@ -381,5 +402,6 @@ _HANDLERS: Final[Mapping[Kind, _Handler]] = {
     Kind.NOT_EXPRESSION: Translator._truth_value,
     Kind.COMPARATOR: Translator._comparator,
     Kind.MULTI_SELECT_LIST: Translator._multi_select,
+    Kind.MULTI_SELECT_DICT: Translator._multi_select_dict,
     Kind.FUNCTION_EXPRESSION: Translator._call,
 }

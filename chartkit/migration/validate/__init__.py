@@ -21,6 +21,7 @@ from chartkit.migration.validate.containers import one_loop_for_all_containers
 from chartkit.migration.validate.deny import denied
 from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
+from chartkit.migration.validate.variables import with_variables
 from chartkit.migration.verdict import as_bool, conjunction, is_presence
 from chartkit.model import Body
 
@@ -73,9 +74,11 @@ def _expression(validation: Validation, scope: Scope, names: Names, namespace: s
     if validation.deny is not None:
         return cel.negate(denied(validation.deny, names))
     if validation.pattern is not None:
-        return pattern_verdict(validation.pattern, scope.object).allows
+        pattern = with_variables(validation.pattern, names)
+        return pattern_verdict(pattern, scope.object).allows
     if validation.any_pattern is not None:
-        return any_pattern_verdict(validation.any_pattern, scope.object).allows
+        patterns = with_variables(validation.any_pattern, names)
+        return any_pattern_verdict(patterns, scope.object).allows
     if validation.foreach:
         return conjunction(*every_element(validation.foreach, names, namespace))
     raise NotConvertible("a validate rule that says nothing", "validate")

@@ -14,6 +14,7 @@ from chartkit.migration.jmespath import Names, Translator, Value
 from chartkit.migration.place import ANY_MAP, Place
 from chartkit.migration.validate.deny import denied
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
+from chartkit.migration.validate.variables import with_variables
 from chartkit.migration.verdict import disjunction
 from chartkit.model import Body
 
@@ -73,7 +74,9 @@ def _body(loop: Body, names: Names, item: Place, path: str) -> Expr:
     if loop.get("deny") is not None:
         return cel.negate(denied(loop["deny"], names))
     if loop.get("pattern") is not None:
-        return pattern_verdict(loop["pattern"], item, names.taken).allows
+        pattern = with_variables(loop["pattern"], names)
+        return pattern_verdict(pattern, item, names.taken).allows
     if loop.get("anyPattern") is not None:
-        return any_pattern_verdict(loop["anyPattern"], item, names.taken).allows
+        patterns = with_variables(loop["anyPattern"], names)
+        return any_pattern_verdict(patterns, item, names.taken).allows
     raise NotConvertible("a foreach in a foreach", path)

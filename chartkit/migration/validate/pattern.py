@@ -18,6 +18,7 @@ from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.names import loop_variable
 from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.validate.leaves import leaf, leaf_or_nothing
+from chartkit.migration.validate.variables import VariableText, same
 from chartkit.migration.verdict import (
     Verdict,
     any_of,
@@ -41,8 +42,8 @@ def pattern_verdict(pattern: Json, place: Place, taken: frozenset[str] = frozens
 
     Raises `NotConvertible`.
     """
-    if isinstance(pattern, str) and "{{" in pattern:
-        raise NotConvertible("a variable in a pattern")
+    if isinstance(pattern, VariableText):
+        return plain(same(place, pattern))
     if isinstance(pattern, dict):
         return _object(pattern, place, taken)
     if isinstance(pattern, list):
@@ -166,7 +167,7 @@ def _where_present(pattern: Json, child: Place, taken: frozenset[str]) -> Verdic
         return pattern_verdict(pattern, child, taken)
     if isinstance(pattern, dict) and all(map(_holds_on_nothing, pattern)):
         return pattern_verdict(pattern, child, taken)
-    if not isinstance(pattern, dict | list):
+    if not isinstance(pattern, dict | list | VariableText):
         return plain(leaf_or_nothing(child, pattern))
     return if_present(child.is_present(), pattern_verdict(pattern, child.settled(), taken))
 

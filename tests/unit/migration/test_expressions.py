@@ -1,0 +1,165 @@
+"""Queries, conditions and patterns with variables: a rule and the expression that it becomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.request.request import Request
+from chartkit.model import Body, Location, Resource, Status
+from tests.unit.migration.conversions import converted
+
+_IMAGE = "request.object.spec.containers[0].image"
+
+
+def _deny(key: str, operator: str, value: str) -> str:
+    condition = f'{{key: "{key}", operator: {operator}, value: {value}}}'
+    return f"validate: {{message: m, deny: {{conditions: {{all: [{condition}]}}}}}}"
+
+
+def _pod(image: str = "a:1", **metadata: object) -> Body:
+    containers = [{"name": "c", "image": image}]
+    metadata = {"name": "p", "namespace": "default", **metadata}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": containers},
+    }
+
+
+def _same(rule: str, body: Body) -> str:
+    """Return the result of both forms of a rule, which must be one."""
+    found = converted(rule, body["kind"])
+    assert found.reason == ""
+    results = []
+    (new,) = (Resource(each, Location("x")) for each in found.documents)
+    for policy in (compile_policy(found.legacy), compile_cel_policy(new)):
+        states = {one.status for one in evaluate([policy], Request(Resource(body, Location("y"))))}
+        results.append("refused" if states & {Status.FAIL, Status.ERROR} else "allowed")
+    assert results[0] == results[1], found.expressions
+    return results[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "expression"),
+    [
+        (
+            "{{ regex_match('^v[0-9]', '{{request.object.metadata.labels.v || 'none'}}') }}",
+            "Equals",
+            "false",
+            "(object.metadata.?labels.?v.orValue('') != '' ? object.metadata.labels.v : 'none')"
+            ".matches('^v[0-9]')",
+        ),
+        (
+            "{{ request.object.metadata.labels.\\\"{{request.namespace}}\\\" || '' }}",
+            "Equals",
+            "a",
+            "object.metadata.?labels[?request.namespace].orValue('') != 'a'",
+        ),
+        (
+            "{{ label_match(`{{request.object.metadata.labels}}`, `{{request.object.spec.nodeSelector}}`) }}",  # noqa: E501
+            "Equals",
+            "true",
+            "!object.metadata.labels.all(label, label in object.spec.nodeSelector && "
+            "object.spec.nodeSelector[label] == object.metadata.labels[label])",
+        ),
+        (
+            "{{ request.userInfo.username }}",
+            "AnyNotIn",
+            "\"{{ request.userInfo.groups[].join('-', [@, '*']) }}\"",
+            "!(has(request.userInfo.groups) && !request.userInfo.?groups.orValue([])"
+            ".exists(group, request.userInfo.username.startsWith(group + '-')))",
+        ),
+        (
+            "{{ serviceAccountName }}",
+            "Equals",
+            "'*?'",
+            "parseServiceAccount(request.userInfo.username).Name == '' || "
+            "isQuantity(parseServiceAccount(request.userInfo.username).Name)",
+        ),
+        (
+            "{{ request.object.spec.activeDeadlineSeconds }}",
+            "DurationGreaterThan",
+            "1m",
+            "!(object.spec.activeDeadlineSeconds > 60)",
+        ),
+    ],
+)
+def test_conditions(key: str, operator: str, value: str, expression: str) -> None:
+    found = converted(_deny(key, operator, value), "Pod")
+    assert found.reason == ""
+    assert found.expressions == [expression]
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("9h", "refused"),
+        ("480m", "allowed"),
+        ("30000", "refused"),
+        ("28000", "allowed"),
+        ("x", "allowed"),
+        ("1.5h", "allowed"),
+    ],
+)
+def test_texts_are_compared_as_durations(text: str, result: str) -> None:
+    rule = _deny("{{ request.object.metadata.annotations.lifetime || '0s' }}", "GreaterThan", "8h")
+    assert _same(rule, _pod(annotations={"lifetime": text})) == result
+
+
+@pytest.mark.parametrize(
+    ("image", "result"),
+    [
+        ("ghcr.io/a/b:1", "allowed"),
+        ("ghcr.io/c", "refused"),
+        ("ghcrxio/a/b", "refused"),
+        ("[x]/a", "refused"),
+    ],
+)
+def test_texts_that_annotations_give_may_have_wildcards(image: str, result: str) -> None:
+    key = f"{{{{ {_IMAGE} }}}}"
+    rule = _deny(key, "NotEquals", "'{{ request.object.metadata.annotations.allowed }}'")
+    assert _same(rule, _pod(image, annotations={"allowed": "ghcr.io/a/*"})) == result
+
+
+@pytest.mark.parametrize(("name", "result"), [("a", "allowed"), ("b", "refused")])
+def test_variables_in_patterns(name: str, result: str) -> None:
+    rule = """
+validate:
+  message: m
+  pattern: {spec: {serviceAccountName: '{{request.object.metadata.name}}'}}
+"""
+    body = _pod(name=name)
+    body["spec"]["serviceAccountName"] = "a"
+    assert converted(rule, "Pod").expressions == [
+        "object.spec.?serviceAccountName.orValue(null) == object.metadata.name"
+    ]
+    assert _same(rule, body) == result
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("'!{{request.object.metadata.name}}'", "next to an operator"),
+        ("'{{request.object.spec.containers[].name}}'", "whose type is not known"),
+    ],
+)
+def test_variables_in_patterns_that_are_refused(pattern: str, reason: str) -> None:
+    rule = f"validate: {{message: m, pattern: {{spec: {{nodeName: {pattern}}}}}}}"
+    assert reason in converted(rule, "Pod").reason
+
+
+def test_an_error_that_another_condition_hides_is_named() -> None:
+    rule = """
+validate:
+  message: m
+  deny:
+    conditions:
+      any:
+        - {key: '{{request.object.metadata.labels.a}}', operator: Equals, value: x}
+        - {key: '{{request.object.metadata.name}}', operator: Equals, value: y}
+"""
+    assert any("is no error" in change for change in converted(rule, "Pod").changes)

@@ -51,7 +51,7 @@ def _smaller(document: Body) -> Iterator[Body]:
             yield {name: value for name, value in document.items() if name != key}
     pointers = sorted((one for one in _pointers(document) if one[-1] not in _FIXED), key=len)
     for pointer in pointers:
-        if len(pointer) > 1:
+        if len(pointer) > 1 and (pointer[0] != CLUSTER or len(pointer) > 2):
             yield _without(document, pointer)
     for pointer in pointers:
         for simpler in _simpler(_at(document, pointer)):

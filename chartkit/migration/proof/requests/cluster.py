@@ -47,6 +47,21 @@ def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:
     return found
 
 
+class _Served(Cluster):
+    """The objects of a case's document, whose kinds are served even where there are none."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, objects: Iterable[Body], keys: Iterable[str]) -> None:
+        super().__init__(objects)
+        self._keys = frozenset(keys)
+
+    def kind_served(self, api_version: str, resource: str) -> str | None:
+        key = f"{api_version}/{resource}"
+        known = super().kind_served(api_version, resource)
+        return known or (kind_of_key(key).kind if key in self._keys else None)
+
+
 class _GlobalContext:
     """The data of GlobalContextEntries in the document of a case."""
 
@@ -66,5 +81,6 @@ def world_of(document: Body, world: World) -> World:
         return world
     bodies: list[Body] = [one for listed in document.get(CLUSTER, {}).values() for one in listed]
     configmaps = [body for body in bodies if body.get("kind") == "ConfigMap"]
-    api = UserApi(Cluster(bodies), ObjectApi(bodies), configmaps)
+    served = _Served(bodies, document.get(CLUSTER, {}))
+    api = UserApi(served, ObjectApi(bodies), configmaps)
     return replace(world, api=api, global_context=_GlobalContext(document.get(GLOBAL) or {}))

@@ -59,3 +59,50 @@ def test_what_is_done_with_them_is_compared() -> None:
     assert found
     configmaps = found[0].case.document["cluster"]["v1/configmaps"]
     assert [one["metadata"]["name"] for one in configmaps] == ["registries"]
+
+
+def test_a_kind_without_objects_is_served() -> None:
+    text = _NEW.replace("OPERATOR", "==").replace(
+        'resource.Get("v1", "configmaps", "policies", "registries")',
+        'resource.List("example.com/v1", "routes", "policies")',
+    )
+    text = text.replace(
+        "variables.allowed.data.team", '(size(variables.allowed.items) > 9 ? "" : "")'
+    )
+    rule = """
+      validate:
+        message: "no"
+        deny:
+          conditions:
+            all:
+              - key: "{{ request.object.metadata.labels.team || '' }}"
+                operator: NotEquals
+                value: ""
+"""
+    found = prove(legacy(rule, "[Service]"), [policy(text)], options=_OPTIONS).differences
+    assert {one.case.document["operation"] for one in found} == {"DELETE"}
+
+
+def test_answers_of_registries_are_left_out() -> None:
+    rule = """
+      context:
+        - name: image
+          imageRegistry:
+            reference: ghcr.io/x/app:1.0
+      validate:
+        message: "no"
+        deny:
+          conditions:
+            all:
+              - key: "{{ image.configData.config.Volumes || '' }}"
+                operator: Equals
+                value: ""
+"""
+    options = ProofOptions(budget=0.3)
+    text = _NEW.replace("OPERATOR", "==").replace("variables.allowed.data.team", '""')
+    old, new = legacy(rule, "[Service]"), policy(text.replace("resource.Get", "image.GetMetadata"))
+    new.body["spec"]["variables"][0]["expression"] = 'image.GetMetadata("ghcr.io/x/app:1.0")'
+    new.body["spec"]["validations"][0]["expression"] = "variables.allowed.config != null"
+    proof = prove(old, [new], options=options)
+    assert {one.case.document["operation"] for one in proof.differences} == {"DELETE"}
+    assert proof.left_out["answers of registries and services"] > 0

@@ -110,7 +110,8 @@ def _variable(body: Body, names: Names) -> Term:
     path, value = body.get("jmesPath"), body.get("value")
     current = None if value is None else term_of(value, names)
     if not path:
-        assert current is not None
+        if current is None:
+            raise NotConvertible("a context entry without a value", "context")
         return current
     found = query_term(path, names) if current is None else resolved_query(path, names, current)
     if body.get("default") is None:

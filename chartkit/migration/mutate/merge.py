@@ -131,7 +131,9 @@ class StrategicMerge:
             found = cel.method(found, "or", other)
         return found, True
 
-    def _object(self, patch: Body, at: Field) -> Expr | None:
+    def _object(self, patch: Json, at: Field) -> Expr | None:
+        if not isinstance(patch, dict):
+            raise NotConvertible("a patch that is no object", "mutate")
         if _DIRECTIVE in patch:
             raise NotConvertible("a patch with a directive, $patch")
         if at.is_whole_object:

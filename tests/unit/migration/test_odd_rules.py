@@ -1,0 +1,97 @@
+"""Rules of any shape are converted, left with a reason, or refused as Kyverno refuses them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator
+
+import pytest
+
+from chartkit.errors import ChartkitError
+from chartkit.migration.convert import convert
+from chartkit.model import Body, Json, Resource
+
+_MATCH = {"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["a-*"]}}]}
+_CONDITIONS = {
+    "all": [{"key": "{{ request.object.metadata.name }}", "operator": "AnyIn", "value": ["a"]}]
+}
+_RULES: dict[str, Body] = {
+    "pattern": {
+        "preconditions": _CONDITIONS,
+        "context": [{"name": "v", "variable": {"jmesPath": "request.object.spec"}}],
+        "validate": {
+            "message": "{{ v.nodeName }}",
+            "pattern": {"spec": {"=(containers)": [{"(name)": "a", "image": "!*:latest | a"}]}},
+        },
+    },
+    "deny": {"exclude": _MATCH, "validate": {"message": "m", "deny": {"conditions": _CONDITIONS}}},
+    "foreach": {
+        "validate": {
+            "message": "m",
+            "foreach": [
+                {
+                    "list": "request.object.spec.containers[?name=='a']",
+                    "preconditions": _CONDITIONS,
+                    "deny": {"conditions": _CONDITIONS},
+                }
+            ],
+        }
+    },
+    "merge": {
+        "mutate": {
+            "patchStrategicMerge": {
+                "metadata": {"labels": {"+(a)": "b"}},
+                "spec": {"containers": [{"(name)": "*", "image": "x"}]},
+            }
+        }
+    },
+    "patch": {"mutate": {"patchesJson6902": '- {op: add, path: "/metadata/labels/a", value: b}'}},
+    "generate": {
+        "generate": {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": "a",
+            "namespace": "{{ request.object.metadata.name }}",
+            "synchronize": True,
+            "data": {"data": {"a": "b"}},
+        }
+    },
+    "images": {
+        "verifyImages": [
+            {
+                "imageReferences": ["ghcr.io/*"],
+                "attestors": [{"entries": [{"keys": {"publicKeys": "k8s://a/b"}}]}],
+            }
+        ]
+    },
+}
+_ODD: list[Json] = [None, 1.5, True, "", "{{ x", [], [[1]], {}, {"a": {"b": [1]}}]
+
+
+def _changed(value: Json) -> Iterator[Json]:
+    """Give the value with one part replaced by each odd one."""
+    yield from _ODD
+    if not isinstance(value, dict | list):
+        return
+    for key, member in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        for other in _changed(member):
+            made = copy.copy(value)
+            made[key] = other
+            yield made
+
+
+@pytest.mark.parametrize("kind", sorted(_RULES))
+def test_no_shape_of_a_rule_is_a_bug(kind: str) -> None:
+    rule = {"name": "r", "match": _MATCH, **_RULES[kind]}
+    converted = 0
+    for made in _changed(rule):
+        body = {
+            "apiVersion": "kyverno.io/v1",
+            "kind": "ClusterPolicy",
+            "metadata": {"name": "p"},
+            "spec": {"rules": [made]},
+        }
+        with contextlib.suppress(ChartkitError):
+            converted += convert(Resource(body)).complete
+    assert converted or kind in ("generate", "images")

@@ -291,4 +291,6 @@ def _with(
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
         document = with_value(document, path, value, make, mixed=mixed and facet.repeats)
+    if document.get("operation") != "UPDATE" and "oldObject" in document:
+        document = {key: value for key, value in document.items() if key != "oldObject"}
     return Case(document, base.origin, tuple(tries), change)

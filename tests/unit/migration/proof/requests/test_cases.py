@@ -1,0 +1,71 @@
+"""The requests of a proof, as they are made."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.migration.proof.leaves.legacy import legacy_leaves
+from chartkit.migration.proof.requests.case import Case
+from chartkit.migration.proof.requests.cases import Cases, Space, base_case
+from chartkit.migration.proof.requests.facets import facets_of
+from chartkit.migration.proof.requests.kinds import TEMPLATED, least_object
+from chartkit.migration.proof.requests.storable import refusals
+from tests.unit.migration.proof.policies import legacy
+
+_POD = GroupVersionKind("", "v1", "Pod")
+_RULE = """
+      exclude:
+        any:
+          - resources:
+              namespaces: ["kube-*"]
+              operations: [DELETE]
+      validate:
+        message: "no"
+        pattern:
+          metadata:
+            labels:
+              team: "?*"
+          spec:
+            =(hostNetwork): "false"
+            containers:
+              - resources:
+                  limits:
+                    memory: "<=1Gi"
+"""
+
+
+def _cases(count: int) -> list[Case]:
+    leaves = list(legacy_leaves(read_policy(legacy(_RULE))))
+    facets, unknown = facets_of(leaves, _POD)
+    assert unknown == set()
+    base = base_case(least_object(_POD), "least object")
+    space = Space(_POD, (base,), tuple(facets), tuple(TEMPLATED))
+    return list(islice(Cases().of([space], "seed"), count))
+
+
+def test_each_request_is_made_once_and_an_api_server_may_send_it() -> None:
+    found = _cases(1500)
+    assert len({repr(case.document) for case in found}) == 1500
+    for case in found:
+        assert list(refusals(case.document["object"])) == []
+        assert ("oldObject" in case.document) is (case.document["operation"] == "UPDATE")
+
+
+def test_operations_users_and_controllers_are_among_the_first() -> None:
+    found = _cases(1500)
+    assert {case.document["operation"] for case in found} == {"CREATE", "UPDATE", "DELETE"}
+    assert any(case.is_background for case in found)
+    kinds = {case.document["object"]["kind"] for case in found}
+    assert kinds == {"Pod", *(kind.kind for kind in TEMPLATED)}
+    namespaces = {case.document["object"]["metadata"]["namespace"] for case in found}
+    assert any(name.startswith("kube-") for name in namespaces)
+
+
+def test_values_around_a_bound_are_tried() -> None:
+    limits = set()
+    for case in _cases(1500):
+        for container in case.document["object"]["spec"].get("containers", ()):
+            limits.add(container.get("resources", {}).get("limits", {}).get("memory"))
+    assert {"1Gi", "2Gi", "0Gi", "1Mi"} <= {str(one) for one in limits}

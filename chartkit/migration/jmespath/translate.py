@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import ListLiteral
+from chartkit.engine.jmespath import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
@@ -368,6 +369,8 @@ class Translator:
         function = FUNCTIONS.get(node.value)
         if function is None:
             raise NotConvertible(f"the function {node.value} has no form in CEL yet")
+        if len(node.children) != len(DECLARED[node.value].parameters):
+            raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
         return function(self, [self.node(each, current) for each in node.children])
 
 

@@ -95,3 +95,30 @@ def test_no_shape_of_a_rule_is_a_bug(kind: str) -> None:
         with contextlib.suppress(ChartkitError):
             converted += convert(Resource(body)).complete
     assert converted or kind in ("generate", "images")
+
+
+_QUERIES = (
+    *("length()", "length(@, @)", "keys(@)", "to_upper(`5`)", "[0]", "@", "request", "a[::2]"),
+    *("contains(request.object.metadata.name)", "split(request.object.metadata.name)"),
+    *("label_match(`{}`)", "regex_match('(', 'a')", "sum(request.object.spec)", "join(',', `[1]`)"),
+    *("request.object.spec.containers[-1].image", "request.object.spec.*.a", "a.b.c", "`{`", "((("),
+)
+
+
+@pytest.mark.parametrize("query", _QUERIES)
+def test_no_query_is_a_bug(query: str) -> None:
+    text = "{{ %s }}" % query  # noqa: UP031
+    condition = {"key": text, "operator": "Equals", "value": text}
+    rule = {
+        "name": "r",
+        "match": _MATCH,
+        "validate": {"message": text, "deny": {"conditions": {"any": [condition]}}},
+    }
+    body = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"rules": [rule]},
+    }
+    with contextlib.suppress(ChartkitError):
+        assert not convert(Resource(body)).complete

@@ -132,6 +132,7 @@ def _scans() -> list[Scenario]:
             {"p.yaml": POLICY, "e.yaml": EXCEPTION},
             weight=30,
         ),
+        *_migrations(),
         Scenario("migrate recording", [["migrate", "plan", "rec"]], RECORDING),
         Scenario(
             "scan json",
@@ -167,6 +168,30 @@ def _scans() -> list[Scenario]:
             frozenset({"objects.yaml"}),
             changes_arguments=True,
             weight=30,
+        ),
+    ]
+
+
+def _migrations() -> list[Scenario]:
+    command = ["migrate", "policies", "p.yaml", "e.yaml"]
+    ways: tuple[list[str], ...] = (["-o", "text"], ["-o", "json"], ["-o", "markdown"], ["--write"])
+    files = {"p.yaml": POLICY, "e.yaml": EXCEPTION}
+    case = texts(_CASES / "selection", "*.yaml", "*.json")
+    return [
+        Scenario(
+            "migrate policies", [[*command, "--no-prove", *each] for each in ways], files, weight=30
+        ),
+        Scenario(
+            "migrate proof",
+            [["migrate", "policies", "p.yaml", "--budget", "50ms", "--jobs", "1"]],
+            {"p.yaml": next(one for name, one in _parts(POLICY) if name != "all")},
+            weight=10,
+        ),
+        Scenario(
+            "migrate tests",
+            [["migrate", "policies", "case", "--no-prove"]],
+            {f"case/{name}": text for name, text in case.items()},
+            weight=10,
         ),
     ]
 

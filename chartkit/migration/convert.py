@@ -26,7 +26,7 @@ from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.rules import type_of
 from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Location, Resource, single_line
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
@@ -139,7 +139,8 @@ def _require_accepted(new: Resource) -> None:
     try:
         compile_any(new)
     except CompileError as error:
-        reason = f"{new.kind}/{new.name}, which it converts to, is refused: {error.message}"
+        message = single_line(error.message)
+        reason = f"{new.kind}/{new.name}, which it converts to, is refused: {message}"
         raise NotConvertible(reason) from None
 
 

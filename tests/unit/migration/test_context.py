@@ -51,7 +51,7 @@ def _entry(entry: str, key: str = "{{ x }}") -> str:
             " jmesPath: spec.user}",
             "{{ x }}",
             "resource.Post('authorization.k8s.io/v1', 'subjectaccessreviews', "
-            "{'kind': dyn('SubjectAccessReview'), 'spec': {'user': request.userInfo.username}})"
+            "{'kind': dyn('SubjectAccessReview'), 'spec': dyn({'user': request.userInfo.username})})"
             ".spec.user",
         ),
         (

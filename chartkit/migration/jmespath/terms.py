@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.tree import Ident, Literal, Select
+from chartkit.engine.cel.syntax.tree import Ident, ListLiteral, Literal, MapLiteral, Select
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.place import TEXT, UNKNOWN, Place
 from chartkit.migration.verdict import conjunction, disjunction
@@ -171,8 +171,8 @@ def mixed(terms: Iterable[Term]) -> list[Expr]:
     if len(expressions) < 2 or all(isinstance(each, Literal) for each in expressions):
         return expressions
     return [
-        cel.call("dyn", each) if isinstance(term, Constant) else each
-        for term, each in zip(terms, expressions, strict=True)
+        cel.call("dyn", each) if isinstance(each, Literal | ListLiteral | MapLiteral) else each
+        for each in expressions
     ]
 
 

@@ -51,8 +51,8 @@ def _entry(entry: str, key: str = "{{ x }}") -> str:
             " jmesPath: spec.user}",
             "{{ x }}",
             "resource.Post('authorization.k8s.io/v1', 'subjectaccessreviews', "
-            "{'kind': dyn('SubjectAccessReview'), 'spec': dyn({'user': request.userInfo.username})})"
-            ".spec.user",
+            "{'kind': dyn('SubjectAccessReview'), "
+            "'spec': dyn({'user': request.userInfo.username})}).spec.user",
         ),
         (
             "apiCall: {service: {url: 'http://teams/{{request.namespace}}'}, jmesPath: owner}",

@@ -47,7 +47,16 @@ SKIPS: Final = Difference(
     "Where an anchor or a precondition keeps a rule from applying, or a list is empty, one of the "
     "two says pass and the other skip.",
 )
-GENERAL: Final = (EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS)
+TIDIED_LISTS: Final = Difference(
+    "tidied-lists",
+    "A strategic merge of a ClusterPolicy leaves one of several elements with the same key, and "
+    "none without a key, in every list that is merged by keys, such as env; a policy in CEL leaves "
+    "such lists as they are.",
+)
+GENERAL: Final = (
+    *(EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS),
+    TIDIED_LISTS,
+)
 """In the order in which they matter."""
 
 DELETIONS: Final = "deletions are no longer judged: the rule says nothing of them"

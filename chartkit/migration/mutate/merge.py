@@ -29,12 +29,20 @@ from chartkit.migration.names import loop_variable
 from chartkit.migration.place import ANY_LIST, TEXT, Place
 from chartkit.migration.texts import term_of
 from chartkit.migration.validate.pattern import pattern_verdict
-from chartkit.migration.verdict import conjunction
+from chartkit.migration.verdict import conjunction, disjunction
 from chartkit.model import Body, Json
 
 _NAME: Final = ("name",)
+_OTHER: Final = "other"
 _DIRECTIVE: Final = "$patch"
 _QUANTITY: Final = "quantity"
+_UNIQUE: Final = frozenset(
+    (
+        *("containers", "initContainers", "ephemeralContainers", "volumes", "volumeMounts"),
+        *("volumeDevices", "resourceClaims", "schedulingGates"),
+    )
+)
+"""Lists in which the API server refuses two elements of one key."""
 _SCALARS: Final = {str: TEXT, int: "int", float: "double", bool: "bool"}
 _OPTIONAL: Final = cel.ident("optional")
 
@@ -214,7 +222,14 @@ class StrategicMerge:
             if len(texts) == 1
             else cel.negate(cel.contains(cel.list_of(texts), own))
         )
-        rest = cel.macro(at.place.or_value([]), "filter", variable, other)
+        elements = at.place.or_value([])
+        present = inside.place.child(key).is_present()
+        if not _is_unique(at):
+            alone = cel.equal(at.element(_OTHER).place.child(key).or_value(""), own)
+            # An apply configuration must not name two elements of one key.
+            alone = cel.macro(elements, "exists_one", _OTHER, alone)
+            other = conjunction(present, other, alone)
+        rest = cel.macro(elements, "filter", variable, other)
         return cel.compare("+", made, _by_key(rest, variable, key, inside))
 
     def _of_elements(self, patch: Body, at: Field) -> Expr | None:
@@ -222,8 +237,8 @@ class StrategicMerge:
         if has_anchors(patch, GLOBAL):
             self._some_element(patch, at)
             return None
-        if at.keys != _NAME:
-            raise NotConvertible(f"anchors in {at.place.path}, whose elements have no names")
+        if at.keys != _NAME or not _is_unique(at):
+            raise NotConvertible(f"anchors in {at.place.path}, whose elements may have no names")
         variable = loop_variable(at.place, self.names.taken)
         loop = self.loop
         is_loop = loop is not None and at.place.path == loop.elements.path
@@ -241,6 +256,9 @@ class StrategicMerge:
         body = part._object(patch, inside)
         self.replaces = self.replaces or part.replaces
         where = conjunction(loop.where if is_loop and loop else cel.TRUE, *part.conditions)
+        if _only_adds(patch):
+            # An element that has everything stays in its place.
+            where = conjunction(where, _lacks(patch, inside.place))
         if body is None:
             raise NotConvertible(f"an element of {at.place.path} that changes nothing")
         change = _with_first(body, named)
@@ -282,11 +300,38 @@ def _anchor(written: str) -> Anchor | None:
     return anchor
 
 
+def _is_unique(at: Field) -> bool:
+    """Return whether the API server refuses two elements of one key in the list here."""
+    return at.place.path.rpartition(".")[2] in _UNIQUE
+
+
 def _single_key(at: Field) -> str:
     keys = at.keys
     if keys is None or len(keys) != 1:
         raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
     return keys[0]
+
+
+def _only_adds(patch: Json) -> bool:
+    """Return whether a patch leaves nothing where all that its `+()` anchors add is there."""
+    if not isinstance(patch, dict):
+        return False
+    anchors = {key: _anchor(key) for key in patch}
+    return all(
+        anchor is not None or _only_adds(patch[key]) for key, anchor in anchors.items()
+    ) and _adds(patch)
+
+
+def _lacks(patch: Body, place: Place) -> Expr:
+    """Return whether anything that `+()` anchors add is not there."""
+    tests: list[Expr] = []
+    for written, value in patch.items():
+        anchor = _anchor(written)
+        if anchor is None:
+            tests.append(_lacks(value, place.child(written)))
+        elif anchor.kind is AnchorKind.ADDITION:
+            tests.append(cel.negate(place.child(anchor.key).is_present()))
+    return disjunction(*tests)
 
 
 def _parts(value: Json) -> Iterator[Json]:

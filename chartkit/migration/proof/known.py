@@ -14,7 +14,9 @@ from chartkit.migration.differences import (
     ERRORS,
     EXISTING,
     SKIPS,
+    TIDIED_LISTS,
 )
+from chartkit.migration.proof.irregular import has_irregular_lists
 from chartkit.migration.proof.model import Answer, Aspect, Result
 from chartkit.migration.proof.requests.case import Case
 
@@ -46,6 +48,9 @@ class NamedDifferences:
 
         ask_new: gives the new form's answer to another request.
         """
+        if aspect is Aspect.MUTATION:
+            is_tidied = self.general and has_irregular_lists(case.document.get("object"))
+            return TIDIED_LISTS.text if is_tidied else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
         operation = case.document.get("operation")

@@ -79,6 +79,13 @@ def assert_same(legacy: Resource, bodies: Iterable[Body]) -> None:
     assert changed
 
 
+def mutated(legacy: Resource, body: Body) -> tuple[Body, bool]:
+    """Return what the new form makes of an object, and whether it failed."""
+    return _mutated(
+        [compile_any(Resource(each, Location("new"))) for each in documents(legacy)], body
+    )
+
+
 def _mutated(policies: list[Any], body: Body) -> tuple[Body, bool]:
     results = evaluate(policies, Request(Resource(body, Location("object"))))
     patched = [one.patched for one in results if one.patched and one.status is Status.PASS]

@@ -9,6 +9,7 @@ from tests.unit.migration.mutate.forms import (
     conditions,
     converted,
     expression,
+    mutated,
     pod,
     policy,
     reason,
@@ -49,7 +50,9 @@ def merging(patch: str) -> str:
             "{spec: {imagePullSecrets: [{name: mine}]}}",
             "Object{ spec: Object.spec{ imagePullSecrets: [ Object.spec.imagePullSecrets{"
             "name: 'mine'} ] + object.spec.?imagePullSecrets.orValue([]).filter("
-            "imagePullSecret, imagePullSecret.name != 'mine').map(imagePullSecret, "
+            "imagePullSecret, has(imagePullSecret.name) && imagePullSecret.name != 'mine' && "
+            "object.spec.?imagePullSecrets.orValue([]).exists_one(other, "
+            "other.?name.orValue('') == imagePullSecret.name)).map(imagePullSecret, "
             "Object.spec.imagePullSecrets{name: imagePullSecret.name}) } }",
         ),
         (
@@ -152,3 +155,14 @@ def test_what_is_replaced_as_a_whole_needs_server_side_apply() -> None:
 )
 def test_patches_without_an_equal_are_left(patch: str, words: str) -> None:
     assert words in reason(policy(merging(patch)))
+
+
+def test_lists_with_two_elements_of_one_key_are_left_as_they_are() -> None:
+    legacy = policy(merging("{spec: {containers: [{(name): '*', env: [{name: A, value: b}]}]}}"))
+    env = [{"name": "Z", "value": "1"}, {"name": "Z", "value": "2"}, {"name": "Y"}]
+    body = pod("{containers: [{name: app, image: a}]}")
+    body["spec"]["containers"][0]["env"] = env
+    patched, failed = mutated(legacy, body)
+    assert not failed
+    assert {"name": "A", "value": "b"} in patched["spec"]["containers"][0]["env"]
+    assert [each for each in patched["spec"]["containers"][0]["env"] if each in env] == env

@@ -15,6 +15,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, children, transform
 from chartkit.migration.calls import resource_call, service_call
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import NO_DATA
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.migration.jmespath.terms import expression_of, is_path
 from chartkit.migration.place import IMAGE, UNKNOWN, Place
@@ -140,6 +141,7 @@ def _config_map(body: Body, names: Names, namespace: str) -> Term:
     where = text_expression(str(body.get("namespace") or namespace or "default"), names)
     place = [] if namespace else [where]
     call = cel.method(cel.ident("resource"), "Get", "v1", "configmaps", *place, name)
+    names.note(NO_DATA)
     return Value(Place(call, (), "core.v1.ConfigMap"))
 
 

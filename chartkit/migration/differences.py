@@ -67,3 +67,7 @@ FAILING_CONDITIONS: Final = (
     "a condition that names what is not there is no error where another condition decides alone"
 )
 """A change of conditions, which CEL joins whatever their order."""
+DIVISION: Final = "a division by zero is infinite, or no number, and no error"
+"""A change of rules that divide."""
+NO_DATA: Final = "a ConfigMap without data is an error, where what is read of it was null"
+"""A change of rules that read ConfigMaps."""

@@ -45,7 +45,8 @@ def names_of(scope: Scope) -> Names:
     if old.whole or not scope.about_pods:
         # Kyverno's extension to controllers knows `oldObject.spec`, and no `oldObject.?spec`.
         objects[("request", "oldObject")] = Value(old)
-    account = cel.call("parseServiceAccount", cel.path(user, "username"))
+    username = cel.or_value(cel.optional_field(user, "username"), "")
+    account = cel.call("parseServiceAccount", username)
     accounts = {
         "serviceAccountName": Value(Place(cel.path(account, "Name"), (), TEXT)),
         "serviceAccountNamespace": Value(Place(cel.path(account, "Namespace"), (), TEXT)),

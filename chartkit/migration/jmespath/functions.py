@@ -11,6 +11,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
 from chartkit.engine.cluster_policy.conditions.comparison import read_any_duration, read_quantity
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import DIVISION
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -125,10 +126,8 @@ def label_match(translator: Translator, args: Sequence[Term]) -> Term:
     place, label = wanted.place.taken_for(ANY_MAP), cel.ident(variable)
     has = cel.contains(labels.place.value, label)
     same = cel.equal(cel.index(labels.place.value, label), cel.index(place.value, label))
-    return _if_there(
-        replace(wanted, place=place),
-        cel.macro(place.value, "all", variable, conjunction(has, same)),
-    )
+    # Where either is not there, the query is an error, and so is this.
+    return computed(cel.macro(place.value, "all", variable, conjunction(has, same)), "bool")
 
 
 @_declare
@@ -217,8 +216,9 @@ def sum_(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def divide(_translator: Translator, args: Sequence[Term]) -> Term:
+def divide(translator: Translator, args: Sequence[Term]) -> Term:
     """The quotient of two sizes."""
+    translator.names.note(DIVISION)
     first, second = (_size(each) for each in args)
     return computed(cel.compare("/", first, second), "double")
 

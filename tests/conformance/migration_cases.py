@@ -1,0 +1,155 @@
+"""Recorded cases of the engine, each converted and compared with its original."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.request.request import Request, User
+from chartkit.errors import ChartkitError
+from chartkit.migration.assumptions import meets
+from chartkit.migration.conversion import Conversion
+from chartkit.migration.convert import convert
+from chartkit.migration.differences import FAILING_CONDITIONS
+from chartkit.model import Body, Location, Resource, Status
+
+_WIDGET = {
+    "apiVersion": "example.com/v1",
+    "kind": "Widget",
+    "metadata": {"name": "a", "namespace": "default"},
+}
+_PLACE = Location("recorded.jsonl")
+
+
+@dataclass(slots=True)
+class Shares:
+    """The number of cases of a file by what became of them; different: those that disagree."""
+
+    cases: int = 0
+    refused: int = 0
+    converted: int = 0
+    compared: int = 0
+    different: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """The shares as a line."""
+        valid = self.cases - self.refused
+        agree = self.converted - len({each.split()[0] for each in self.different})
+        return f"{valid} cases, {self.converted} converted, {agree} agree ({self.compared} objects)"
+
+
+def recorded(path: Path) -> Iterator[tuple[dict[str, Any], Body, Sequence[Body]]]:
+    """Yield the cases of a file that are one policy: case, policy, objects."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        case: dict[str, Any] = json.loads(line)
+        if "condition" in case:
+            yield case, _of_condition(case), [case.get("resource") or _WIDGET]
+            continue
+        policies = [case["policy"]] if "policy" in case else case.get("policies") or []
+        if len(policies) == 1 and not case.get("exceptions"):
+            yield case, policies[0], case.get("resources") or []
+
+
+def _of_condition(case: dict[str, Any]) -> Body:
+    conditions = {case["any_all"]: [case["condition"]]}
+    rule: Body = {"name": "r", "match": {"any": [{"resources": {"kinds": ["Widget"]}}]}}
+    if case["context"] == "deny":
+        rule["validate"] = {"message": "m", "deny": {"conditions": conditions}}
+    else:
+        rule |= {"preconditions": conditions, "validate": {"message": "m", "deny": {}}}
+    return {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": case["id"]},
+        "spec": {"rules": [rule]},
+    }
+
+
+def compare(path: Path) -> Shares:
+    """Convert and compare the validate rules of a file."""
+    shares = Shares()
+    for case, body, objects in recorded(path):
+        legacy = Resource(body, _PLACE)
+        # Kyverno's command line, which was recorded, knows no name of a request.
+        if not _validates(body) or "request.name " in str(body):
+            continue
+        shares.cases += 1
+        try:
+            original = compile_policy(legacy)
+            conversion = convert(legacy)
+        except ChartkitError:
+            shares.refused += 1
+            continue
+        if conversion.complete:
+            shares.converted += 1
+            requests = [_request(case, each) for each in objects]
+            _compare_objects(case["id"], original, conversion, requests, shares)
+    return shares
+
+
+def _validates(body: Body) -> bool:
+    rules = body.get("spec", {}).get("rules") or []
+    return body.get("kind") in ("ClusterPolicy", "Policy") and all(
+        isinstance(rule, dict) and rule.get("validate") for rule in rules
+    )
+
+
+def _compare_objects(
+    name: str,
+    original: RunnablePolicy,
+    conversion: Conversion,
+    requests: Sequence[Request],
+    shares: Shares,
+) -> None:
+    new = [compile_cel_policy(Resource(each, _PLACE)) for each in conversion.documents]
+    assumed = {key: type_ for one in conversion.outcomes for key, type_ in one.assumed.items()}
+    changes = {change for one in conversion.outcomes for change in one.changes}
+    for request in requests:
+        body = request.resource.body
+        # Kyverno does not extend policies in CEL to ReplicationControllers.
+        if body.get("kind") == "ReplicationController" or not meets(body, assumed):
+            continue
+        shares.compared += 1
+        before, after = _result([original], request), _result(new, request)
+        if before == "error" and FAILING_CONDITIONS in changes:
+            continue
+        if (before in ("fail", "error")) != (after in ("fail", "error")):
+            shares.different.append(f"{name} {before} {after}")
+
+
+def _request(case: dict[str, Any], body: Body) -> Request:
+    given = case.get("userinfo") or {}
+    info = given.get("userInfo") or {}
+    user = User(
+        info.get("username") or "",
+        groups=tuple(info.get("groups") or ()),
+        roles=tuple(given.get("roles") or ()),
+        cluster_roles=tuple(given.get("clusterRoles") or ()),
+    )
+    resource = Resource(body, _PLACE)
+    return Request(resource, user=user) if given else Request(resource)
+
+
+def _result(policies: Sequence[RunnablePolicy], request: Request) -> str:
+    states = {one.status for one in evaluate(policies, request)}
+    return next((str(each) for each in (Status.FAIL, Status.ERROR) if each in states), "ok")
+
+
+def main(paths: Sequence[str]) -> None:
+    """Print the shares of files: `python -m tests.conformance.migration_cases FILE…`."""
+    for path in paths:
+        shares = compare(Path(path))
+        sys.stdout.write(f"{Path(path).stem}: {shares}\n")
+        sys.stdout.writelines(f"  {each}\n" for each in shares.different)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

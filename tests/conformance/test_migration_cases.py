@@ -1,0 +1,23 @@
+"""Validate rules of the recorded cases: whatever converts agrees with its original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.conformance.migration_cases import compare
+from tests.shared import shared
+
+
+@pytest.mark.parametrize(
+    ("file", "least"),
+    [("patterns", 620), ("conditions", 570), ("variables", 120), ("match", 190)],
+)
+def test_recorded_cases_agree_where_they_convert(
+    file: str, least: int, record_property: Callable[[str, object], None]
+) -> None:
+    shares = compare(shared(f"conformance/engine/{file}.jsonl"))
+    record_property("shares", str(shares))
+    assert shares.different == []
+    assert shares.converted >= least

@@ -28,6 +28,8 @@ API_VERSION: Final = f"{CEL_GROUP}/v1"
 _WIDTH: Final = 88
 _NAME_LENGTH: Final = 63
 _LEFT_OUT: Final = ("kubectl.kubernetes.io/last-applied-configuration", autogen.ANNOTATION)
+_LISTS: Final = {CelKind.VALIDATING: "validations", CelKind.GENERATING: "generate"}
+"""By kind whose policies may hold several rules: the field in which they are listed."""
 _DENY: Final = {"Enforce": ["Deny"], "Audit": ["Audit"]}
 _GVKS: Final = {
     each.kind: GroupVersionKind(each.group, each.version, each.kind) for each in CONTROLLERS
@@ -117,8 +119,10 @@ def assemble(policy: Policy, made: Sequence[Made]) -> list[tuple[Body, tuple[Mad
 def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
     first = group[0]
     return (
-        one.converted.kind is CelKind.VALIDATING
+        one.converted.kind in _LISTS
         and one.converted.kind is first.converted.kind
+        and _independent(one)
+        and _independent(first)
         and (one.action, one.where) == (first.action, first.where)
         and one.excepted == first.excepted
         and one.converted.scope == first.converted.scope
@@ -130,8 +134,14 @@ def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
     )
 
 
+def _independent(one: Made) -> bool:
+    """Return whether nothing in a rule can keep another one's objects from being generated."""
+    return one.converted.kind is not CelKind.GENERATING or not one.converted.may_fail
+
+
 def _settings(one: Made) -> Body:
-    return {key: value for key, value in one.converted.spec.items() if key != "validations"}
+    list_ = _LISTS.get(one.converted.kind)
+    return {key: value for key, value in one.converted.spec.items() if key != list_}
 
 
 def _agree(one: ConvertedRule, other: ConvertedRule) -> bool:
@@ -193,9 +203,10 @@ def _spec(policy: Policy, group: Sequence[Made]) -> Body:
             {"name": name, "expression": text(expr)} for name, expr in variables.items()
         ]
     for key, value in converted.spec.items():
-        if key == "validations":
+        if key == _LISTS.get(converted.kind):
             value = [each for one in group for each in one.converted.spec[key]]
-        spec[key] = printed(value)
+        if key != "evaluation":
+            spec[key] = printed(value)
     return spec
 
 
@@ -228,6 +239,7 @@ def _evaluation(policy: Policy, group: Sequence[Made]) -> Body:
     first = group[0]
     if first.action and not (policy.background and first.converted.background):
         made["background"] = {"enabled": False}
+    made |= first.converted.spec.get("evaluation") or {}
     return {"evaluation": made} if made else {}
 
 

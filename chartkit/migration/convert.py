@@ -21,6 +21,7 @@ from chartkit.migration.cleanup import KINDS as CLEANUP_KINDS
 from chartkit.migration.cleanup import convert_cleanup
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
 from chartkit.migration.exceptions import Takeover, convert_exception, excepting
+from chartkit.migration.generate import convert_generate
 from chartkit.migration.mutate import convert_mutate
 from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.rules import type_of
@@ -32,6 +33,7 @@ CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
     RuleKind.CEL: convert_cel,
     RuleKind.MUTATE: convert_mutate,
+    RuleKind.GENERATE: convert_generate,
 }
 
 
@@ -96,7 +98,10 @@ class Batch:
             raise NotConvertible(f"policy {key} is not among what is converted", "exceptions")
         if key not in self._takeovers:
             try:
-                self._takeovers[key] = self._policy(self._policies[key])[1]
+                takeover = self._policy(self._policies[key])[1]
+                for body, _ in takeover.documents:
+                    _require_accepted(Resource(body, self._policies[key].location))
+                self._takeovers[key] = takeover
             except CompileError as error:
                 raise NotConvertible(f"policy {key}: {error.message}", "exceptions") from None
         return self._takeovers[key]

@@ -172,7 +172,8 @@ def _coverage(
         names = by_kind.get(kind, by_kind[None])
         return all(exception.names(policy.key, name) for name in names)
 
-    kinds = tuple(dict.fromkeys((*own, *filter(None, by_kind)))) if own else ()
+    extensions = filter(None, by_kind) if made.converted.is_extended else ()
+    kinds = tuple(dict.fromkeys((*own, *extensions))) if own else ()
     if not kinds:
         return (), (), is_named(None)
     named = tuple(filter(is_named, kinds))

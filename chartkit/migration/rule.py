@@ -29,7 +29,8 @@ class ConvertedRule:
     behaviour that differs, a sentence each; background: whether background scans look at it;
     assumed: types of fields that no table knows, by path; name: of the rule where it is another
     than the legacy one's; is_extended: whether Kyverno may extend it to pod controllers; others:
-    what the rule takes next to it, such as its forms for controllers.
+    what the rule takes next to it, such as its forms for controllers; may_fail: whether an
+    expression of what it generates may fail.
     """
 
     kind: CelKind
@@ -43,6 +44,7 @@ class ConvertedRule:
     name: str = ""
     is_extended: bool = True
     others: tuple[ConvertedRule, ...] = ()
+    may_fail: bool = True
 
 
 RuleConverter = Callable[[Rule, Policy], ConvertedRule]

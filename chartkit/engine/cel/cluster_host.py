@@ -24,6 +24,12 @@ _NAMESPACED: Final = (
 )
 
 
+_OF_SOURCE: Final = frozenset(
+    ("uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion")
+)
+"""Metadata that the API server gave a source, and that its copy does not have."""
+
+
 def _now() -> datetime:
     return datetime.now(UTC)
 
@@ -160,8 +166,10 @@ class ClusterHost(OfflineHost):
                 )
             namespace = ""
         metadata = body.get("metadata")
-        fields = dict(metadata) if isinstance(metadata, dict) else {}
-        fields.pop("namespace", None)
+        given = metadata if isinstance(metadata, dict) else {}
+        fields = {key: value for key, value in given.items() if key not in _OF_SOURCE}
+        if fields.pop("namespace", namespace) != namespace:
+            fields.pop("ownerReferences", None)
         if namespace:
             fields["namespace"] = namespace
         made: Body = as_written({**body, "metadata": fields})

@@ -6,7 +6,7 @@ a value replaces one that server-side apply calls atomic, the policy sets `useSe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,7 +15,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.spelling import is_field_name
 from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral
 from chartkit.engine.cluster_policy.mutate.anchors import CONDITION, GLOBAL, HANDLED, has_anchors
-from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind
 from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
@@ -23,13 +23,23 @@ from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Names, Translator, Value
 from chartkit.migration.jmespath.terms import expression_of
+from chartkit.migration.mutate.anchors import (
+    added,
+    anchor_of,
+    has_additions,
+    lacks_additions,
+    only_adds,
+    parts,
+    plain_key,
+    reduced,
+)
 from chartkit.migration.mutate.fields import Field
 from chartkit.migration.mutate.literals import constant, literal_value, made
 from chartkit.migration.names import loop_variable
 from chartkit.migration.place import ANY_LIST, TEXT, Place
 from chartkit.migration.texts import term_of
 from chartkit.migration.validate.pattern import pattern_verdict
-from chartkit.migration.verdict import conjunction, disjunction
+from chartkit.migration.verdict import conjunction
 from chartkit.model import Body, Json
 
 _NAME: Final = ("name",)
@@ -149,11 +159,11 @@ class StrategicMerge:
                 raise NotConvertible(f"server-side apply takes {at.place.path} as a whole")
             self.replaces = True
         entries: Entries = {}
-        keys = [_plain_key(written) for written in patch]
+        keys = [plain_key(written) for written in patch]
         if len(set(keys)) < len(keys):
             raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
         for written, value in patch.items():
-            anchor = _anchor(written)
+            anchor = anchor_of(written)
             if anchor is None:
                 self._write(written, value, at.child(written), entries)
             elif anchor.kind is AnchorKind.ADDITION:
@@ -169,7 +179,7 @@ class StrategicMerge:
         if has_anchors(value, CONDITION | GLOBAL):
             raise NotConvertible(f"a condition under the anchor +({key})")
         if isinstance(value, dict | list):
-            whole = _reduced(_added(value))
+            whole = reduced(added(value))
             if whole is None:
                 return
             self.replaces = self.replaces or _replaces(whole, at)
@@ -193,7 +203,7 @@ class StrategicMerge:
             if len(patch) != 1 or not isinstance(patch[0], dict):
                 raise NotConvertible("a list with anchors that has several elements")
             return self._of_elements(patch[0], at)
-        elements = [each for each in map(_reduced, patch) if each is not None]
+        elements = [each for each in map(reduced, patch) if each is not None]
         if len(elements) < len(patch):
             raise NotConvertible("a list of a patch with an empty object")
         at.place.taken_for(ANY_LIST)
@@ -248,17 +258,17 @@ class StrategicMerge:
             self.patches_loop = True
         inside = at.element(variable)
         part = StrategicMerge(self.names.without(variable), None)
-        if not is_loop and _adds(patch):
+        if not is_loop and has_additions(patch):
             raise NotConvertible("anchors +() that the first element decides for all")
-        if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in _parts(patch)):
+        if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in parts(patch)):
             raise NotConvertible("anchors in a list within a list")
         named = {"name": cel.path(variable, "name")}
         body = part._object(patch, inside)
         self.replaces = self.replaces or part.replaces
         where = conjunction(loop.where if is_loop and loop else cel.TRUE, *part.conditions)
-        if _only_adds(patch):
+        if only_adds(patch):
             # An element that has everything stays in its place.
-            where = conjunction(where, _lacks(patch, inside.place))
+            where = conjunction(where, lacks_additions(patch, inside.place))
         if body is None:
             raise NotConvertible(f"an element of {at.place.path} that changes nothing")
         change = _with_first(body, named)
@@ -280,24 +290,13 @@ class StrategicMerge:
 
     def _global_anchors(self, patch: Body, at: Field) -> None:
         for written, value in patch.items():
-            anchor = _anchor(written)
+            anchor = anchor_of(written)
             if anchor is not None and anchor.kind is AnchorKind.GLOBAL:
                 self.conditions.append(self._met(anchor, value, at))
             elif anchor is not None or not isinstance(value, dict):
                 raise NotConvertible("global anchors with other parts in an element of a list")
             else:
                 self._global_anchors(value, at.child(written))
-
-
-def _anchor(written: str) -> Anchor | None:
-    if "{{" in written:
-        raise NotConvertible("a variable in a key of a patch")
-    anchor = parse_anchor(written)
-    if anchor is None or anchor.kind not in HANDLED:
-        if anchor is not None:
-            raise NotConvertible(f"the anchor {written} in a patch")
-        return None
-    return anchor
 
 
 def _is_unique(at: Field) -> bool:
@@ -310,51 +309,6 @@ def _single_key(at: Field) -> str:
     if keys is None or len(keys) != 1:
         raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
     return keys[0]
-
-
-def _only_adds(patch: Json) -> bool:
-    """Return whether a patch leaves nothing where all that its `+()` anchors add is there."""
-    if not isinstance(patch, dict):
-        return False
-    anchors = {key: _anchor(key) for key in patch}
-    return all(
-        anchor is not None or _only_adds(patch[key]) for key, anchor in anchors.items()
-    ) and _adds(patch)
-
-
-def _lacks(patch: Body, place: Place) -> Expr:
-    """Return whether anything that `+()` anchors add is not there."""
-    tests: list[Expr] = []
-    for written, value in patch.items():
-        anchor = _anchor(written)
-        if anchor is None:
-            tests.append(_lacks(value, place.child(written)))
-        elif anchor.kind is AnchorKind.ADDITION:
-            tests.append(cel.negate(place.child(anchor.key).is_present()))
-    return disjunction(*tests)
-
-
-def _parts(value: Json) -> Iterator[Json]:
-    yield value
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from _parts(each)
-
-
-def _added(value: Json) -> Json:
-    """Return what `+()` anchors add where nothing is there: the anchors within it go, too."""
-    if isinstance(value, dict):
-        return {_plain_key(key): _added(each) for key, each in value.items()}
-    if isinstance(value, list):
-        if has_anchors(value, HANDLED):
-            raise NotConvertible("anchors in a list under an anchor +()")
-        return value
-    return value
-
-
-def _plain_key(written: str) -> str:
-    anchor = _anchor(written)
-    return written if anchor is None else anchor.key
 
 
 def _replaces(value: Json, at: Field) -> bool:
@@ -390,10 +344,6 @@ def _operands(node: Node) -> list[Node]:
     return [each for child in node.children for each in _operands(child)]
 
 
-def _adds(patch: Body) -> bool:
-    return has_anchors(patch, frozenset({AnchorKind.ADDITION}))
-
-
 def _without_name(patch: Body) -> Body:
     """Return the patch of a foreach's element without the name by which it finds it."""
     for written, value in patch.items():
@@ -402,14 +352,6 @@ def _without_name(patch: Body) -> Body:
             if inner.startswith("{{") and inner.strip("{} ") == "element.name":
                 return {key: each for key, each in patch.items() if key != written}
     raise NotConvertible("a foreach whose patch does not name its element")
-
-
-def _reduced(value: Json) -> Json:
-    """Return a part of a patch as Kyverno leaves it: without empty objects; None for nothing."""
-    if isinstance(value, dict):
-        kept = {key: each for key, old in value.items() if (each := _reduced(old)) is not None}
-        return kept or None
-    return value
 
 
 def _required(made: Expr | None) -> Expr:

@@ -39,6 +39,8 @@ class PolicyType(StrEnum):
     CLUSTER = "ClusterPolicy"
     VALIDATING = "ValidatingPolicy"
     ADMISSION = "ValidatingAdmissionPolicy"
+    BOTH = "both"
+    """ClusterPolicies that act, each with a ValidatingPolicy that only reports."""
 
 
 DEFAULT_ACTIONS = {"dev": Action.ENFORCE, "qa": Action.ENFORCE, "prd": Action.AUDIT}

@@ -74,6 +74,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""
 _CLUSTER_POLICIES = frozenset({"ClusterPolicy", "Policy"})
+_AS_CLUSTER_POLICY = frozenset({PolicyType.CLUSTER, PolicyType.BOTH})
 _ANNOTATION = "policies.kyverno.io/"
 _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
 
@@ -172,7 +173,7 @@ class _Chart:
         self.policies = policies = tuple(_carried(library, resolved))
         self._templates = read_templates(policies)
         rules = {each.policy.name: each.rules for each in self._templates}
-        cel = frozenset(each.policy.name for each in self._templates if each.cel_kind)
+        cel = {each.policy.name: each.cel_kind for each in self._templates if each.cel_kind}
         standards = {
             each.name: each.group for each in library.policies.values() if is_standard(each)
         }
@@ -208,7 +209,7 @@ class _Chart:
             given = resolved.policies.get(template.policy.name)
             if given is None or not given.enabled or not template.bodies:
                 continue
-            if form is PolicyType.CLUSTER or not template.cel_bodies:
+            if form in _AS_CLUSTER_POLICY or not template.cel_bodies:
                 body = template.bodies[0]
                 if body.get("kind") in _CLUSTER_POLICIES:
                     yield Resource(body, given.location)
@@ -288,6 +289,8 @@ def _minimum(template: RenderedPolicy, form: PolicyType) -> Version:
     """The oldest Kyverno that serves a policy in a form."""
     if form is PolicyType.VALIDATING and template.cel_bodies:
         return max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    if form is PolicyType.BOTH and template.cel_kind == VALIDATING:
+        return max(template.policy.minimum_kyverno, _minimum(template, PolicyType.VALIDATING))
     if form is PolicyType.ADMISSION and template.cel_kind == VALIDATING:
         asks = any(map(kyverno_call, template.cel_bodies))
         return template.policy.minimum_kyverno if asks else cluster_policy_fields.OLDEST

@@ -14,6 +14,7 @@ from chartkit.model import Body
 CLUSTER_POLICY = "ClusterPolicy"
 VALIDATING_POLICY = "ValidatingPolicy"
 ADMISSION_POLICY = "ValidatingAdmissionPolicy"
+BOTH = "both"
 
 PRECONDITIONS = (
     "preconditions are written in JMESPath, which a policy in CEL cannot hold; give "
@@ -33,25 +34,25 @@ OF_CEL = (
 
 
 def rulings(
-    rules: Mapping[str, Sequence[str]], cel: Collection[str], only_cel: Sequence[str]
+    rules: Mapping[str, Sequence[str]],
+    cel: Mapping[str, str],
+    only_cel: Sequence[str],
 ) -> list[Body]:
     """Return what each form refuses, as conditions of the schema.
 
-    rules: the names of the rules, by policy; cel: the policies that have a form in CEL: the others
-    are ClusterPolicies whatever policyType is, and keep what only those can hold; only_cel: those
-    that are in CEL whatever policyType is.
+    rules: the names of the rules, by policy; cel: the kind of the form in CEL, by policy that has
+    one: the others are ClusterPolicies whatever policyType is, and keep what only those can hold;
+    only_cel: those that are in CEL whatever policyType is.
     """
-    cluster = [_when([CLUSTER_POLICY], _of_cluster_policy(only_cel))]
-    if not cel:
-        return cluster
-    others = [name for name in rules if name not in cel]
-    named = {*cel, *(rule for name in cel for rule in rules[name])}
-    keys = {*others, *(rule for name in others for rule in rules[name])}
-    return [
-        *cluster,
-        _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(others, sorted(keys - named))),
-        _when([ADMISSION_POLICY], _of_admission(others)),
-    ]
+    found = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(only_cel))]
+    if cel:
+        others = [name for name in rules if name not in cel]
+        found += [
+            _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(rules, cel)),
+            _when([ADMISSION_POLICY], _of_admission(others)),
+        ]
+    doubled = [name for name, kind in cel.items() if kind == VALIDATING_POLICY]
+    return [*found, _when([BOTH], _of_cel(rules, doubled))] if doubled else found
 
 
 def _when(types: Sequence[str], properties: Body) -> Body:
@@ -86,8 +87,11 @@ def _but(names: Sequence[str], body: Body) -> Body:
     return {**aside, "additionalProperties": body}
 
 
-def _of_cel(others: Sequence[str], keys: Sequence[str]) -> Body:
-    """others: the policies without a form in CEL; keys: their names, and those of their rules."""
+def _of_cel(rules: Mapping[str, Sequence[str]], cel: Collection[str]) -> Body:
+    """Return what policies refuse that are in CEL; cel: their names."""
+    others = [name for name in rules if name not in cel]
+    named = {*cel, *(rule for name in cel for rule in rules[name])}
+    keys = sorted({*others, *(rule for name in others for rule in rules[name])} - named)
     conditions = {"additionalProperties": _refused(PRECONDITIONS)}
     filters = {"$ref": "#/definitions/filtersOfCel"}
     own = {"properties": {"preconditions": conditions, "exclude": filters}}

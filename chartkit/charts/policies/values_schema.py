@@ -41,13 +41,14 @@ _OWN_VALUES: Body = {
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The policies that a chart carries; rules: the names of their rules, by policy; cel: the
-    policies that have a form in CEL beside their ClusterPolicy; standing: the standard's group
-    (`baseline`, `restricted`) by policy, also of one from elsewhere that stands in its place."""
+    """The policies that a chart carries; rules: the names of their rules, by policy; cel: the kind
+    of the form in CEL, by policy that has one beside its ClusterPolicy; standing: the standard's
+    group (`baseline`, `restricted`) by policy, also of one from elsewhere that stands in its
+    place."""
 
     policies: tuple[LibraryPolicy, ...]
     rules: Mapping[str, tuple[str, ...]]
-    cel: frozenset[str]
+    cel: Mapping[str, str]
     standing: Mapping[str, str]
 
     @property

@@ -91,7 +91,9 @@ REQUEST_OPTIONS: Final = (
     ),
     click.option(
         "--policy-type",
-        type=click.Choice(["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy"]),
+        type=click.Choice(
+            ["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy", "both"]
+        ),
         default="ClusterPolicy",
         show_default=True,
         help="The form of a profile's policies; a policy without it stays a ClusterPolicy.",

@@ -163,7 +163,9 @@ def _scan(
                     given.violations += 1
                     continue
                 own = labels.get(resource.namespace, {})
-                diagnostics.append(_violation(resource, result, policy, own))
+                # A ClusterPolicy has its name for an ID: this one stands next to it.
+                form = f" ({result.kind})" if result.kind and result.policy in by_id else ""
+                diagnostics.append(_violation(resource, result, policy, own, form))
 
     world = UserInputs().world(compiled.policies, found)
     run_scan(compiled.policies, found, take, ScanContext(labels, world=world))
@@ -204,11 +206,16 @@ def _identity(resource: Resource) -> str:
 
 
 def _violation(
-    resource: Resource, result: RuleResult, policy: RunnablePolicy, labels: dict[str, str]
+    resource: Resource,
+    result: RuleResult,
+    policy: RunnablePolicy,
+    labels: dict[str, str],
+    form: str,
 ) -> Diagnostic:
     action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
+    name += form
     message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"
     hint = "fix it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
     severity = Severity.ERROR if refused else Severity.WARNING

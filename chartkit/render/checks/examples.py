@@ -34,6 +34,8 @@ _HIDDEN = (
     "an exclusion may hide it{places}; one by names or selector turns Kyverno's rules for pod "
     "controllers off: exclude namespaces"
 )
+_REPORTING = "ValidatingPolicy"
+"""The form that stands next to ClusterPolicies and only reports (`policyType: both`)."""
 _SWITCH_OFF = "exclude less, or switch it off: policies: {{{name}: {{enabled: false}}}}"
 
 
@@ -46,22 +48,25 @@ def examples(
     carried: the policies of the chart; upstream policies have no examples; here: the
     policies as the environment has them.
     """
-    rendered = [each.name for each in subject.policies.rendered().resources if is_policy(each)]
+    policies_here = filter(is_policy, subject.policies.rendered().resources)
+    rendered = dict.fromkeys(each.name for each in policies_here)
     known = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
     policies = [known[name] for name in rendered if name in known]
-    shown = {each.name: _PolicyExamples(each) for each in policies}
+    shown = {each.name: _PolicyExamples(each, each.name) for each in policies}
+    reporting = {name: _PolicyExamples(known[name], f"{name} ({_REPORTING})") for name in shown}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_)
         for policy, example in round_:
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
-                    each = compiled[policy.name]
-                    judged = _judged(policy.name, each, file, expected_bad)
-                    shown[policy.name].add(each, judged)
+                    for each, forms in zip(compiled[policy.name], (shown, reporting), strict=False):
+                        one = forms[policy.name]
+                        one.add(each, _judged(one.title, each, file, expected_bad))
     exclusions = Exclusions(subject)
-    found = [each for one in shown.values() for each in one.wrong]
-    found += [each for one in shown.values() for each in _unexplained(one, exclusions)]
+    both = [*shown.values(), *reporting.values()]
+    found = [each for one in both for each in one.wrong]
+    found += [each for one in both for each in _unexplained(one, exclusions)]
     found += _left_out(shown.values(), exclusions)
     decided = _only_reported(subject)
     found += [each for one in shown.values() for each in _speechless(one, unsent, decided)]
@@ -141,14 +146,16 @@ def _render(
     return subject.policies.start_rendering({"policies": settings}, part=part)
 
 
-def _compiled(rendered: RenderedChart, round_: _Round) -> Mapping[str, PolicySet]:
-    """Return the compiled policies of each template: in CEL, a template may give several policies
-    and bindings."""
-    found: dict[str, list[Resource]] = {}
+def _compiled(rendered: RenderedChart, round_: _Round) -> Mapping[str, Sequence[PolicySet]]:
+    """Return the compiled policies of each template, by form, the ClusterPolicy first: in CEL, a
+    template may give several policies and bindings."""
+    found: dict[str, dict[str, list[Resource]]] = {}
     for each in rendered.resources:
-        found.setdefault(Path(each.location.file).stem, []).append(each)
+        forms = found.setdefault(Path(each.location.file).stem, {})
+        forms.setdefault(each.api_version.partition("/")[0], []).append(each)
     return {
-        name: compiled_set(found.get(name, ())) for name in {policy.name for policy, _ in round_}
+        name: [compiled_set(each) for _, each in sorted(found.get(name, {"": []}).items())]
+        for name in {policy.name for policy, _ in round_}
     }
 
 
@@ -186,12 +193,14 @@ def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) ->
 class _PolicyExamples:
     """The results of one policy's examples in an environment.
 
-    acting: the bad ones that it acted on; missed: those that it let pass; asked: whether Kyverno
-    evaluates it when objects are admitted, cleans: whether Kyverno does so on a schedule.
+    title: the policy's name, with the form that only reports next to another; acting: the bad ones
+    that it acted on; missed: those that it let pass; asked: whether Kyverno evaluates it when
+    objects are admitted, cleans: whether Kyverno does so on a schedule.
     """
 
-    def __init__(self, policy: FolderPolicy) -> None:
+    def __init__(self, policy: FolderPolicy, title: str) -> None:
         self.policy = policy
+        self.title = title
         self.judged = 0
         self.wrong: list[Diagnostic] = []
         self.acting: list[Resource] = []
@@ -226,7 +235,7 @@ def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Dia
     for bad in by_file.values():
         names = listed([_called(each) for each in bad])
         which = f"its bad example {names}" if len(bad) == 1 else f"{len(bad)} bad examples: {names}"
-        message = f"{shown.name} does nothing about {which}"
+        message = f"{shown.title} does nothing about {which}"
         yield Diagnostic(shown.name, Severity.ERROR, message, bad[0].location, hint)
 
 

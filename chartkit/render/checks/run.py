@@ -8,11 +8,13 @@ from typing import Final
 
 from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.vendored import Vendored, said
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup import CleanupPolicy
+from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.library.policy import LibraryPolicy
-from chartkit.project.project import Environment, Project
+from chartkit.project.project import Environment, PolicyType, Project
 from chartkit.render.access_reviews import slow_admission
 from chartkit.render.chart import ALL, CheckTarget
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
@@ -22,7 +24,15 @@ from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import permissions
 from chartkit.render.checks.unsent import Unsent
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
-from chartkit.render.model import HELM_WARNINGS, POLICY_WARNINGS, Outcome, Row, findings
+from chartkit.render.model import (
+    HELM_WARNINGS,
+    POLICY_WARNINGS,
+    Outcome,
+    Row,
+    counted,
+    findings,
+    listed,
+)
 from chartkit.scan.policies import PolicySet
 
 
@@ -40,6 +50,7 @@ def check_environment(subject: CheckTarget, carried: Sequence[LibraryPolicy] | N
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
     found += policy_warnings(subject, compiled)
+    found += both_forms(subject, compiled)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
     found += slow_admission(subject)
@@ -60,6 +71,7 @@ def failed(found: Sequence[Row]) -> bool:
 
 
 CHECK = "charts"
+FORMS: Final = "policy forms"
 
 
 def vendored_rows(
@@ -95,6 +107,22 @@ def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
         if text:
             env = subject.environment
             yield Row(name, POLICY_WARNINGS, Outcome.NOTE, text, env.locate_policy_type(), _NEWER)
+
+
+def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
+    """Yield a note on which policies come in both forms, and which in one (`policyType: both`)."""
+    env = subject.environment
+    if env.policy_type is not PolicyType.BOTH:
+        return
+    known = [one.policy for one in compiled.policies]
+    legacy = {one.key for one in known if isinstance(one, Policy)}
+    in_cel = {one.key for one in known if isinstance(one, CelPolicy)}
+    count = counted(len(legacy & in_cel), "ClusterPolicy acts", "ClusterPolicies act")
+    message = f"{count}, with a ValidatingPolicy of the same name that only reports"
+    cleaning = {one.resource.name for one in compiled.cleanup if isinstance(one, CleanupPolicy)}
+    if alone := sorted(legacy - in_cel | cleaning):
+        message += f"; in one form: {listed(alone)}"
+    yield Row(env.name, FORMS, Outcome.NOTE, message, env.locate_policy_type())
 
 
 def merge_environments(rows: Sequence[Row]) -> Iterator[Row]:

@@ -13,7 +13,7 @@ Which form the policies have: policyType, or what the Kyverno version asks for.
 {{- end -}}
 
 {{/*
-The form that one policy gets. Takes root and name. A policy that the library has in no such form
+The form that one policy gets; of both the one that acts. Takes root and name. A policy that the library has in no such form
 comes as ClusterPolicy, one whose CEL an API server has not as ValidatingPolicy where Kyverno serves
 that, and an upstream policy in the form of its file; NOTES says so.
 */}}
@@ -24,7 +24,7 @@ that, and an upstream policy in the form of its file; NOTES says so.
 {{- $clusterKind := eq (toString $about.cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
 {{- if $about.upstream -}}
 {{- $about.form -}}
-{{- else if or (not $kind) (eq $type "ClusterPolicy") -}}
+{{- else if or (not $kind) (has $type (list "ClusterPolicy" "both")) -}}
 {{- $clusterKind -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") (ne $kind "ValidatingPolicy") -}}
 {{- $clusterKind -}}
@@ -33,6 +33,15 @@ that, and an upstream policy in the form of its file; NOTES says so.
 {{- else -}}
 {{- $type -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+"true" where a ValidatingPolicy in Audit stands next to the ClusterPolicy (policyType: both). Policies
+that change or generate objects, or verify images, would do so twice.
+*/}}
+{{- define "kyverno-policies.doubled" -}}
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- and (eq (include "kyverno-policies.type" .root) "both") (not $about.upstream) (eq (toString $about.cel) "ValidatingPolicy") -}}
 {{- end -}}
 
 {{/* vpolExclude and vpolExcludeByPolicy as exclude blocks, as far as they can be: a JSON list. */}}
@@ -73,7 +82,7 @@ this list: they stand under the rule's name.
 {{- define "kyverno-policies.refuseCel" -}}
 {{- $why := "is for policies in CEL (policyType ValidatingPolicy or ValidatingAdmissionPolicy), and this one comes as ClusterPolicy" -}}
 {{- $given := list -}}
-{{- $all := eq (include "kyverno-policies.type" .root) "ClusterPolicy" -}}
+{{- $all := has (include "kyverno-policies.type" .root) (list "ClusterPolicy" "both") -}}
 {{- $values := .root.Values -}}
 {{- if or .own.auditAnnotations (index ($values.auditAnnotationsByPolicy | default dict) .name) (and $all $values.auditAnnotations) -}}
 {{- $given = append $given "auditAnnotations" -}}

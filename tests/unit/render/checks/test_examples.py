@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,7 @@ def write(folder: Path) -> None:
 
 @cache
 def built() -> RenderResult:
-    forms = ("ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy")
+    forms = ("ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy", "both")
     with TemporaryDirectory() as place:
         write(Path(place))
         environments = "".join(
@@ -56,7 +57,7 @@ def rows(done: RenderResult, check: str, environment: str) -> list[Row]:
 
 
 @pytest.mark.parametrize(
-    "environment", ["clusterpolicy", "validatingpolicy", "validatingadmissionpolicy"]
+    "environment", ["clusterpolicy", "validatingpolicy", "validatingadmissionpolicy", "both"]
 )
 def test_every_kind_of_policy_acts_on_its_bad_examples(environment: str) -> None:
     found = rows(built(), "examples", environment)
@@ -64,6 +65,42 @@ def test_every_kind_of_policy_acts_on_its_bad_examples(environment: str) -> None
     assert "of 5 policies come out right" in found[0].message
     policies = rows(built(), "policies", environment)
     assert [row.outcome for row in policies] == [Outcome.PASS], policies
+
+
+def test_a_note_tells_which_policies_come_in_both_forms() -> None:
+    (row,) = rows(built(), "policy forms", "both")
+    assert row.outcome is Outcome.NOTE
+    assert row.message == (
+        "1 ClusterPolicy acts, with a ValidatingPolicy of the same name that only reports; in one "
+        "form: cleanup-one, generate-one, image-one, mutate-one"
+    )
+    assert not rows(built(), "policy forms", "validatingpolicy")
+
+
+def test_each_of_both_forms_is_judged(tmp_path: Path) -> None:
+    write(tmp_path)
+    file = tmp_path / "policies" / "own" / "validate-one" / "cel.yaml"
+    text = file.read_text()
+    blind = re.sub(r"expression: >-\n .*", "expression: 'true'", text)
+    assert blind != text
+    file.write_text(blind)
+    found = rows(run(tmp_path, CUSTOM % "both"), "examples", "custom")
+    failed = [row.message for row in found if row.outcome is Outcome.FAIL]
+    assert len(failed) == 1, found
+    assert failed[0].startswith("validate-one (ValidatingPolicy) does nothing about ")
+
+
+def test_what_both_forms_report_of_a_workload_is_told_apart(tmp_path: Path) -> None:
+    write(tmp_path)
+    shutil.copy(tmp_path / "policies" / "own" / "validate-one" / "bad.yaml", tmp_path / "app.yaml")
+    both = (CUSTOM % "both").replace("}", ", action: Enforce, workloads: [app.yaml]}")
+    found = rows(run(tmp_path, both), "workloads", "custom")
+    refused = [row for row in found if row.outcome is Outcome.FAIL]
+    reported = [row for row in found if row.outcome is Outcome.WARNING]
+    assert refused
+    assert reported
+    assert all(" (ValidatingPolicy): " in row.message for row in reported)
+    assert not any("(ValidatingPolicy)" in row.message for row in refused)
 
 
 @pytest.mark.parametrize("form", ["ClusterPolicy", "ValidatingPolicy"])

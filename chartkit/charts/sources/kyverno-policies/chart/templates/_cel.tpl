@@ -2,7 +2,8 @@
 {{/*
 One policy in CEL as the cluster gets it: its text from the define kyverno-policies.cel.NAME, with
 everything that the values say of it. Takes root, name and form: ValidatingPolicy for Kyverno's
-kinds, ValidatingAdmissionPolicy for Kubernetes' own.
+kinds, ValidatingAdmissionPolicy for Kubernetes' own; doubled: whether it stands next to the
+ClusterPolicy that acts, so that it reports and refuses nothing.
 */}}
 {{- define "kyverno-policies.renderCel" -}}
 {{- $text := include "kyverno-policies.celBody" . -}}
@@ -250,7 +251,7 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $spec := .policy.spec -}}
 {{- $values := .root.Values -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "failurePolicy") .)) "true" -}}
-{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy
+{{- $_ := set $spec "failurePolicy" (coalesce (ternary "Ignore" "" (not (empty .doubled))) .own.failurePolicy
   (ternary $spec.failurePolicy "" (not (empty .about.upstream))) $values.failurePolicy "Fail") -}}
 {{- end -}}
 {{- if and (eq .form "ValidatingPolicy") (eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "background") .)) "true") -}}
@@ -326,6 +327,8 @@ another action holds elsewhere). Namespaces with an action of their own make a s
 {{- $main := dict "suffix" "" "action" $given -}}
 {{- if ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "action") .)) "true" -}}
 {{- list (dict "suffix" "") | toJson -}}
+{{- else if .doubled -}}
+{{- list (dict "suffix" "" "action" "Audit") | toJson -}}
 {{- else -}}
 {{- $other := "false" -}}
 {{- range include "kyverno-policies.actionOverrides" . | fromJsonArray | reverse -}}

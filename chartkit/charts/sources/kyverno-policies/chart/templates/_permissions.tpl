@@ -13,7 +13,11 @@ need it; guessed: the kind whose resource is named as Kubernetes would guess.
   (include "kyverno-policies.enabled" .) "true") (include "kyverno-policies.body" .) -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $background := ternary $own.background .root.Values.background (hasKey $own "background") -}}
-{{- range index .needed (has $form (list "ClusterPolicy" "CleanupPolicy") | ternary "clusterPolicy" "cel") -}}
+{{- $needed := index .needed (has $form (list "ClusterPolicy" "CleanupPolicy") | ternary "clusterPolicy" "cel") -}}
+{{- if eq (include "kyverno-policies.doubled" .) "true" -}}
+{{- $needed = concat $needed .needed.cel -}}
+{{- end -}}
+{{- range $needed -}}
 {{- if not (and .scan (eq (toString $background) "false")) -}}
 {{- $found = append $found . -}}
 {{- end -}}

@@ -9,6 +9,9 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- $upstream := (include "kyverno-policies.about" . | fromJson).upstream -}}
 {{- if eq $form "ClusterPolicy" -}}
 {{- include "kyverno-policies.renderClusterPolicy" . -}}
+{{- if eq (include "kyverno-policies.doubled" .) "true" -}}
+{{- include "kyverno-policies.renderCel" (merge (dict "form" "ValidatingPolicy" "doubled" true) .) -}}
+{{- end -}}
 {{- else if eq $form "CleanupPolicy" -}}
 {{- include "kyverno-policies.renderCleanup" . -}}
 {{- else if and $upstream (eq $form "ValidatingAdmissionPolicy") -}}

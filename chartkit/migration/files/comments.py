@@ -30,13 +30,19 @@ class Comment:
     is_alone: bool
 
 
+def composed(text: str) -> Any:
+    """Return the root node of a text with one document; None if it is empty or is not YAML, as JSON
+    may be."""
+    try:
+        return yaml.compose(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return None
+
+
 def comments_in(text: str) -> list[Comment]:
     """Return the comments of a text with one document; none of one that is not YAML."""
-    if "#" not in text:
-        return []
-    try:
-        root = yaml.compose(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
+    root = composed(text) if "#" in text else None
+    if root is None:
         return []
     spans = sorted(_scalars(root))
     starts = [start for start, _ in spans]

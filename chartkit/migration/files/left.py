@@ -10,6 +10,7 @@ import yaml
 from chartkit.documents.reader import read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
+from chartkit.migration.files.comments import composed
 from chartkit.migration.files.notes import indented, without_notes
 from chartkit.model import Body
 
@@ -17,7 +18,7 @@ from chartkit.model import Body
 def annotated(text: str, lines: Sequence[str]) -> str:
     """Return the text of a document with notes above its first key."""
     clean = without_notes(text)
-    root = _root(clean)
+    root = composed(clean)
     at = root.start_mark.line if root is not None and root.start_mark.column == 0 else 0
     before = clean.splitlines(keepends=True)
     return "".join([*before[:at], *indented(lines, 0), *before[at:]])
@@ -67,15 +68,8 @@ def _end(node: Any) -> int:
     return _end(last[1] if isinstance(last, tuple) else last)
 
 
-def _root(text: str) -> Any:
-    try:
-        return yaml.compose(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        return None
-
-
 def _rules(text: str) -> Any:
-    node = _root(text)
+    node = composed(text)
     for step in ("spec", "rules"):
         pairs = node.value if isinstance(node, yaml.MappingNode) else ()
         node = next((value for key, value in pairs if key.value == step), None)

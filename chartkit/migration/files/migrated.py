@@ -27,8 +27,18 @@ class MigratedObject:
 
     @property
     def differs(self) -> bool:
-        """Return whether both forms differ and nobody has said that they may."""
-        return self.proof is not None and not self.proof.equal and not self.allowed
+        """Return whether both forms differ, or were never seen to decide anything, and nobody has
+        said that they may."""
+        return bool(self.fault) and not self.allowed
+
+    @property
+    def fault(self) -> str:
+        """The reason why the proof does not hold; empty where it does or there is none."""
+        if self.proof is None or self.proof.equal:
+            return ""
+        if any(one.stored for one in self.proof.differences):
+            return "the proof found a difference between both forms"
+        return "not proved: no request made either form decide (--allow-difference takes it)"
 
     @property
     def documents(self) -> Sequence[Body]:
@@ -47,9 +57,8 @@ class MigratedObject:
             ]
         if not self.differs:
             return self.conversion.outcomes
-        reason = "the proof found a difference between both forms"
         return [
-            replace(one, reason=reason, replaced_by=(), changes=()) if one.converted else one
+            replace(one, reason=self.fault, replaced_by=(), changes=()) if one.converted else one
             for one in self.conversion.outcomes
         ]
 

@@ -66,7 +66,8 @@ def faults(proof: Proof) -> list[Difference]:
 def difference_notes(proof: Proof, allowed: str) -> list[str]:
     """Return the differences of a proof with the smallest request of each; allowed: why they are
     taken, empty where they are not."""
-    start = f"differs, and is taken: {allowed}" if allowed else "not converted, both forms differ"
+    found = "both forms differ" if faults(proof) else "no request made either form decide"
+    start = f"{found}, which is allowed: {allowed}" if allowed else f"not converted: {found}"
     written = note(start)
     for each in faults(proof):
         written += note(f"{difference_sentence(each)}, for", *shown_lines(smallest(each)))

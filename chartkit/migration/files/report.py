@@ -99,7 +99,9 @@ def _proved(each: MigratedObject) -> str:
         return "-"
     if each.proof.equal:
         return "equal"
-    return "allowed" if each.allowed else "differs"
+    if each.allowed:
+        return "allowed"
+    return "differs" if faults(each.proof) else "undecided"
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -102,7 +102,7 @@ def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]
             policy for policy in staying if is_exception(resource) and _names(resource, policy)
         }
         if named:
-            reason = f"policy {min(named)} stays: the proof found a difference between both forms"
+            reason = f"policy {min(named)} stays, since its proof does not hold"
             each = MigratedObject(each.legacy, None, reason)
         found.append(each)
     return found

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import yaml
-
 from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
-from chartkit.migration.files.comments import Comment, comments_in
+from chartkit.migration.files.comments import Comment, comments_in, composed
 from chartkit.migration.files.left import annotated, left_text
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.notes import difference_notes, is_note, reason_note
@@ -97,7 +95,7 @@ class _Region:
         if _NO_CONTENT.fullmatch(whole, 0, start):
             start = 0
         region = whole[start : document.end]
-        content = yaml.compose(region, Loader=yaml.CSafeLoader)
+        content = composed(region)
         begin = 0 if content is None else content.start_mark.index
         marker = _MARKER.search(region, 0, begin)
         if marker is not None:

@@ -14,7 +14,7 @@ from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch
 from chartkit.migration.files import run
 from chartkit.migration.files.report import FORMATS
-from chartkit.migration.proof import prove
+from chartkit.migration.proof import Coverage, Proof, prove
 from chartkit.model import Resource
 from tests.unit.migration.files.migrations import migrated
 
@@ -60,7 +60,7 @@ def test_a_policy_whose_forms_differ_stays(tmp_path: Path) -> None:
     assert found.exit_code(check=False) == 1
     (one,) = read_text(found.text)
     assert one.body["kind"] == "ClusterPolicy"
-    assert "# chartkit migrate: not converted, both forms differ\n" in found.text
+    assert "# chartkit migrate: not converted: both forms differ\n" in found.text
     assert "#   object:" not in found.text
     assert "# chartkit migrate:   object:\n" in found.text
     for name in FORMATS:
@@ -75,7 +75,7 @@ def test_a_difference_that_is_allowed(tmp_path: Path) -> None:
     (one,) = read_text(found.text)
     assert one.body["kind"] == "ValidatingPolicy"
     assert found.text.startswith(
-        "# chartkit migrate: differs, and is taken: labels are optional now\n"
+        "# chartkit migrate: both forms differ, which is allowed: labels are optional now\n"
     )
     assert "differs, as allowed" in FORMATS["text"](found)
 
@@ -161,3 +161,16 @@ def test_a_new_form_that_kyverno_refuses_is_not_taken(
     (one,) = found.objects
     assert not one.documents
     assert "which it converts to, is refused" in one.outcomes[0].reason
+
+
+def test_a_proof_that_decided_nothing_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = Proof(3, 0, (), Coverage(), {})
+    monkeypatch.setattr(run, "prove", lambda *_, **__: nothing)
+    found = migrated(_folder(tmp_path, "p"), prove=True)
+    assert found.exit_code(check=False) == 1
+    assert "undecided" in FORMATS["text"](found)
+    assert "not converted: no request made either form decide" in found.text
+    allowed = migrated(tmp_path, prove=True, allowed=("p=tried in a cluster",))
+    assert allowed.exit_code(check=False) == 0

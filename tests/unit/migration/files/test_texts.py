@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,8 +132,6 @@ def test_items_of_a_list(tmp_path: Path) -> None:
 
 def test_a_file_of_json_stays_json(tmp_path: Path) -> None:
     (document,) = read_text(f"{_HEAD}  rules:\n{_GOOD}")
-    import json
-
     after = _file(tmp_path, json.dumps(document.body), "p.json")
     assert json.loads(after)["kind"] == "ValidatingPolicy"
 
@@ -216,3 +215,9 @@ def test_standard_output_has_the_policies_alone(tmp_path: Path) -> None:
     assert piped.text == read.text
     assert read.text.startswith("# top\n# A line about the license\napiVersion: policies")
     assert [each.body["kind"] for each in read_text(read.text)] == ["ValidatingPolicy"]
+
+
+def test_json_that_is_no_yaml(tmp_path: Path) -> None:
+    (document,) = read_text(f"{_HEAD}  rules:\n{_GOOD}")
+    text = json.dumps(document.body).replace("label team", "label \\ud83d\\ude00 # team")
+    assert "kind: ValidatingPolicy" in _file(tmp_path, text)

@@ -15,6 +15,7 @@ from chartkit.migration.absence import reads_absent
 from chartkit.migration.assembly import API_VERSION, metadata_of, text
 from chartkit.migration.assumptions import described
 from chartkit.migration.conditions import blocks_hold
+from chartkit.migration.context import Context, context_of
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome, left
 from chartkit.migration.facts import ObjectFacts
 from chartkit.migration.jmespath import Names, Value
@@ -67,24 +68,27 @@ def _left(legacy: Resource, reason: NotConvertible) -> Conversion:
 
 def _converted(legacy: Resource) -> tuple[Scope, Body]:
     spec: Body = legacy.body["spec"]
-    if spec.get("context"):
-        raise NotConvertible("context entries are not converted yet", "context")
     exclude = spec.get("exclude")
     scope = scope_of_objects(
         read_match(spec["match"]), None if exclude is None else read_match(exclude)
     )
-    conditions = [*scope.conditions, *_conditions(spec.get("conditions"), scope)]
+    namespace = legacy.namespace if legacy.kind == "CleanupPolicy" else ""
+    context = context_of(spec.get("context"), names_of_objects(scope), namespace)
+    tests = _conditions(spec.get("conditions"), scope, context)
+    conditions = list(scope.conditions)
+    if tests:
+        conditions.append(Condition("conditions", cel.all_of(tests)))
+    variables = context.used_in(tests)
     made: Body = {"schedule": spec["schedule"], "matchConstraints": scope.constraints}
-    if conditions:
-        made["conditions"] = [
-            {"name": each.name, "expression": text(each.expression)} for each in conditions
-        ]
+    for key, named in (("variables", variables), ("conditions", conditions)):
+        if named:
+            made[key] = [{"name": each.name, "expression": text(each.expression)} for each in named]
     if spec.get("deletionPropagationPolicy"):
         made["deletionPropagationPolicy"] = spec["deletionPropagationPolicy"]
     return scope, made
 
 
-def _conditions(body: Body | None, scope: Scope) -> list[Condition]:
+def _conditions(body: Body | None, scope: Scope, context: Context) -> list[Expr]:
     """Return conditions as the cleanup controller reads them: all of `all`, one of `any` unless
     that is empty."""
     if body is None:
@@ -92,15 +96,14 @@ def _conditions(body: Body | None, scope: Scope) -> list[Condition]:
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
         parsed = Blocks(None, parsed.conditions)
-    names = names_of_objects(scope)
-    tests = [blocks_hold(Blocks(None, (each,)), names) for each in parsed.all or ()]
-    alternatives = [blocks_hold(Blocks(None, (each,)), names) for each in parsed.any or ()]
+    tests = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.all or ()]
+    alternatives = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.any or ()]
     if len(alternatives) > 1:
         for each in alternatives:
             _refuse_absent(each, scope)
-    if alternatives:
-        tests.append(cel.any_of(alternatives))
-    return [Condition("conditions", cel.all_of(tests))] if tests else []
+        if context.used_in(alternatives):
+            raise NotConvertible("one of several alternatives asks what may fail", "conditions")
+    return [*tests, cel.any_of(alternatives)] if alternatives else tests
 
 
 def _refuse_absent(test: Expr, scope: Scope) -> None:

@@ -37,6 +37,19 @@ CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
 }
 
 
+_REASONS: Final[Mapping[RuleKind, str]] = {
+    RuleKind.MANIFESTS: (
+        "no kind of policies.kyverno.io verifies the signature of a manifest, and no function of "
+        "CEL does"
+    ),
+    RuleKind.VERIFY_IMAGES: (
+        "signatures of images are not converted yet: an ImageValidatingPolicy verifies them by its "
+        "attestors, and writes and requires digests by its validationConfigurations"
+    ),
+}
+"""By kind of rule without a converter: why there is none."""
+
+
 def convert(legacy: Resource) -> Conversion:
     """Convert a legacy object on its own; raises CompileError for one that Kyverno refuses."""
     return Batch([legacy]).convert(legacy)
@@ -159,7 +172,8 @@ def policy_key(legacy: Resource) -> str:
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     converter = CONVERTERS.get(rule.kind)
     if converter is None:
-        raise NotConvertible(f"rules of type {type_of(rule.body)} are not converted")
+        reason = f"rules of type {type_of(rule.body)} are not converted"
+        raise NotConvertible(_REASONS.get(rule.kind, reason))
     if rule.cel_preconditions and rule.kind is not RuleKind.CEL:
         raise NotConvertible("celPreconditions next to a rule that is not CEL")
     if policy.apply_one and len(policy.rules) > 1:

@@ -99,6 +99,9 @@ def agree(legacy: Resource) -> int:
         "match: {any: [{resources: {kinds: [Deployment]}}]}\n"
         "conditions: {any: [], all: [{key: \"{{ target.metadata.labels.remove || '' }}\", "
         "operator: Equals, value: 'yes'}]}",
+        "match: {any: [{resources: {kinds: [Deployment]}}]}\n"
+        "context: [{name: size, variable: {jmesPath: target.spec.replicas, default: 1}}]\n"
+        "conditions: {all: [{key: '{{ size }}', operator: LessThan, value: 2}]}",
     ],
 )
 def test_both_forms_delete_the_same_objects(spec: str) -> None:

@@ -98,7 +98,7 @@ class Form:
         return Answer(
             max(classes, key=_STRENGTH.index, default=Result.NONE),
             also_errs=bool(failures and errors),
-            failed=tuple(one.message for one in acting if _is_trouble(one)),
+            failed=tuple(one.unmade or one.message for one in acting if _is_trouble(one)),
             messages=tuple(own_message(one) for one in failures),
             errors=tuple(one.message for one in errors),
             denied=admits and any(self._denies(one, request) for one in (*failures, *errors)),
@@ -136,9 +136,10 @@ class Form:
 
 def _is_trouble(result: RuleResult) -> bool:
     """Return whether a fault keeps a rule from mutating or generating: one that generates also
-    fails, without a message, for what an update makes it leave."""
+    fails, without a message, for what an update makes it leave, and passes where what it asks for
+    cannot be made later."""
     failed = result.status in _FAILED and bool(result.message)
-    return failed or result.status is Status.ERROR
+    return failed or bool(result.unmade) or result.status is Status.ERROR
 
 
 def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.migration.convert import convert
+from chartkit.migration.proof import ProofOptions, prove
 from chartkit.model import Body, Location, Resource, Status
 
 _MEMORY = Location("policy.yaml")
@@ -167,6 +168,15 @@ def test_loops_generate_an_object_for_each_element(preconditions: str) -> None:
 def test_conditions_and_context_are_kept(rest: str) -> None:
     data = "{data: {v: '{{ greeting }}'}}" if "greeting" in rest else "{data: {v: w}}"
     assert agree(policy(_CONFIG % ("gen", data), rest), TRIGGERS, WORLD) > 0
+
+
+def test_a_proof_takes_what_cannot_be_made_for_the_same_fault() -> None:
+    """The old form passes and fails later, in the background; the new one fails at once."""
+    legacy = policy(_CONFIG % ("gen", "{data: {n: '{{ request.object.metadata.labels.env }}'}}"))
+    documents = [Resource(body, _MEMORY) for body in convert(legacy).documents]
+    found = prove(legacy, documents, options=ProofOptions(budget=0.5))
+    assert found.equal, found.differences
+    assert found.decided
 
 
 def test_what_was_yaml_stays_yaml() -> None:

@@ -45,8 +45,7 @@ def names_of(scope: Scope) -> Names:
     if old.whole or not scope.about_pods:
         # Kyverno's extension to controllers knows `oldObject.spec`, and no `oldObject.?spec`.
         objects[("request", "oldObject")] = Value(old)
-    username = cel.or_value(cel.optional_field(user, "username"), "")
-    account = cel.call("parseServiceAccount", username)
+    account = cel.call("parseServiceAccount", cel.path(user, "username"))
     accounts = {
         "serviceAccountName": Value(Place(cel.path(account, "Name"), (), TEXT)),
         "serviceAccountNamespace": Value(Place(cel.path(account, "Namespace"), (), TEXT)),

@@ -77,8 +77,8 @@ def _same(rule: str, body: Body) -> str:
             "{{ serviceAccountName }}",
             "Equals",
             "'*?'",
-            "parseServiceAccount(request.userInfo.?username.orValue('')).Name == '' || "
-            "isQuantity(parseServiceAccount(request.userInfo.?username.orValue('')).Name)",
+            "parseServiceAccount(request.userInfo.username).Name == '' || "
+            "isQuantity(parseServiceAccount(request.userInfo.username).Name)",
         ),
         (
             "{{ request.object.spec.activeDeadlineSeconds }}",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +30,8 @@ _SPEC: Final = (
     "matchConditions",
     "variables",
 )
+_WIDTH: Final = 98
+_COMMAND: Final = re.compile("::|##")
 _CEL: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
 
@@ -42,14 +46,50 @@ class Margin:
 
 def printed(body: Body, margin: Margin) -> str:
     """Return a policy as YAML with its comments."""
-    lines = dump_yaml(in_reading_order(body)).splitlines(keepends=True)
-    document = read_text("".join(lines))[0]
+    ordered = in_reading_order(body)
+    text = _folded(dump_yaml(ordered), ordered)
+    lines = text.splitlines(keepends=True)
+    document = read_text(text)[0]
     for path, text in margin.beside.items():
         at = document.locate(*path).line - 1
         lines[at] = f"{lines[at].rstrip()}  {text}\n"
     for at, column, above in sorted(_places(document, margin.above), reverse=True):
         lines[at:at] = indented(above, column)
     return "".join([*lines, *indented(margin.behind, 0)])
+
+
+def _folded(text: str, body: Body) -> str:
+    """Return a document with long texts of one line, such as descriptions, as folded blocks."""
+    document = read_text(text)[0]
+    lines = text.splitlines(keepends=True)
+    for path, value in _long_texts(body, ()):
+        place = document.locate(*path)
+        line, column = lines[place.line - 1], place.column - 1
+        key = line[column:].partition(": ")[0]
+        wrapped = textwrap.wrap(
+            value, _WIDTH - column - 2, break_long_words=False, break_on_hyphens=False
+        )
+        below = (f"{' ' * (column + 2)}{part}\n" for part in wrapped)
+        lines[place.line - 1] = "".join([f"{line[:column]}{key}: >-\n", *below])
+    folded = "".join(lines)
+    return folded if [each.body for each in read_text(folded)] == [body] else text
+
+
+def _long_texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key not in _CEL:
+                yield from _long_texts(each, (*path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _long_texts(each, (*path, index))
+    elif isinstance(value, str) and isinstance(path[-1], str) and _may_fold(value):
+        yield path, value
+
+
+def _may_fold(text: str) -> bool:
+    # A line break could make a command of a pipeline's log of what follows `::` or `##`.
+    return len(text) > _WIDTH and text.isprintable() and not _COMMAND.search(text)
 
 
 def _places(

@@ -221,3 +221,15 @@ def test_json_that_is_no_yaml(tmp_path: Path) -> None:
     (document,) = read_text(f"{_HEAD}  rules:\n{_GOOD}")
     text = json.dumps(document.body).replace("label team", "label \\ud83d\\ude00 # team")
     assert "kind: ValidatingPolicy" in _file(tmp_path, text)
+
+
+@pytest.mark.parametrize("part", ["a few words ", "words::of a log ", "two  spaces ", "x: y # z "])
+def test_long_texts_are_folded_where_they_read_back(tmp_path: Path, part: str) -> None:
+    message = (part * 20).strip()
+    rule = _GOOD.replace("A Pod needs # the label team.", message)
+    after = _file(tmp_path, f"{_HEAD}  rules:\n{rule}")
+    spec = read_text(after)[0].body["spec"]
+    assert spec["validations"][0]["message"] == message
+    is_folded = part in ("a few words ", "x: y # z ")
+    assert ("message: >-\n" in after) is is_folded
+    assert not any(line.lstrip().startswith("::") for line in after.splitlines())

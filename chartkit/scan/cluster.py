@@ -141,7 +141,7 @@ def scan_cluster(
     unread = list(survey.unread())
     for line in unread:
         console.stderr(line)
-    differs = comparison is not None and bool(comparison.differences)
+    differs = comparison is not None and comparison.differs
     broken = bool(policies.diagnostics or survey.diagnostics or unread)
     return is_good(counts) and not broken and not (differs and options.cluster.fail_on_differences)
 

@@ -19,6 +19,7 @@ from chartkit.model import (
 from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
 from chartkit.report import ReportOptions
+from chartkit.scan.reported_forms import ReportedForms
 
 _KINDS: Final = (
     ("wgpolicyk8s.io", "PolicyReport"),
@@ -79,6 +80,7 @@ class Comparison:
         self._reported: set[tuple[str, str]] = set()
         self._theirs: dict[_Object, dict[_RuleKey, str]] = {}
         self._differences: list[Difference] = []
+        self._forms = ReportedForms()
         self._equal = 0
         self._in_no_report = 0
         kinds = _kinds(reader)
@@ -92,17 +94,25 @@ class Comparison:
         """The differences, by policy, rule and object."""
         return sorted(self._differences)
 
+    @property
+    def differs(self) -> bool:
+        """Return whether a result differs, or what both forms of a policy reported."""
+        return bool(self._differences) or self._forms.differ
+
     def _take(self, report: Body) -> None:
         scope = mapping_at(report, "scope")
         for result in mappings_at(report, "results"):
             source = _text(result.get("source")) or _text(report.get("source"))
             said = _RuleKey(source, _text(result.get("policy")), _text(result.get("rule")))
-            if said[:2] not in self._known:
-                continue
-            self._reported.add((said.source, said.policy))
+            status = _text(result.get("result"))
+            known = said[:2] in self._known
+            if known:
+                self._reported.add((said.source, said.policy))
             for subject in mappings_at(result, "resources") or [scope]:
                 there = _Object(*(_text(subject.get(key)) for key in _Object._fields))
-                self._theirs.setdefault(there, {})[said] = _text(result.get("result"))
+                self._forms.add(source, said.policy, str(there), status)
+                if known:
+                    self._theirs.setdefault(there, {})[said] = status
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Add chartkit's results for one object."""
@@ -143,6 +153,7 @@ class Comparison:
         unnamed = sorted(policy for source, policy in self._known - self._reported)
         if unnamed:
             yield f"  policies that no report names: {_some(unnamed)}"
+        yield from self._forms.lines()
 
 
 def _is_reported(result: RuleResult) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from chartkit.model import Body
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import labelled, pod
@@ -126,3 +128,53 @@ def test_a_cluster_without_reports(world: World) -> None:
     world.server.add(pod("a"))
     _, out, _ = world.scan("--cluster", "--reports", *world.policies(labelled()))
     assert out.endswith("reports: the cluster serves none\n")
+
+
+def _both(name: str, legacy: Mapping[str, Sequence[str]], cel: Mapping[str, str]) -> Body:
+    """A Pod's report: results of policies as ClusterPolicies, and as ValidatingPolicies."""
+    report = _report(name, *((policy, said) for policy, each in legacy.items() for said in each))
+    source = "KyvernoValidatingPolicy"
+    report["results"] += _report(name, *cel.items(), source=source)["results"]
+    return report
+
+
+def _compared(world: World, *reports: Body) -> tuple[int, list[str]]:
+    world.server.add(pod("a", labels={"team": "x"}), *reports)
+    code, out, _ = world.scan("--cluster", "--fail-on-differences", *world.policies(labelled()))
+    _, title, text = out.partition("both forms, ClusterPolicy and ValidatingPolicy, as reported:\n")
+    return code, text.splitlines() if title else []
+
+
+def test_both_forms_of_a_policy_are_compared(world: World) -> None:
+    code, lines = _compared(
+        world,
+        _both(
+            "a",
+            {"same": ["pass", "fail", "skip"], "other": ["fail"], "alone": ["fail"]},
+            {"same": "fail", "other": "pass", "in-cel": "fail"},
+        ),
+        _both("b", {"same": ["skip"], "other": ["pass"], "late": ["pass"]}, {"same": "pass"}),
+        _both("c", {"other": ["pass"]}, {"other": "error", "late": "pass"}),
+        _both("d", {}, {"other": "fail"}),
+        _report("e", ("same", "fail"), source="somebody"),
+    )
+    assert code == 1
+    assert lines == [
+        "  late: no object is reported by both forms; wait for background scans",
+        "  other: 3 of 3 objects differ; keep the ClusterPolicy",
+        "    Pod/shop/a  ClusterPolicy: fail  ValidatingPolicy: pass",
+        "    Pod/shop/c  ClusterPolicy: pass  ValidatingPolicy: error",
+        "    Pod/shop/d  ClusterPolicy: none  ValidatingPolicy: fail",
+        "  same: equal for 2 objects; the ValidatingPolicy may take over",
+    ]
+
+
+def test_equal_forms_are_no_difference(world: World) -> None:
+    code, lines = _compared(world, _both("gone", {"same": ["fail"]}, {"same": "fail"}))
+    assert code == 0
+    assert lines == ["  same: equal for 1 object; the ValidatingPolicy may take over"]
+
+
+def test_policies_in_one_form_are_not_compared(world: World) -> None:
+    code, lines = _compared(world, _both("gone", {"one": ["fail"]}, {"another": "fail"}))
+    assert (code, lines) == (0, [])

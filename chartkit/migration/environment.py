@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.facts import judged_object
 from chartkit.migration.jmespath import Names, Term, Value
 from chartkit.migration.place import TEXT, Place
 from chartkit.migration.scope import Scope, operations_of
@@ -25,10 +26,7 @@ def names_of(scope: Scope) -> Names:
         # Of a deletion, Kyverno calls the object that goes `request.object`.
         if scope.about_pods:
             raise NotConvertible("a rule about the deletion of Pods, extended to controllers")
-        deleted = cel.equal(cel.path(request, "operation"), "DELETE")
-        either = cel.conditional(deleted, cel.ident("oldObject"), cel.ident("object"))
-        only = operations == {"DELETE"}
-        judged = replace(judged, root=cel.ident("oldObject") if only else either)
+        judged = replace(judged, root=judged_object(operations))
     objects: dict[tuple[str, ...], Term] = {
         ("request", "object"): Value(judged),
         ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -20,16 +20,32 @@ _ANY: Final = "*"
 _KIND: Final = ("group", "version", "kind")
 
 
+_OBJECT: Final = cel.ident("object")
+
+
+def judged_object(operations: Collection[str]) -> Expr:
+    """Return the object that requests of several operations are about: of a deletion, the one that
+    goes, for there is no other."""
+    if "DELETE" not in operations:
+        return _OBJECT
+    if set(operations) == {"DELETE"}:
+        return cel.ident("oldObject")
+    deleted = cel.equal(cel.path("request", "operation"), "DELETE")
+    return cel.conditional(deleted, cel.ident("oldObject"), _OBJECT)
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """The facts of a request.
 
     named: the kind selectors of the match constraints, which need no test; known: Kubernetes' own
-    kinds that a request may be about, empty where another may come.
+    kinds that a request may be about, empty where another may come; judged: the object that it is
+    about.
     """
 
     named: frozenset[str] = frozenset()
     known: tuple[GroupVersionKind, ...] = ()
+    judged: Expr = _OBJECT
 
     @property
     def has_namespaces(self) -> bool:
@@ -44,7 +60,7 @@ class Facts:
     @property
     def metadata(self) -> Place:
         """Return the place of the object's metadata."""
-        return object_of().child("metadata")
+        return replace(object_of(), root=self.judged).child("metadata")
 
     @property
     def kind(self) -> Expr:

@@ -18,7 +18,7 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.facts import NAMESPACE, Facts, ObjectFacts
+from chartkit.migration.facts import NAMESPACE, Facts, ObjectFacts, judged_object
 from chartkit.migration.place import Place, object_of
 from chartkit.migration.wildcards import fits, fits_any
 from chartkit.model import Body
@@ -112,7 +112,7 @@ def _scope(
     if len({each.kinds for each in match.all}) > 1:
         raise NotConvertible("a match of several kinds at once", "match")
     kinds = _Kinds(filters if not match.all else filters[:1])
-    facts = facts_of(kinds.named, kinds.known)
+    facts = facts_of(kinds.named, kinds.known, judged_object(operations))
     conditions: list[Condition] = []
     matched = _matched(match, filters, facts)
     if matched != cel.TRUE:

@@ -105,7 +105,11 @@ def _expression(validation: Validation, scope: Scope, names: Names, namespace: s
 
 
 def _changes(rule: Rule, stated: Operations) -> tuple[str, ...]:
-    return (DELETIONS,) if rule.validate.deny is not None and not stated.stated else ()
+    filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
+    named = stated.stated or all(each.operations for each in filters)
+    if rule.validate.deny is None or named or any("DELETE" in each.operations for each in filters):
+        return ()
+    return (DELETIONS,)
 
 
 def _message(rule: Rule, names: Names) -> Body:

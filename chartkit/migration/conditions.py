@@ -7,12 +7,6 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cluster_policy.conditions.comparison import (
-    SECOND,
-    read_any_duration,
-    read_duration,
-    seconds_of,
-)
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
     Blocks,
@@ -21,7 +15,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     parse_conditions,
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.duration import DurationError, format_duration, parse_duration
+from chartkit.go.duration import DurationError, parse_duration
 from chartkit.go.int64 import mark_literals
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.migration.conversion import NotConvertible
@@ -29,6 +23,7 @@ from chartkit.migration.differences import FAILING_CONDITIONS
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.migration.jmespath.terms import is_json, is_path
 from chartkit.migration.names import is_name
+from chartkit.migration.orders import durations, ordered, whole_number
 from chartkit.migration.place import TEXT, UNKNOWN, Place
 from chartkit.migration.texts import term_of
 from chartkit.migration.verdict import conjunction, disjunction
@@ -188,7 +183,7 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
             types = {_natural(each) for each in values}
             place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
         if place.type == "int":
-            numbers = [number for each in values if (number := _whole(each)) is not None]
+            numbers = [number for each in values if (number := whole_number(each)) is not None]
             if len(numbers) == 1:
                 return cel.equal(place.value, numbers[0])
             return cel.contains(cel.list_of(numbers), place.value) if numbers else cel.FALSE
@@ -204,13 +199,6 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
         return fits_any(place.value, texts)
 
     return test
-
-
-def _whole(value: Json) -> int | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value)
-    is_number = isinstance(value, str) and value.lstrip("-").isdigit()
-    return int(value) if is_number and str(int(value)) == value else None
 
 
 def _booleans(values: Sequence[Json]) -> list[bool]:
@@ -336,94 +324,6 @@ def _listed(test: Test) -> Test:
     return checked
 
 
-def _ordered(sign: str) -> Test:
-    def test(key: Term, value: Term) -> Expr:
-        match key, value:
-            case Value(place), Constant(limit):
-                return _ordered_constant(place, sign, limit)
-            case Constant(limit), Value(place):
-                return _ordered_constant(place, _MIRRORED[sign], limit)
-            case Value(left), Value(right) if left.type == right.type == "int":
-                return cel.compare(sign, left.value, right.value)
-        raise NotConvertible("an order of values whose types are not known")
-
-    return test
-
-
-def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
-    number = limit if isinstance(limit, int | float) else _whole(limit)
-    if not place.is_known and number is not None:
-        place = place.taken_for("int")
-    if isinstance(limit, bool):
-        raise NotConvertible("an order of booleans")
-    if place.type == "int" and number is not None:
-        left = cel.call("double", place.value) if isinstance(number, float) else place.value
-        return cel.compare(sign, left, number)
-    if place.type == "quantity" and isinstance(limit, str):
-        size = cel.call("quantity", cel.call("string", place.value))
-        return cel.compare(sign, cel.method(size, "compareTo", cel.call("quantity", limit)), 0)
-    if place.type == "double" and number is not None:
-        return cel.compare(sign, place.value, float(number))
-    if place.type == "quantity" and number is not None:
-        return _number_text(cel.call("string", place.value), sign, number)
-    if place.type == TEXT and isinstance(limit, str) and read_duration(limit) is not None:
-        return _duration_text(place.value, sign, limit)
-    raise NotConvertible("an order of values whose types are not known")
-
-
-def _number_text(text: Expr, sign: str, limit: float) -> Expr:
-    """Return whether a text is a number, and in order with another."""
-    is_number = cel.method(text, "matches", r"^[-+]?[0-9]+(\.[0-9]+)?$")
-    return conjunction(is_number, cel.compare(sign, cel.call("double", text), float(limit)))
-
-
-def _duration_text(text: Expr, sign: str, limit: str) -> Expr:
-    """Return whether a text is a duration, or a number of seconds, in order with another."""
-    seconds = (read_duration(limit) or 0) / SECOND
-    longer = cel.compare(sign, cel.call("duration", text), cel.call("duration", limit))
-    counted = cel.compare(sign, cel.call("double", text), seconds)
-    return disjunction(
-        conjunction(cel.method(text, "matches", _DURATION), longer),
-        conjunction(cel.method(text, "matches", _NUMBER), counted),
-    )
-
-
-def _durations(sign: str) -> Test:
-    """Return the test of an operator that compares durations, numbers as whole seconds."""
-
-    def test(key: Term, value: Term) -> Expr:
-        match key, value:
-            case Value(place), Constant(limit):
-                return _ordered_duration(place, sign, limit)
-            case Constant(limit), Value(place):
-                return _ordered_duration(place, _MIRRORED[sign], limit)
-        raise NotConvertible("an order of durations that are computed")
-
-    return test
-
-
-def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
-    is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
-    against = read_any_duration(limit) if isinstance(limit, str) else None
-    if is_number:
-        against = seconds_of(limit)
-    if against is None:
-        return cel.FALSE
-    if not place.is_known:
-        place = place.taken_for("int" if is_number else TEXT)
-    if place.type == "int" and against % SECOND == 0:
-        return cel.compare(sign, place.value, against // SECOND)
-    if place.type == TEXT:
-        text = f"{against // SECOND}s" if against % SECOND == 0 else format_duration(against)
-        longer = cel.compare(sign, cel.call("duration", place.value), cel.call("duration", text))
-        return conjunction(cel.method(place.value, "matches", _DURATION), longer)
-    raise NotConvertible("an order of durations whose types are not known")
-
-
-_PART: Final = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
-_DURATION: Final = f"^[-+]?({_PART}(ns|us|µs|μs|ms|s|m|h))+$"
-_NUMBER: Final = f"^[-+]?{_PART}$"
-_MIRRORED: Final = {">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _OPERATORS: Final[Mapping[str, Test]] = {
     "Equal": _equals,
     "Equals": _equals,
@@ -435,13 +335,13 @@ _OPERATORS: Final[Mapping[str, Test]] = {
     "AllIn": _in(every=True, negated=False),
     "AnyNotIn": _in(every=False, negated=True),
     "AllNotIn": _in(every=True, negated=True),
-    "GreaterThan": _ordered(">"),
-    "GreaterThanOrEquals": _ordered(">="),
-    "LessThan": _ordered("<"),
-    "LessThanOrEquals": _ordered("<="),
-    "DurationGreaterThan": _durations(">"),
-    "DurationGreaterThanOrEquals": _durations(">="),
-    "DurationLessThan": _durations("<"),
-    "DurationLessThanOrEquals": _durations("<="),
+    "GreaterThan": ordered(">"),
+    "GreaterThanOrEquals": ordered(">="),
+    "LessThan": ordered("<"),
+    "LessThanOrEquals": ordered("<="),
+    "DurationGreaterThan": durations(">"),
+    "DurationGreaterThanOrEquals": durations(">="),
+    "DurationLessThan": durations("<"),
+    "DurationLessThanOrEquals": durations("<="),
 }
 """By operator: the test of a key and a value."""

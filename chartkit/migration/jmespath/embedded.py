@@ -13,7 +13,7 @@ from chartkit.migration.jmespath.terms import Constant, Stream, Term, Value, is_
 from chartkit.migration.place import TEXT
 
 if TYPE_CHECKING:
-    from chartkit.migration.jmespath.translate import Names
+    from chartkit.migration.jmespath.environment import Names
 
 PLACEHOLDER: Final = r"__variable_\d+__"
 _PLACEHOLDER: Final = re.compile(PLACEHOLDER)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -15,6 +15,7 @@ from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
+from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -34,39 +35,6 @@ from chartkit.migration.verdict import conjunction, disjunction
 
 _SIZES: Final = ("quantity", "int-or-string")
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names at the root of an expression.
-
-    objects: `request.object` and so on, by their path; others: context variables, `element` and
-    what else a rule may name; taken: the names of loop variables in use; embedded: the variables
-    that placeholders in a query stand for; changes: behaviour that differs, noted for all of a
-    rule's expressions.
-    """
-
-    objects: Mapping[tuple[str, ...], Term]
-    others: Mapping[str, Term] = field(default_factory=dict)
-    taken: frozenset[str] = frozenset()
-    embedded: Mapping[str, Term] = field(default_factory=dict)
-    changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
-
-    def with_others(self, **named: Term) -> Names:
-        """Return the names with others, which go first."""
-        return replace(self, others={**self.others, **named})
-
-    def with_embedded(self, terms: Mapping[str, Term]) -> Names:
-        """Return the names with variables that placeholders stand for."""
-        return replace(self, embedded={**self.embedded, **terms})
-
-    def note(self, change: str) -> None:
-        """Note a behaviour that differs."""
-        self.changes[change] = None
-
-    def without(self, variable: str) -> Names:
-        """Return the names with a loop's variable in use."""
-        return replace(self, taken=self.taken | {variable})
 
 
 class Translator:

@@ -19,7 +19,7 @@ from chartkit.cli.options.output import output_option
 from chartkit.cli.terminal import unguarded
 from chartkit.cli.values import migrate_values
 from chartkit.migration.files.options import MigrationOptions
-from chartkit.migration.options import InventoryOptions
+from chartkit.migration.plan.options import InventoryOptions
 
 
 @click.group()
@@ -83,9 +83,9 @@ def plan_migration(options: InventoryOptions, output: str) -> None:
     Exits 1 if there is any, or if something of a cluster cannot be read, 2 for files that cannot be
     read, Helm code outside charts, and policies that Kyverno refuses.
     """
-    from chartkit.migration.inventory import read_inventory
-    from chartkit.migration.plan import make_plan
-    from chartkit.migration.plan_report import FORMATS
+    from chartkit.migration.plan.inventory import read_inventory
+    from chartkit.migration.plan.planned import make_plan
+    from chartkit.migration.plan.report import FORMATS
 
     stderr = partial(click.echo, err=True)
     inventory = read_inventory(options, sys.stdin, lambda note: stderr(str(note)))

@@ -19,9 +19,9 @@ from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, GroupVersionKind
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.wildcards import fits_any
+from chartkit.migration.matching.scope import Condition
 from chartkit.migration.rule import ConvertedRule
-from chartkit.migration.scope import Condition
-from chartkit.migration.wildcards import fits_any
 from chartkit.model import Body, Json, Resource
 
 API_VERSION: Final = f"{CEL_GROUP}/v1"

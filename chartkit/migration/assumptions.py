@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT
 from chartkit.model import Body, Json
 
 _MAPS: Final = ("labels", "annotations")

@@ -12,9 +12,9 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import ANY_MAP, OBJECT, Place, list_type
 from chartkit.migration.jmespath import Names
 from chartkit.migration.jmespath.terms import mixed
-from chartkit.migration.place import ANY_MAP, OBJECT, Place, list_type
 from chartkit.migration.texts import term_of, text_expression
 from chartkit.model import Body
 

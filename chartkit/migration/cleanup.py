@@ -11,18 +11,18 @@ from chartkit.engine.cleanup import read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy_reader import read_match
-from chartkit.migration.absence import reads_absent
 from chartkit.migration.assembly import API_VERSION, metadata_of, text
 from chartkit.migration.assumptions import described
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import Context, context_of
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome, left
-from chartkit.migration.facts import ObjectFacts
+from chartkit.migration.expressions.absence import reads_absent
+from chartkit.migration.expressions.place import TEXT
 from chartkit.migration.jmespath import Names, Value
 from chartkit.migration.jmespath.terms import computed
-from chartkit.migration.place import TEXT
+from chartkit.migration.matching.facts import ObjectFacts
+from chartkit.migration.matching.scope import Condition, Scope, scope_of_objects
 from chartkit.migration.rules import CLEANUP
-from chartkit.migration.scope import Condition, Scope, scope_of_objects
 from chartkit.model import Body, Resource
 
 __all__ = ["KINDS", "convert_cleanup"]

@@ -20,14 +20,14 @@ from chartkit.go.int64 import mark_literals
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import FAILING_CONDITIONS
+from chartkit.migration.expressions.names import is_name
+from chartkit.migration.expressions.place import TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.verdict import conjunction, disjunction
+from chartkit.migration.expressions.wildcards import fits, fits_any, fits_any_value, fits_value
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.migration.jmespath.terms import is_json, is_path
-from chartkit.migration.names import is_name
 from chartkit.migration.orders import durations, ordered, whole_number
-from chartkit.migration.place import TEXT, UNKNOWN, Place
 from chartkit.migration.texts import term_of
-from chartkit.migration.verdict import conjunction, disjunction
-from chartkit.migration.wildcards import fits, fits_any, fits_any_value, fits_value
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]

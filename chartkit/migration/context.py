@@ -16,15 +16,15 @@ from chartkit.engine.cel.syntax.tree import Ident, children, transform
 from chartkit.migration.calls import resource_call, service_call
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import NO_DATA
+from chartkit.migration.expressions.place import IMAGE, UNKNOWN, Place
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.migration.jmespath.terms import expression_of, is_path
-from chartkit.migration.place import IMAGE, UNKNOWN, Place
 from chartkit.migration.rule import Variable
 from chartkit.migration.texts import query_term, resolved_query, term_of, text_expression
 from chartkit.model import Body, Json
 
 Hold = Callable[[str, Expr], Expr]
-"""What stands for an entry where it is named: by its name and its expression."""
+"""The text for an entry where it is named: by its name and its expression."""
 
 
 @dataclass(frozen=True, slots=True)

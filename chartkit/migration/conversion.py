@@ -25,7 +25,7 @@ class NotConvertible(ChartkitError):  # noqa: N818 - a statement about a rule, n
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """What became of a rule.
+    """The outcome of a rule.
 
     rule: its name; empty for an object without rules (a cleanup policy, an exception); type: its
     type, as `validate.pattern`; replaced_by: `Kind/name` of the documents that take over, none

@@ -11,51 +11,56 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class KnownDifference:
     """A difference; id: its name in outputs; text: a sentence."""
 
     id: str
     text: str
 
 
-EXISTING: Final = Difference(
+EXISTING: Final = KnownDifference(
     "existing-violations",
     "An update of an object that violates already is refused: a ClusterPolicy lets it through "
     "unless allowExistingViolations is false.",
 )
-FIRST_FAILURE: Final = Difference(
+FIRST_FAILURE: Final = KnownDifference(
     "first-failure",
     "A policy gives one result and the message of its first failure, where a ClusterPolicy gives "
     "one for each rule.",
 )
-REPLICATION_CONTROLLERS: Final = Difference(
+REPLICATION_CONTROLLERS: Final = KnownDifference(
     "replication-controllers",
     "Kyverno extends policies in CEL to six pod controllers, and not to ReplicationControllers.",
 )
-ANCHOR_ERRORS: Final = Difference(
+ANCHOR_ERRORS: Final = KnownDifference(
     "anchor-errors",
     "Where no object has the key of an anchor, a pattern that does not match is an error in a "
     "ClusterPolicy and a failure here; both refuse.",
 )
-ERRORS: Final = Difference(
+ERRORS: Final = KnownDifference(
     "errors",
     "Where one part of a rule cannot be evaluated and another fails, a ClusterPolicy reports the "
     "error and a policy in CEL the failure; both refuse.",
 )
-SKIPS: Final = Difference(
+SKIPS: Final = KnownDifference(
     "skips",
     "Where an anchor or a precondition keeps a rule from applying, or a list is empty, one of the "
     "two says pass and the other skip.",
 )
-TIDIED_LISTS: Final = Difference(
+TIDIED_LISTS: Final = KnownDifference(
     "tidied-lists",
     "A strategic merge of a ClusterPolicy leaves one of several elements with the same key, and "
     "none without a key, in every list that is merged by keys, such as env; a policy in CEL leaves "
     "such lists as they are.",
 )
+OWN_WILDCARDS: Final = KnownDifference(
+    "own-wildcards",
+    "A wildcard in a value of the object or of the cluster, such as the host *.example.com, is the "
+    "text that it is; conditions of a ClusterPolicy take it for a pattern.",
+)
 GENERAL: Final = (
     *(EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS),
-    TIDIED_LISTS,
+    *(TIDIED_LISTS, OWN_WILDCARDS),
 )
 """In the order in which they matter."""
 

@@ -15,16 +15,16 @@ from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
-from chartkit.migration.absence import reads_absent
 from chartkit.migration.assembly import API_VERSION, Made, metadata_of, text
 from chartkit.migration.conditions import conditions_hold
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome, left
-from chartkit.migration.environment import names_of
-from chartkit.migration.place import object_of
+from chartkit.migration.expressions.absence import reads_absent
+from chartkit.migration.expressions.place import object_of
+from chartkit.migration.expressions.verdict import as_bool
+from chartkit.migration.expressions.wildcards import fits_any
+from chartkit.migration.matching.environment import names_of
+from chartkit.migration.matching.scope import Condition, Scope, excepted, operations_of
 from chartkit.migration.rules import EXCEPTION
-from chartkit.migration.scope import Condition, Scope, excepted, operations_of
-from chartkit.migration.verdict import as_bool
-from chartkit.migration.wildcards import fits_any
 from chartkit.model import Body, Resource
 
 KIND: Final = "PolicyException"

@@ -15,9 +15,9 @@ from chartkit.engine.cluster_policy.conditions.comparison import (
 )
 from chartkit.go.duration import format_duration
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import TEXT, Place
+from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.jmespath import Constant, Term, Value
-from chartkit.migration.place import TEXT, Place
-from chartkit.migration.verdict import conjunction, disjunction
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.migration.scope import Condition, Scope
+from chartkit.migration.matching.scope import Condition, Scope
 from chartkit.model import Body
 
 
@@ -22,7 +22,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRule:
-    """What a rule becomes.
+    """The form that a rule becomes.
 
     conditions: those of its preconditions, behind those of its scope; spec: the fields that its
     kind alone has (`validations`, `mutations`, `generate` …), with expressions as trees; changes:

@@ -21,6 +21,7 @@ from chartkit.engine.context.variables.syntax import (
     unescape,
 )
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import ANY_MAP, TEXT
 from chartkit.migration.jmespath import Constant, Names, Term, Translator, Value
 from chartkit.migration.jmespath.embedded import (
     joined,
@@ -29,7 +30,6 @@ from chartkit.migration.jmespath.embedded import (
     with_json_literals,
 )
 from chartkit.migration.jmespath.terms import computed, mixed
-from chartkit.migration.place import ANY_MAP, TEXT
 from chartkit.model import Json
 
 

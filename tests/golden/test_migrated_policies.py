@@ -16,8 +16,8 @@ from chartkit.engine import compile_any
 from chartkit.migration.convert import convert
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.texts import object_text
-from chartkit.migration.inventory import LegacyObject
-from chartkit.migration.origin import origin_of
+from chartkit.migration.plan.inventory import LegacyObject
+from chartkit.migration.plan.origin import origin_of
 from chartkit.migration.rules import legacy_rules
 from chartkit.model import Body, Resource
 from tests.conftest import Golden

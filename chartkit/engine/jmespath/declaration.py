@@ -132,7 +132,7 @@ class FunctionSpec:
 
     @property
     def doc(self) -> str:
-        """What it does, in one sentence."""
+        """Return the sentence that documents it."""
         return self.implementation.__doc__ or ""
 
 

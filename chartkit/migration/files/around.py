@@ -1,4 +1,4 @@
-"""What stands around policies and does not follow them: it is named, with its place."""
+"""Text around policies that does not follow them: it is named, with its place."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.migration.convert import policy_key
 from chartkit.migration.files.migrated import MigratedObject
-from chartkit.migration.inventory import LegacyObject
-from chartkit.migration.origin import Tool
+from chartkit.migration.plan.inventory import LegacyObject
+from chartkit.migration.plan.origin import Tool
 from chartkit.model import Json, Location, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
 from chartkit.scan.inputs import is_chart, is_object, walk

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy_reader import KINDS
-from chartkit.migration.inventory import LegacyObject
+from chartkit.migration.plan.inventory import LegacyObject
 from chartkit.model import Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chartkit.migration.conversion import Conversion, RuleOutcome
-from chartkit.migration.inventory import LegacyObject
+from chartkit.migration.plan.inventory import LegacyObject
 from chartkit.migration.proof import Proof
 from chartkit.model import Body, Location
 
@@ -47,7 +47,7 @@ class MigratedObject:
 
     @property
     def outcomes(self) -> Sequence[RuleOutcome]:
-        """What became of each rule, in their order."""
+        """Return the outcome of each rule, in their order."""
         if self.conversion is None:
             return [
                 RuleOutcome(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chartkit.errors import InputError
 from chartkit.go.duration import parse_duration
-from chartkit.migration.options import InventoryOptions
+from chartkit.migration.plan.options import InventoryOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
-from chartkit.migration.inventory import Inventory, LegacyObject, read_inventory
+from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences
 from chartkit.model import Location, Resource, mappings_at

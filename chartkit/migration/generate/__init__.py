@@ -10,17 +10,17 @@ from chartkit.engine.cel.syntax.tree import Call, children
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import has_references
-from chartkit.migration.absence import reads_absent
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.environment import names_of
+from chartkit.migration.expressions.absence import reads_absent
 from chartkit.migration.generate.foreach import loop_steps
 from chartkit.migration.generate.source import Step, steps_of
 from chartkit.migration.jmespath import Names
-from chartkit.migration.operations import Operations, operations_in
+from chartkit.migration.matching.environment import names_of
+from chartkit.migration.matching.operations import Operations, operations_in
+from chartkit.migration.matching.scope import WRITES, Condition, operations_of, scope_of
 from chartkit.migration.rule import ConvertedRule
-from chartkit.migration.scope import WRITES, Condition, operations_of, scope_of
 from chartkit.model import Body
 
 __all__ = ["convert_generate"]

@@ -9,12 +9,12 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conditions import conditions_hold
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import Place
+from chartkit.migration.expressions.verdict import disjunction
 from chartkit.migration.generate.source import Step, applied, object_of, steps_of, target_namespace
 from chartkit.migration.generate.template import certain
 from chartkit.migration.jmespath import Constant, Names, Translator, Value
-from chartkit.migration.place import Place
 from chartkit.migration.texts import query_term, term_of
-from chartkit.migration.verdict import disjunction
 from chartkit.model import Body
 
 

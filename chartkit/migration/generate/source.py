@@ -1,4 +1,4 @@
-"""What a generate rule makes: an object that it holds, a clone, or clones of a list."""
+"""The objects that a generate rule makes: an object that it holds, a clone, or clones of a list."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.go.fmt import embedded_json
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import TEXT
 from chartkit.migration.jmespath.terms import Constant, Stream, Term, Value, is_json
-from chartkit.migration.place import TEXT
 
 if TYPE_CHECKING:
     from chartkit.migration.jmespath.environment import Names

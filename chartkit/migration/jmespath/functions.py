@@ -12,6 +12,9 @@ from chartkit.engine.cel.syntax.tree import Call, ListLiteral
 from chartkit.engine.cluster_policy.conditions.comparison import read_any_duration, read_quantity
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import DIVISION
+from chartkit.migration.expressions.names import names_several
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
+from chartkit.migration.expressions.verdict import conjunction
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -21,9 +24,6 @@ from chartkit.migration.jmespath.terms import (
     computed,
     expression_of,
 )
-from chartkit.migration.names import names_several
-from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
-from chartkit.migration.verdict import conjunction
 
 if TYPE_CHECKING:
     from chartkit.migration.jmespath.translate import Translator
@@ -53,7 +53,7 @@ def length(_translator: Translator, args: Sequence[Term]) -> Term:
 
 @_declare
 def contains(translator: Translator, args: Sequence[Term]) -> Term:
-    """Whether a list has an element or a text a part."""
+    """Return whether a list has an element or a text a part."""
     where, what = args
     part = expression_of(what)
     match where:
@@ -116,7 +116,7 @@ def values(translator: Translator, args: Sequence[Term]) -> Term:
 
 @_declare
 def label_match(translator: Translator, args: Sequence[Term]) -> Term:
-    """Whether an object has all members of another."""
+    """Return whether an object has all members of another."""
     wanted, labels = args
     if not isinstance(wanted, Value) or not isinstance(labels, Value):
         raise NotConvertible("label_match of values that are no objects")
@@ -246,7 +246,7 @@ def split(_translator: Translator, args: Sequence[Term]) -> Term:
 
 @_declare
 def regex_match(_translator: Translator, args: Sequence[Term]) -> Term:
-    """Whether a text matches a regular expression of RE2, which CEL has, too."""
+    """Return whether a text matches a regular expression of RE2, which CEL has, too."""
     expression, text = args
     if isinstance(text, Value) and text.place.type != TEXT:
         raise NotConvertible("a regular expression on a value that may be no text")

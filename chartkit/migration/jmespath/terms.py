@@ -14,8 +14,8 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, ListLiteral, Literal, MapLiteral, Select
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.place import TEXT, UNKNOWN, Place
-from chartkit.migration.verdict import conjunction, disjunction
+from chartkit.migration.expressions.place import TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.model import Json
 
 

@@ -14,6 +14,9 @@ from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.names import loop_variable
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.terms import (
@@ -29,9 +32,6 @@ from chartkit.migration.jmespath.terms import (
     is_truthy,
     mixed,
 )
-from chartkit.migration.names import loop_variable
-from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
-from chartkit.migration.verdict import conjunction, disjunction
 
 _SIZES: Final = ("quantity", "int-or-string")
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}

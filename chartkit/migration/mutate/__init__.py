@@ -14,17 +14,17 @@ from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.environment import names_of
 from chartkit.migration.jmespath import Names
+from chartkit.migration.matching.environment import names_of
+from chartkit.migration.matching.operations import operations_in
+from chartkit.migration.matching.scope import WRITES, Condition, Scope, scope_of
 from chartkit.migration.mutate.controllers import is_extended_alike
 from chartkit.migration.mutate.fields import object_field
 from chartkit.migration.mutate.foreach import loop_mutations
 from chartkit.migration.mutate.json_patch import json_patch
 from chartkit.migration.mutate.merge import StrategicMerge
 from chartkit.migration.mutate.mutation import Mutation
-from chartkit.migration.operations import operations_in
 from chartkit.migration.rule import ConvertedRule
-from chartkit.migration.scope import WRITES, Condition, Scope, scope_of
 from chartkit.model import Body
 
 __all__ = ["convert_mutate"]

@@ -9,8 +9,8 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.mutate.anchors import ADDITION, HANDLED, has_anchors
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.place import Place
-from chartkit.migration.verdict import disjunction
+from chartkit.migration.expressions.place import Place
+from chartkit.migration.expressions.verdict import disjunction
 from chartkit.model import Body, Json
 
 

@@ -11,8 +11,8 @@ from chartkit.engine.cel_policies.patches.apply_types import MapSort, Scalar, So
 from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.place import ANY_MAP, Place
-from chartkit.migration.scope import Scope
+from chartkit.migration.expressions.place import ANY_MAP, Place
+from chartkit.migration.matching.scope import Scope
 from chartkit.model import Json
 
 _OBJECT: Final = "Object"

@@ -10,14 +10,14 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conditions import conditions_hold
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import Place
+from chartkit.migration.expressions.verdict import conjunction
 from chartkit.migration.jmespath import Names, Stream, Translator, Value
+from chartkit.migration.matching.scope import Scope
 from chartkit.migration.mutate.fields import object_field
 from chartkit.migration.mutate.json_patch import Base, in_order, steps_of
 from chartkit.migration.mutate.merge import Loop, StrategicMerge
 from chartkit.migration.mutate.mutation import Mutation
-from chartkit.migration.place import Place
-from chartkit.migration.scope import Scope
-from chartkit.migration.verdict import conjunction
 from chartkit.model import Body, Json
 
 _SEVERAL: Final = re.compile(r"(request\.object(?:\.\w+)*)\.\[([\w, ]+)\]\s*\[\]")

@@ -22,9 +22,9 @@ from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.json_patch.json_document import decode
 from chartkit.errors import InputError
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.jmespath import Names, Value
 from chartkit.migration.mutate.literals import literal_value, object_type
-from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.texts import term_of
 from chartkit.model import Body, Json
 

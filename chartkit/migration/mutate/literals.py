@@ -24,9 +24,9 @@ from chartkit.engine.cel.syntax.tree import (
     StructLiteral,
 )
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import Place
 from chartkit.migration.jmespath import Names
 from chartkit.migration.jmespath.terms import expression_of
-from chartkit.migration.place import Place
 from chartkit.migration.texts import term_of
 from chartkit.model import Json
 

@@ -21,6 +21,9 @@ from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.names import loop_variable
+from chartkit.migration.expressions.place import ANY_LIST, TEXT, Place
+from chartkit.migration.expressions.verdict import conjunction
 from chartkit.migration.jmespath import Names, Translator, Value
 from chartkit.migration.jmespath.terms import expression_of
 from chartkit.migration.mutate.anchors import (
@@ -35,11 +38,8 @@ from chartkit.migration.mutate.anchors import (
 )
 from chartkit.migration.mutate.fields import Field
 from chartkit.migration.mutate.literals import constant, literal_value, made
-from chartkit.migration.names import loop_variable
-from chartkit.migration.place import ANY_LIST, TEXT, Place
 from chartkit.migration.texts import term_of
 from chartkit.migration.validate.pattern import pattern_verdict
-from chartkit.migration.verdict import conjunction
 from chartkit.model import Body, Json
 
 _NAME: Final = ("name",)

@@ -1,4 +1,4 @@
-"""When two answers are equal.
+"""The equality of two answers.
 
 - The result is a failure, a warning (a failure of a policy that is not scored), an error, a pass or
   nothing: the strongest of all rules of the one form against the strongest of all policies of the

@@ -94,8 +94,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a proof reached of one place: name, form and the states (`met`, `missed`, `true`,
-    `false`, `empty`, `one`, `many` …) with the number of requests, and those never reached."""
+    """The states of one place that a proof reached.
+
+    states: `met`, `missed`, `true`, `false`, `empty`, `one`, `many` …, with the number of requests;
+    missing: those never reached.
+    """
 
     form: str
     name: str

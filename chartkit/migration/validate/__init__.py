@@ -15,18 +15,18 @@ from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import DELETIONS
-from chartkit.migration.environment import names_of
+from chartkit.migration.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.migration.jmespath import Names
-from chartkit.migration.operations import Operations, operations_in
+from chartkit.migration.matching.environment import names_of
+from chartkit.migration.matching.operations import Operations, operations_in
+from chartkit.migration.matching.scope import WRITES, Condition, Scope, scope_of
 from chartkit.migration.rule import ConvertedRule
-from chartkit.migration.scope import WRITES, Condition, Scope, scope_of
 from chartkit.migration.texts import text_of
 from chartkit.migration.validate.containers import one_loop_for_all_containers
 from chartkit.migration.validate.deny import denied
 from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.validate.variables import with_variables
-from chartkit.migration.verdict import as_bool, conjunction, is_presence
 from chartkit.model import Body
 
 _POD: Final = "Pod"

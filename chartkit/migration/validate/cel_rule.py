@@ -8,8 +8,8 @@ from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import CEL_ERRORS
+from chartkit.migration.matching.scope import WRITES, Condition, scope_of
 from chartkit.migration.rule import ConvertedRule, Variable
-from chartkit.migration.scope import WRITES, Condition, scope_of
 from chartkit.model import Body
 
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")

@@ -10,12 +10,12 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conditions import conditions_hold
 from chartkit.migration.context import bound, with_entries
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import ANY_MAP, Place
+from chartkit.migration.expressions.verdict import disjunction
 from chartkit.migration.jmespath import Names, Translator, Value
-from chartkit.migration.place import ANY_MAP, Place
 from chartkit.migration.validate.deny import denied
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.validate.variables import with_variables
-from chartkit.migration.verdict import disjunction
 from chartkit.model import Body
 
 

@@ -19,9 +19,9 @@ from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.duration import DurationError, parse_duration
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.place import TEXT, UNKNOWN, Place
-from chartkit.migration.verdict import conjunction, disjunction
-from chartkit.migration.wildcards import fits
+from chartkit.migration.expressions.place import TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.verdict import conjunction, disjunction
+from chartkit.migration.expressions.wildcards import fits
 from chartkit.model import Json
 
 _NUMBER: Final = r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)"

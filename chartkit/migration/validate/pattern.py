@@ -15,11 +15,9 @@ from chartkit.engine.cluster_policy.pattern.anchors import (
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.names import loop_variable
-from chartkit.migration.place import ANY_LIST, ANY_MAP, TEXT, Place
-from chartkit.migration.validate.leaves import leaf, leaf_or_nothing
-from chartkit.migration.validate.variables import VariableText, same
-from chartkit.migration.verdict import (
+from chartkit.migration.expressions.names import loop_variable
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
+from chartkit.migration.expressions.verdict import (
     Verdict,
     any_of,
     condition,
@@ -30,7 +28,9 @@ from chartkit.migration.verdict import (
     of_elements,
     plain,
 )
-from chartkit.migration.wildcards import fits
+from chartkit.migration.expressions.wildcards import fits
+from chartkit.migration.validate.leaves import leaf, leaf_or_nothing
+from chartkit.migration.validate.variables import VariableText, same
 from chartkit.model import Body, Json
 
 _TAGS: Final = ("metadata.labels", "metadata.annotations")

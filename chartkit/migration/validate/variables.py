@@ -9,9 +9,9 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.names import is_name
+from chartkit.migration.expressions.place import TEXT, Place
 from chartkit.migration.jmespath import Constant, Names, Term, Value
-from chartkit.migration.names import is_name
-from chartkit.migration.place import TEXT, Place
 from chartkit.migration.texts import term_of
 from chartkit.model import Json
 

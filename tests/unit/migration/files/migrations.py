@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.run import Migration, migrate
-from chartkit.migration.options import InventoryOptions
+from chartkit.migration.plan.options import InventoryOptions
 
 INVENTORY: Final = InventoryOptions(
     paths=(),

@@ -8,7 +8,7 @@ import yaml
 from chartkit.engine.cel.syntax import format_expression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.place import object_of
+from chartkit.migration.expressions.place import object_of
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 
 _POD = (GroupVersionKind("", "v1", "Pod"),)

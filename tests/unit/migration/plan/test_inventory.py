@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.migration.inventory import Inventory, read_inventory
-from chartkit.migration.options import InventoryOptions
+from chartkit.migration.plan.inventory import Inventory, read_inventory
+from chartkit.migration.plan.options import InventoryOptions
 
 _OPTIONS = InventoryOptions(
     paths=(),

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.facts import judged_object
+from chartkit.migration.expressions.place import TEXT, Place
 from chartkit.migration.jmespath import Names, Term, Value
-from chartkit.migration.place import TEXT, Place
-from chartkit.migration.scope import Scope, operations_of
+from chartkit.migration.matching.facts import judged_object
+from chartkit.migration.matching.scope import Scope, operations_of
 
 
 def names_of(scope: Scope) -> Names:

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, Ident, Index, Literal, Select, children
-from chartkit.migration.place import Place
+from chartkit.migration.expressions.place import Place
 
 _Path = tuple[str | int, ...]
 _SETTLED: Final = frozenset(("object", "metadata", name) for name in ("name", "namespace"))

@@ -11,8 +11,8 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.match import compile_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.place import Place, object_of
-from chartkit.migration.wildcards import fits, fits_any
+from chartkit.migration.expressions.place import Place, object_of
+from chartkit.migration.expressions.wildcards import fits, fits_any
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 NAMESPACE: Final = "Namespace"

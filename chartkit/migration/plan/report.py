@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.kyverno.changes import refuses_legacy_policies
-from chartkit.migration.origin import Origin
-from chartkit.migration.plan import Convertibility, Plan, PlannedObject, PlannedRule, Tally
+from chartkit.migration.plan.origin import Origin
+from chartkit.migration.plan.planned import Convertibility, Plan, PlannedObject, PlannedRule, Tally
 from chartkit.model import Body, Diagnostic, Resource
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id

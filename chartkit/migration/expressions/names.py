@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from chartkit.engine.cel.syntax.tree import Call, Expr, Select
-from chartkit.migration.place import Place
+from chartkit.migration.expressions.place import Place
 
 _SINGULAR: Final = {"ies": "y", "sses": "ss", "xes": "x", "s": ""}
 _NAMES: Final = frozenset(

@@ -28,7 +28,7 @@ _OPERATION: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """What preconditions say of the operation.
+    """The operations that preconditions allow.
 
     allowed: the operations that meet them, in the order of `ALL`; stated: whether they say
     anything; rest: the preconditions that are left, None for none.

@@ -11,8 +11,8 @@ from itertools import chain
 from chartkit.errors import ChartkitError
 from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.convert import Batch
-from chartkit.migration.inventory import Inventory, LegacyObject
-from chartkit.migration.origin import Origin
+from chartkit.migration.plan.inventory import Inventory, LegacyObject
+from chartkit.migration.plan.origin import Origin
 from chartkit.migration.rules import LegacyRule
 from chartkit.model import Diagnostic, Location, Resource
 

@@ -18,9 +18,9 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.facts import NAMESPACE, Facts, ObjectFacts, judged_object
-from chartkit.migration.place import Place, object_of
-from chartkit.migration.wildcards import fits, fits_any
+from chartkit.migration.expressions.place import Place, object_of
+from chartkit.migration.expressions.wildcards import fits, fits_any
+from chartkit.migration.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
 from chartkit.model import Body
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
@@ -40,7 +40,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a rule speaks of.
+    """The requests that a rule speaks of.
 
     constraints: `matchConstraints`; kinds: Kubernetes' own among the kinds, empty where another
     may come; object: the place of the object.
@@ -195,7 +195,7 @@ class _Kinds:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a kind selector stands for: resources, as (group, versions, resource), and the kinds;
+    """The meaning of a kind selector: resources, as (group, versions, resource), and the kinds;
     no kinds where they are not known."""
 
     resources: tuple[tuple[str, tuple[str, ...], str], ...]

@@ -9,10 +9,10 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.migration.conversion import RuleOutcome
-from chartkit.migration.inventory import Inventory, LegacyObject
-from chartkit.migration.origin import origin_of
-from chartkit.migration.plan import Converter, Convertibility, Plan, make_plan
-from chartkit.migration.plan_report import FORMATS
+from chartkit.migration.plan.inventory import Inventory, LegacyObject
+from chartkit.migration.plan.origin import origin_of
+from chartkit.migration.plan.planned import Converter, Convertibility, Plan, make_plan
+from chartkit.migration.plan.report import FORMATS
 from chartkit.migration.rules import legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity
 

@@ -15,8 +15,8 @@ from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, CompileError, InputError, RenderError
 from chartkit.helm.embedded_code import first_code
-from chartkit.migration.options import InventoryOptions
-from chartkit.migration.origin import Origin, origin_of
+from chartkit.migration.plan.options import InventoryOptions
+from chartkit.migration.plan.origin import Origin, origin_of
 from chartkit.migration.rules import LegacyRule, legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.network.cluster.recording import is_recording

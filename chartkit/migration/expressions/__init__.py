@@ -1,0 +1,1 @@
+"""The parts of converted expressions: typed places, verdicts of patterns, wildcards, names."""

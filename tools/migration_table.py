@@ -1,6 +1,6 @@
-"""Makes `docs/reference/migration.md`: the public policy library converted and proved.
+"""Makes `docs/reference/public-library.md`: the public policy library converted and proved.
 
-    python tools/migration_table.py FOLDER [SECONDS] > docs/reference/migration.md
+    python tools/migration_table.py FOLDER [SECONDS] > docs/reference/public-library.md
 
 FOLDER holds the library's folders, one below the other: `best-practices/disallow-latest-tag/…`,
 and its own versions in CEL in `best-practices-cel`, `-vpol`, `-mpol` and `-gpol`. SECONDS is the
@@ -47,7 +47,7 @@ Of the versions in CEL that the library has by hand, these do not say what their
 each the smallest request that shows it. Messages, updates of objects that violated before, and pass
 against skip are not counted.
 """
-_LONGEST: Final = 600
+_LONGEST: Final = 300
 """The most characters of a request in the page."""
 
 
@@ -180,10 +180,10 @@ def _differing(rows: Sequence[Row]) -> Iterator[str]:
     for one, own in differing:
         first = own.differences[0]
         body = json.dumps(first.case.document, sort_keys=True)
-        shown = body if len(body) < _LONGEST else f"{body[:_LONGEST]}…"
+        shown = f"`{body}`" if len(body) < _LONGEST else f"a request of {len(body)} characters"
         yield f"- `{one.folder}{own.suffix}/{one.name}`: {first.legacy.result} in the original,"
         yield f"  {first.new.result} in {own.suffix.removeprefix('-')} ({first.aspect}), of"
-        yield f"  `{shown}`"
+        yield f"  {shown}"
 
 
 def _line(one: Row) -> str:

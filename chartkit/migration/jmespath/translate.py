@@ -329,6 +329,11 @@ class Translator:
         return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
 
     def _truth_value(self, node: Node, current: Term | None) -> Term:
+        if node.kind is Kind.AND_EXPRESSION and not all(
+            _is_bool(self.node(each, current)) for each in node.children
+        ):
+            # As a value, `a && b` is one of its operands.
+            raise NotConvertible("a value that && chooses")
         return computed(self.truth(node, current), "bool")
 
     def _call(self, node: Node, current: Term | None) -> Term:
@@ -353,6 +358,16 @@ def _common(places: list[Place]) -> str:
     """Return the type of lists of several types: one of all their elements' types."""
     inner = sorted({place.type.removeprefix("[]") for place in places})
     return "[]" + "|".join(inner)
+
+
+def _is_bool(term: Term) -> bool:
+    match term:
+        case Constant(value):
+            return isinstance(value, bool)
+        case Value(place):
+            return place.type == "bool"
+        case Stream():
+            return False
 
 
 _Handler = Callable[[Translator, Node, "Term | None"], Term]

@@ -228,6 +228,7 @@ def _values() -> list[Scenario]:
             for file in old
         ),
         Scenario("values of arguments", ways, {"o.yaml": OLD}),
+        Scenario("values by migrate", [["migrate", "values", "o.yaml"]], {"o.yaml": OLD}),
         Scenario(
             "values of policies",
             [[*migrate, "--chart", "kyverno-policies"]],

@@ -23,6 +23,7 @@ import yaml
 
 from chartkit.cli.main import cli
 from chartkit.helm import backend
+from tools import fuzz_run
 from tools.fuzz_commands import SCENARIOS, Totals, command_of, make_input
 from tools.fuzz_mutations import VALUES
 from tools.fuzz_run import Ended, Input, Places, judged, run_batch, run_here
@@ -135,13 +136,22 @@ def test_fields_of_another_type(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def bounded(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The megabytes that an input may take: 500 more than this process has by now."""
+    most = fuzz_run._megabytes_now() + 500
+    monkeypatch.setattr("tools.fuzz_run.MEGABYTES", most)
+    monkeypatch.setattr("tools.fuzz_run._HARD_BYTES", fuzz_run._HARD_BYTES + (most << 20))
+    return most
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bounded: int) -> Any:
     def run(code: str) -> str:
         monkeypatch.setattr("tools.fuzz_run.SECONDS", 0.5 if "process_time" in code else 60.0)
         monkeypatch.setattr("tools.fuzz_run.chartkit", lambda _: exec(code))  # noqa: S102
         one = Input(1, "x", ["x", "-o", "json"], {"a": "b"}, {})
         [(_, ended)] = judged([one], tmp_path)
-        return ended.wrong
+        return ended.wrong.replace(f"{bounded} MB", "500 MB")
 
     return run
 
@@ -205,8 +215,9 @@ def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def test_a_process_that_has_grown_is_followed_by_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bounded: int
 ) -> None:
+    assert bounded > 500
     monkeypatch.setattr("tools.fuzz_run.chartkit", lambda _: None)
     monkeypatch.setattr("tools.fuzz_run._GROWN", 1)
     inputs = [Input(at, "x", ["a"], {}, {}) for at in range(3)]

@@ -33,8 +33,8 @@ _KEPT: Final = (
 _SYNCHRONIZED: Final = (
     "an object of that name that is there already, and that the policy did not generate, is left "
     "as it is: the rule wrote over it",
-    "Kyverno 1.19.0 deletes and re-creates what a GeneratingPolicy with synchronize generated "
-    "every hour, 1.19.1 does not (kyverno/kyverno#17594)",
+    "releases with the fault kyverno/kyverno#17594 delete and re-create every hour what a "
+    "GeneratingPolicy with synchronize generated; check-compat names them",
     "an update of the trigger that changes nothing may delete what was generated "
     "(kyverno/kyverno#17452)",
 )

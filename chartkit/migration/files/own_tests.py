@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from ruamel.yaml.error import YAMLError
+
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cel_policies.policy import NAMESPACED
 from chartkit.errors import ChartkitError
@@ -89,6 +91,10 @@ def rewritten(
         except ChartkitError as error:
             where = error.location or Location(str(path))
             mentions.append(Mention(where, f"the test is not rewritten: {error.message}"))
+            continue
+        except YAMLError:
+            where = Location(str(path))
+            mentions.append(Mention(where, "the test is not rewritten: its YAML is malformed"))
             continue
         mentions += one.mentions
         if text is not None:
@@ -304,8 +310,9 @@ def _with(item: Any, result: str, resources: list[str] | None) -> Any:
 def _failed(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
     """Yield the rows that fail, with the index of their result."""
     for row in rows:
-        if row.verdict is Verdict.FAIL:
-            yield int(row.location.path.split("/")[2]), row
+        steps = row.location.path.split("/")
+        if row.verdict is Verdict.FAIL and len(steps) > 2 and steps[2].isdigit():
+            yield int(steps[2]), row
 
 
 def _may_adopt(group: _Group, row: Row) -> bool:

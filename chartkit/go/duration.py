@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chartkit.go import GoError
-from chartkit.go.strconv import quote_ascii
+from chartkit.go.strconv import or_none, quote_ascii
 
 NANOSECOND = 1
 MICROSECOND = 1000
@@ -55,6 +55,10 @@ def parse_duration(text: str) -> int:
     if total == _LIMIT:
         raise DurationError(f"time: invalid duration {quote_ascii(text)}")
     return total
+
+
+duration_or_none = or_none(parse_duration)
+"""The nanoseconds of a duration; None for a text that is none."""
 
 
 def _part(match: re.Match[str], text: str) -> int:

@@ -13,6 +13,7 @@ from enum import Enum
 from functools import lru_cache, total_ordering
 
 from chartkit.go import GoError
+from chartkit.go.strconv import or_none
 
 NANO = -9
 _MAX_INT64 = 2**63 - 1
@@ -140,6 +141,10 @@ class Quantity:
             return signs[0] if sizes[0] > sizes[1] else -signs[0]
         exponent = min(self.exponent, other.exponent)
         return _sign(_shift(self, exponent) - _shift(other, exponent))
+
+
+quantity_or_none = or_none(Quantity.parse)
+"""The quantity that a text stands for; None for a text that is none."""
 
 
 @lru_cache(maxsize=4096)

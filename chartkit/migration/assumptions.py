@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT
 from chartkit.model import Body, Json
 
@@ -68,14 +68,6 @@ def _is(value: Json, type_: str) -> bool:
         case "double":
             return is_number
         case "quantity":
-            return is_number or (isinstance(value, str) and _is_quantity(value))
+            return is_number or (isinstance(value, str) and quantity_or_none(value) is not None)
         case _:
             return isinstance(value, list if type_ == ANY_LIST else dict)
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        Quantity.parse(text)
-    except QuantityError:
-        return False
-    return True

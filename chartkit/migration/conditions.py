@@ -15,9 +15,9 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     parse_conditions,
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.duration import DurationError, parse_duration
+from chartkit.go.duration import duration_or_none
 from chartkit.go.int64 import mark_literals
-from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import FAILING_CONDITIONS
 from chartkit.migration.expressions.names import is_name
@@ -160,15 +160,8 @@ def _equals_text(place: Place, wanted: str) -> Expr:
 
 def _is_plain(text: str) -> bool:
     """Return whether a text is compared as it is: without wildcards, no size and no duration."""
-    if has_wildcard(text):
-        return False
-    for read, error in ((Quantity.parse, QuantityError), (parse_duration, DurationError)):
-        try:
-            read(text)
-        except error:
-            continue
-        return False
-    return True
+    is_size = quantity_or_none(text) is not None or duration_or_none(text) is not None
+    return not (has_wildcard(text) or is_size)
 
 
 def _not_equals(key: Term, value: Term) -> Expr:

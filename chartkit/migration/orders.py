@@ -9,11 +9,10 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.conditions.comparison import (
     SECOND,
-    read_any_duration,
     read_duration,
     seconds_of,
 )
-from chartkit.go.duration import format_duration
+from chartkit.go.duration import duration_or_none, format_duration
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import TEXT, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
@@ -102,7 +101,7 @@ def durations(sign: str) -> Test:
 
 def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
     is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
-    against = read_any_duration(limit) if isinstance(limit, str) else None
+    against = duration_or_none(limit) if isinstance(limit, str) else None
     if is_number:
         against = seconds_of(limit)
     if against is None:

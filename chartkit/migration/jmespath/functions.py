@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
-from chartkit.engine.cluster_policy.conditions.comparison import read_any_duration, read_quantity
+from chartkit.go.duration import duration_or_none
+from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import DIVISION
 from chartkit.migration.expressions.names import names_several
@@ -226,7 +227,7 @@ def divide(translator: Translator, args: Sequence[Term]) -> Term:
 def _size(term: Term) -> Expr:
     """Return a text that is a size, as a number; a text that is none is an error in both."""
     match term:
-        case Constant(str() as text) if read_quantity(text) and read_any_duration(text) is None:
+        case Constant(str() as text) if quantity_or_none(text) and duration_or_none(text) is None:
             return cel.method(cel.call("quantity", text), "asApproximateFloat")
         case Value(place) if place.type == "quantity":
             written = cel.call("string", _there(term).value)

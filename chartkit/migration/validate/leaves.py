@@ -14,22 +14,23 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Literal
-from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
+from chartkit.engine.cluster_policy.pattern.operations import (
+    ORDERS,
+    Operation,
+    Range,
+    read_alternatives,
+    read_operation,
+)
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.duration import DurationError, parse_duration
-from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.go.duration import duration_or_none
+from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import TEXT, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.expressions.wildcards import fits
 from chartkit.model import Json
 
-_NUMBER: Final = r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)"
-_IN_RANGE: Final = re.compile(f"{_NUMBER}-{_NUMBER}", re.ASCII)
-_NOT_IN_RANGE: Final = re.compile(f"{_NUMBER}!-{_NUMBER}", re.ASCII)
 _WHOLE: Final = re.compile(r"[-+]?\d+", re.ASCII)
-_PREFIXES: Final = (">=", "<=", ">", "<", "!")
-_ORDERED: Final = frozenset(_PREFIXES[:4])
 _COMPARED: Final = {"": "==", "!": "!="}
 _WORDS: Final = {"true": True, "false": False}
 _SIZED: Final = ("quantity", "int-or-string", UNKNOWN)
@@ -71,11 +72,11 @@ def _natural(pattern: Json) -> str:
         return "int"
     if isinstance(pattern, float):
         return "double"
-    parts = [each.strip() for one in str(pattern).split("|") for each in one.split("&")]
+    parts = [part for each in read_alternatives(str(pattern)) for part in each]
     if all(part.removeprefix("!") in _WORDS for part in parts):
         return "bool"
     operands = [operand for part in parts for operand in _operands(part)]
-    sized = [_quantity(operand) is not None for operand in operands]
+    sized = [quantity_or_none(operand) is not None for operand in operands]
     if any(sized) and not all(sized):
         raise NotConvertible("a text and a size are compared with a field of unknown type")
     if not all(sized):
@@ -84,12 +85,10 @@ def _natural(pattern: Json) -> str:
 
 
 def _operands(part: str) -> list[str]:
-    for expression in (_NOT_IN_RANGE, _IN_RANGE):
-        match = expression.fullmatch(part)
-        if match:
-            return [match[1], match[2]]
-    prefix = next((each for each in _PREFIXES if part.startswith(each)), "")
-    return [part[len(prefix) :].strip()]
+    operation = read_operation(part)
+    if isinstance(operation, Range):
+        return [operation.low, operation.high]
+    return [operation.operand]
 
 
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
@@ -136,8 +135,8 @@ def _number(place: Place, pattern: float) -> Expr:
 
 def _text(place: Place, pattern: str) -> Expr:
     alternatives = [
-        conjunction(*(_operation(place, part.strip(" ")) for part in each.strip(" ").split("&")))
-        for each in pattern.split("|")
+        conjunction(*(_operation(place, part) for part in each))
+        for each in read_alternatives(pattern)
     ]
     return _merged(place, alternatives)
 
@@ -162,26 +161,21 @@ def _text_of(test: Expr, value: Expr) -> Expr | None:
 
 
 def _operation(place: Place, text: str) -> Expr:
-    prefix = "" if len(text) < 2 else next((p for p in _PREFIXES if text.startswith(p)), "")
-    if not prefix:
-        match = _NOT_IN_RANGE.fullmatch(text)
-        if match:
-            return disjunction(_comparison(place, "<", match[1]), _comparison(place, ">", match[2]))
-        match = _IN_RANGE.fullmatch(text)
-        if match:
-            least = _comparison(place, ">=", match[1])
-            return conjunction(least, _comparison(place, "<=", match[2]))
-    return _comparison(place, prefix, text[len(prefix) :])
+    operation = read_operation(text)
+    if isinstance(operation, Operation):
+        return _comparison(place, operation)
+    joined = disjunction if operation.excludes else conjunction
+    return joined(*(_comparison(place, each) for each in operation.operations))
 
 
-def _comparison(place: Place, prefix: str, operand: str) -> Expr:
-    operand = operand.strip(GO_SPACE)
-    quantity, duration = _quantity(operand), _duration(operand)
+def _comparison(place: Place, operation: Operation) -> Expr:
+    prefix, operand = operation
+    quantity, duration = quantity_or_none(operand), duration_or_none(operand)
     if duration is not None and quantity is None:
         raise NotConvertible(f"a duration ({operand}) is compared")
     if quantity is not None:
         return _sized(place, prefix, operand)
-    if prefix in _ORDERED:
+    if prefix in ORDERS:
         return cel.FALSE
     return _by_text(place, operand, wanted=not prefix)
 
@@ -239,7 +233,7 @@ def _sized(place: Place, prefix: str, operand: str) -> Expr:
     if place.type == "quantity":
         return test
     is_size = cel.call("isQuantity", text)
-    if prefix in _ORDERED:
+    if prefix in ORDERS:
         return conjunction(is_size, test)
     by_text = (cel.equal if not prefix else cel.not_equal)(text, operand)
     return cel.conditional(is_size, test, by_text)
@@ -252,17 +246,3 @@ def _plain_number(operand: str) -> int | float | None:
         exact = Decimal(operand)
         return int(exact) if exact == exact.to_integral_value() else float(operand)
     return None
-
-
-def _quantity(text: str) -> Quantity | None:
-    try:
-        return Quantity.parse(text)
-    except QuantityError:
-        return None
-
-
-def _duration(text: str) -> int | None:
-    try:
-        return parse_duration(text)
-    except DurationError:
-        return None

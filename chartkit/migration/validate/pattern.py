@@ -6,12 +6,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cluster_policy.pattern.anchors import (
-    FIRST_PHASE,
-    AnchorKind,
-    has_nested_anchors,
-    parse_anchor,
-)
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, in_phases, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
@@ -68,7 +63,7 @@ def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
         raise NotConvertible("the pattern has an object where the field is none")
     if any("{{" in key for key in pattern):
         raise NotConvertible("a variable in a key of a pattern")
-    first, then = _ordered(pattern)
+    first, then = in_phases(pattern)
     anchored = [(key, _entry(key, pattern[key], place, taken)) for key in first]
     conditions = [verdict for key, verdict in anchored if _is_condition(key)]
     others = [verdict for key, verdict in anchored if not _is_condition(key)]
@@ -208,21 +203,3 @@ def _list(pattern: list[Json], place: Place, taken: frozenset[str]) -> Verdict:
     element = place.element(variable)
     inner = pattern_verdict(first, element, taken | {variable})
     return of_elements(place.or_value([]), variable, inner)
-
-
-def _ordered(pattern: Body) -> tuple[list[str], list[str]]:
-    """Return the keys of both phases, as `engine/cluster_policy/pattern` has them."""
-    first: list[str] = []
-    front: list[str] = []
-    back: list[str] = []
-    for key in sorted(pattern):
-        anchor = parse_anchor(key)
-        if anchor is not None and anchor.kind in FIRST_PHASE:
-            first.append(key)
-        elif (anchor is not None and anchor.kind is AnchorKind.GLOBAL) or has_nested_anchors(
-            pattern[key]
-        ):
-            front.append(key)
-        else:
-            back.append(key)
-    return first, front[::-1] + back

@@ -9,10 +9,10 @@ from typing import Any
 import semver
 
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.go.duration import parse_duration
+from chartkit.go.duration import duration_or_none
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64, as_float, as_floats
-from chartkit.go.quantity import Quantity
+from chartkit.go.quantity import quantity_or_none
 from chartkit.go.strconv import or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
 
@@ -47,12 +47,9 @@ def read_duration(value: Json) -> int | None:
     """A text as a duration in nanoseconds; "0", which any number might be, is none."""
     if not isinstance(value, str) or value == "0":
         return None
-    return read_any_duration(value)
+    return duration_or_none(value)
 
 
-read_any_duration = or_none(parse_duration)
-"""A text as a duration in nanoseconds, "0" included."""
-read_quantity = or_none(Quantity.parse)
 read_float = or_none(parse_float)
 read_int = or_none(parse_int)
 
@@ -126,7 +123,7 @@ def _text_with(value: Json) -> Compare:
 def _text_with_text(value: str) -> Compare:
     matches = compile_wildcard(value)
     against = read_duration(value)
-    quantity = read_quantity(value)
+    quantity = quantity_or_none(value)
 
     def compare(key: Json) -> bool:
         if against is not None:
@@ -136,7 +133,7 @@ def _text_with_text(value: str) -> Compare:
         if key == value:
             return True
         if key[:1] in _QUANTITY_START:
-            amount = read_quantity(key)
+            amount = quantity_or_none(key)
             if amount is not None:
                 # The empty text is no quantity and matches nothing but itself.
                 return quantity is not None and amount == quantity
@@ -240,7 +237,7 @@ def compare_durations(sign: str) -> Prepare:
 
 
 def _duration(value: Json) -> int | None:
-    return read_any_duration(value) if isinstance(value, str) else seconds_of(value)
+    return duration_or_none(value) if isinstance(value, str) else seconds_of(value)
 
 
 def _number_holds(key: float, value: Json, holds: Holds) -> bool:
@@ -258,7 +255,7 @@ def _text_holds(key: str, value: Json, holds: Holds) -> bool:
     if durations := pair_durations(key, value):
         return holds(*durations)
     if isinstance(value, str):
-        left, right = read_quantity(key), read_quantity(value)
+        left, right = quantity_or_none(key), quantity_or_none(value)
         if left is not None and right is not None:
             return holds(left, right)
     number = read_float(key)

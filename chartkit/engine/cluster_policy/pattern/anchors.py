@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from chartkit.model import Json
+from chartkit.model import Body, Json
 
 GO_SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
@@ -64,3 +64,21 @@ def has_nested_anchors(pattern: Json) -> bool:
                 return True
         return any(map(has_nested_anchors, pattern.values()))
     return isinstance(pattern, list) and any(map(has_nested_anchors, pattern))
+
+
+def in_phases(pattern: Body) -> tuple[list[str], list[str]]:
+    """Return the keys of both phases; those with anchors in or below them are first, last first."""
+    first: list[str] = []
+    front: list[str] = []
+    back: list[str] = []
+    for key in sorted(pattern):
+        anchor = parse_anchor(key)
+        if anchor is not None and anchor.kind in FIRST_PHASE:
+            first.append(key)
+        elif (anchor is not None and anchor.kind is AnchorKind.GLOBAL) or has_nested_anchors(
+            pattern[key]
+        ):
+            front.append(key)
+        else:
+            back.append(key)
+    return first, front[::-1] + back

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.pattern.anchors import (
-    FIRST_PHASE,
     Anchor,
     AnchorKind,
-    has_nested_anchors,
+    in_phases,
     parse_anchor,
 )
 from chartkit.engine.cluster_policy.pattern.build import (
@@ -231,29 +230,11 @@ def _track(tracked: tuple[tuple[str, str], ...], value: Body, run: Run) -> None:
 
 
 def _compile_entries(pattern: Body, spot: Spot, build: Build) -> tuple[Entries, Entries]:
-    first, then = _ordered(pattern)
+    first, then = in_phases(pattern)
     return (
         tuple(compile_key(key, pattern[key], spot, build) for key in first),
         tuple(compile_key(key, pattern[key], spot, build) for key in then),
     )
-
-
-def _ordered(pattern: Body) -> tuple[list[str], list[str]]:
-    """The keys of both phases: those with anchors in or below them come first, last one first."""
-    first: list[str] = []
-    front: list[str] = []
-    back: list[str] = []
-    for key in sorted(pattern):
-        anchor = parse_anchor(key)
-        if anchor is not None and anchor.kind in FIRST_PHASE:
-            first.append(key)
-        elif (anchor is not None and anchor.kind is AnchorKind.GLOBAL) or has_nested_anchors(
-            pattern[key]
-        ):
-            front.append(key)
-        else:
-            back.append(key)
-    return first, front[::-1] + back
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
+from chartkit.engine.cluster_policy.pattern.operations import (
+    Operation,
+    Range,
+    read_alternatives,
+    read_operation,
+)
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.go.duration import parse_duration
+from chartkit.go.duration import duration_or_none
 from chartkit.go.int64 import Int64, as_float
-from chartkit.go.quantity import Quantity
+from chartkit.go.quantity import quantity_or_none
 from chartkit.go.strconv import or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
 
@@ -31,10 +35,6 @@ def exponent_text(number: float) -> str:
 
 Holds = Callable[[Json], bool]
 
-_NUMBER: Final = r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)"
-_IN_RANGE: Final = re.compile(f"{_NUMBER}-{_NUMBER}", re.ASCII)
-_NOT_IN_RANGE: Final = re.compile(f"{_NUMBER}!-{_NUMBER}", re.ASCII)
-_PREFIXES: Final = (">=", "<=", ">", "<", "!")
 _COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
     "": operator.eq,
     "!": operator.ne,
@@ -47,27 +47,25 @@ _COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
 
 def compile_operation(text: str) -> Holds:
     """One operator with its operand; text: what stands between `|` and `&`, spaces taken off."""
-    prefix = _prefix(text)
-    if not prefix:
-        if match := _NOT_IN_RANGE.fullmatch(text):
-            below, above = _comparison("<", match[1]), _comparison(">", match[2])
-            return lambda value: below(value) or above(value)
-        if match := _IN_RANGE.fullmatch(text):
-            least, most = _comparison(">=", match[1]), _comparison("<=", match[2])
-            return lambda value: least(value) and most(value)
-    return _comparison(prefix, text[len(prefix) :])
+    operation = read_operation(text)
+    if isinstance(operation, Operation):
+        return _comparison(operation)
+    low, high = map(_comparison, operation.operations)
+    if operation.excludes:
+        return lambda value: low(value) or high(value)
+    return lambda value: low(value) and high(value)
 
 
 def literal(text: str) -> str | None:
     """The one text that it holds for; None where it has an operator, a wildcard or a size."""
-    operand = text.strip(GO_SPACE)
+    operation = read_operation(text)
+    if isinstance(operation, Range) or operation.prefix:
+        return None
+    operand = operation.operand
     is_special = (
-        _prefix(text)
-        or has_wildcard(operand)
+        has_wildcard(operand)
         or _duration(operand) is not None
-        or _quantity(operand) is not None
-        or _IN_RANGE.fullmatch(text)
-        or _NOT_IN_RANGE.fullmatch(text)
+        or quantity_or_none(operand) is not None
     )
     return None if is_special else operand
 
@@ -85,17 +83,10 @@ def text_of(value: Json) -> str | None:
     return str(int(number)) if type(number) is Int64 else exponent_text(number)
 
 
-def _prefix(text: str) -> str:
-    # A lone operator is a text like any other.
-    if len(text) < 2:
-        return ""
-    return next((prefix for prefix in _PREFIXES if text.startswith(prefix)), "")
-
-
-def _comparison(prefix: str, operand: str) -> Holds:
-    operand = operand.strip(GO_SPACE)
+def _comparison(operation: Operation) -> Holds:
+    prefix, operand = operation
     by_text = _by_text(prefix, operand)
-    duration, quantity = _duration(operand), _quantity(operand)
+    duration, quantity = _duration(operand), quantity_or_none(operand)
     if duration is None and quantity is None:
         return by_text
     compare = _COMPARE[prefix]
@@ -108,7 +99,7 @@ def _comparison(prefix: str, operand: str) -> Holds:
                 if found is not None:
                     return compare(found, duration)
             if quantity is not None:
-                amount = _quantity(text)
+                amount = quantity_or_none(text)
                 if amount is not None:
                     return compare(amount.compare(quantity), 0)
         return by_text(value)
@@ -142,8 +133,7 @@ def _measured(value: Json) -> str | None:
     return str(int(number)) if type(number) is Int64 else f"{number:f}"
 
 
-_duration = lru_cache(maxsize=4096)(or_none(parse_duration))
-_quantity = or_none(Quantity.parse)
+_duration = lru_cache(maxsize=4096)(duration_or_none)
 _int = or_none(parse_int)
 _float = or_none(parse_float)
 
@@ -204,9 +194,7 @@ def _compile_float(pattern: float) -> Holds:
 
 
 def _compile_text(pattern: str) -> Holds:
-    parts = [
-        [part.strip(" ") for part in either.strip(" ").split("&")] for either in pattern.split("|")
-    ]
+    parts = read_alternatives(pattern)
     literals = [literal(both[0]) if len(both) == 1 else None for both in parts]
     texts = frozenset(text for text in literals if text is not None)
     if None not in literals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from chartkit.safe_text import shown
 
@@ -16,14 +16,34 @@ Body = dict[str, Any]
 """A JSON object."""
 
 
+class Places(Protocol):
+    """The places of the values of one document."""
+
+    def locate(self, *path: str | int) -> Location:
+        """Return the location of the key or list item at a path, or of its nearest existing
+        parent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A location in a file: line and column count from 1 (0: unknown), path is a JSON pointer."""
+    """A location in a file: line and column count from 1 (0: unknown), path is a JSON pointer.
+
+    places: of the document that it is in, None where there is no text, as in a cluster.
+    """
 
     file: str
     line: int = 0
     column: int = 0
     path: str = ""
+    places: Places | None = field(default=None, compare=False, repr=False)
+
+    def within(self, pointer: str) -> Location:
+        """Return the location of a field of the value here, or of its nearest existing parent;
+        pointer: JSON pointer below this value. It is the location itself where there is no text.
+        """
+        if self.places is None:
+            return self
+        return self.places.locate(*pointer_steps(self.path), *pointer_steps(pointer))
 
     def __str__(self) -> str:
         text = shown(self.file)
@@ -32,6 +52,17 @@ class Location:
             if self.column:
                 text += f":{self.column}"
         return text
+
+
+def pointer_steps(pointer: str) -> tuple[str, ...]:
+    """Return the keys and indices of a JSON pointer (RFC 6901)."""
+    steps = pointer.split("/")[1:]
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def pointer_of(*path: str | int) -> str:
+    """Return the JSON pointer of a path."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 class Severity(StrEnum):
@@ -190,7 +221,9 @@ class RuleResult:
     beside the result;
     patched_target: another object that there is already, after a mutation of it; others: what the
     rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
-    rules are CEL, for policies of several kinds may have one name; empty for all others.
+    rules are CEL, for policies of several kinds may have one name; empty for all others; fields:
+    the fields of the object that a failure is about, as JSON pointers, the most telling one first;
+    a missing field has the pointer that it would have; empty where none can be told.
     """
 
     policy: str
@@ -206,6 +239,7 @@ class RuleResult:
     patched_target: Body | None = None
     others: tuple[RuleResult, ...] = ()
     kind: str = ""
+    fields: tuple[str, ...] = ()
 
     @property
     def policy_id(self) -> str:

@@ -21,7 +21,7 @@ from chartkit.documents import input_files
 from chartkit.documents.json_text import NumberError, parse_json
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource
+from chartkit.model import Body, Json, Location, Resource, pointer_of
 
 _LIST_SUFFIX = "List"
 _TYPE = ("apiVersion", "kind")
@@ -52,7 +52,7 @@ class Document:
     @property
     def location(self) -> Location:
         """The location of the document's beginning."""
-        return Location(self.source.file, self.line)
+        return Location(self.source.file, self.line, places=self)
 
     def locate(self, *path: str | int) -> Location:
         """Return the location of the key or list item at a path, or of its nearest existing
@@ -65,11 +65,11 @@ class Document:
                 break
             mark, node = found
             reached.append(step)
-        pointer = "".join(f"/{escape_pointer(str(step))}" for step in reached)
+        pointer = pointer_of(*reached)
         if mark is None:
-            return Location(self.source.file, self.line, 0, pointer)
+            return Location(self.source.file, self.line, 0, pointer, self)
         offset = self.source.text.count("\n", 0, self.start)
-        return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer)
+        return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer, self)
 
     def repeated_key(self) -> Location | None:
         """The location of a duplicate key in a mapping; its pointer ends with the key."""
@@ -79,7 +79,7 @@ class Document:
             node, pointer = todo.pop()
             seen: set[str] = set()
             for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-                name = f"{pointer}/{escape_pointer(str(key.value))}"
+                name = pointer + pointer_of(key.value)
                 if name in seen and key.value != "<<":
                     line = self.source.text.count("\n", 0, self.start) + key.start_mark.line + 1
                     return Location(self.source.file, line, key.start_mark.column + 1, name)
@@ -198,14 +198,9 @@ def _child(node: Any, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
                 return key.start_mark, value
     if (
         isinstance(node, yaml.SequenceNode)
-        and isinstance(step, int)
-        and 0 <= step < len(node.value)
+        and str(step).isdecimal()
+        and int(step) < len(node.value)
     ):
-        item = node.value[step]
+        item = node.value[int(step)]
         return item.start_mark, item
     return None
-
-
-def escape_pointer(step: str) -> str:
-    """Return a key as a step of a JSON pointer (RFC 6901)."""
-    return step.replace("~", "~0").replace("/", "~1")

@@ -26,7 +26,7 @@ from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.jmespath import Names, Value
 from chartkit.migration.mutate.literals import literal_value, object_type
 from chartkit.migration.texts import term_of
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, pointer_of
 
 _INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 _END: Final = "-"
@@ -142,7 +142,7 @@ def _parents(steps: Sequence[str], base: Base) -> tuple[list[Step], Place]:
     """Return the operations that make what is missing on the way, and the last parent's place."""
     place, made, path = base.place, [], ""
     for step, following in pairwise(steps):
-        path += "/" + step.replace("~", "~0").replace("/", "~1")
+        path += pointer_of(step)
         if _is_index(step):
             if not place.is_list or place.is_optional or step != "0":
                 raise NotConvertible(f"the element {path}, which may be absent")

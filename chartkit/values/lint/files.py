@@ -15,13 +15,13 @@ from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import high_availability
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.input_files import is_there
-from chartkit.documents.reader import Document, Source, escape_pointer, read_file, read_text
+from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno import releases
-from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.model import Body, Diagnostic, Location, Severity, pointer_of
 from chartkit.output.round_trip import loaded
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, ChartValues, lint
@@ -96,7 +96,7 @@ def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:
 def _pruned(values: Body, path: str, wrong: Set[str]) -> Body:
     kept: Body = {}
     for key, value in values.items():
-        pointer = f"{path}/{escape_pointer(key)}"
+        pointer = path + pointer_of(key)
         below = any(each.startswith(f"{pointer}/") for each in wrong)
         if pointer in wrong or (below and not isinstance(value, dict)):
             continue

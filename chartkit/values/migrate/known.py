@@ -15,7 +15,7 @@ from chartkit.charts.engine.values import Section, Value
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.model import Json
+from chartkit.model import Json, pointer_steps
 from chartkit.schemas import json_schema
 from chartkit.values.migrate.table import FIRST_OF_THREE, NEWEST, OLDEST, Span, keys_now, rows
 from chartkit.values.migrate.tree import Path
@@ -93,8 +93,7 @@ def refusals(chart: str, text: str) -> Iterator[tuple[Path, str, str | None]]:
         body = _without_nulls(document.body)
         for found in json_schema.violations(document, _rules(), body, frozenset({"required"})):
             pointer = found.location.path if found.location else ""
-            steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-            yield tuple(steps), found.message, found.hint
+            yield pointer_steps(pointer), found.message, found.hint
 
 
 def _without_nulls(values: Json) -> Json:

@@ -24,7 +24,7 @@ from chartkit.migration.proof.leaves.literals import around, of_pattern
 from chartkit.migration.proof.leaves.paths import ABSENT, EACH, Path
 from chartkit.migration.proof.leaves.places import compared, place
 from chartkit.migration.proof.leaves.pod_security import pod_security_leaves
-from chartkit.model import Body, Json, Resource, mappings_at
+from chartkit.model import Body, Json, Resource, mappings_at, pointer_steps
 
 _OBJECT: Final[Path] = ("object",)
 
@@ -300,5 +300,5 @@ class _Leaves:
 
 
 def _pointed(pointer: str) -> Path:
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    steps = pointer_steps(pointer)
     return ("object", *(EACH if step == "-" or step.isdigit() else step for step in steps))

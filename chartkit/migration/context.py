@@ -6,7 +6,7 @@ an entry stands for its expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,21 +29,23 @@ Hold = Callable[[str, Expr], Expr]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Names with the entries of a rule, once for conditions and once with variables."""
+    """Names with the entries of a rule, once for conditions and once with variables.
+
+    entries: the expressions of the variables by name, each after those that it names.
+    """
 
     of_conditions: Names
     names: Names
-    variables: tuple[Variable, ...]
+    entries: Mapping[str, Expr]
 
     def used_in(self, expressions: Sequence[Expr]) -> tuple[Variable, ...]:
         """Return the variables that expressions name, directly or through each other."""
         used: list[Variable] = []
         wanted = list(expressions)
-        for variable in reversed(self.variables):
-            if any(_names(each, cel.variable(variable.name)) for each in wanted):
-                used.insert(0, variable)
-                assert not isinstance(variable.expression, str)
-                wanted.append(variable.expression)
+        for name, expression in reversed(tuple(self.entries.items())):
+            if any(_names(each, cel.variable(name)) for each in wanted):
+                used.insert(0, Variable(name, expression))
+                wanted.append(expression)
         return tuple(used)
 
 
@@ -52,15 +54,15 @@ def context_of(entries: Json, names: Names, namespace: str) -> Context:
 
     namespace: that of a policy of a namespace, else empty.
     """
-    variables: list[Variable] = []
+    expressions: dict[str, Expr] = {}
 
     def declared(name: str, expression: Expr) -> Expr:
-        variables.append(Variable(name, expression))
+        expressions[name] = expression
         return cel.variable(name)
 
     inline = with_entries(entries, names, namespace, lambda _name, expression: expression)
     held = with_entries(entries, names, namespace, declared)
-    return Context(inline, held, tuple(variables))
+    return Context(inline, held, expressions)
 
 
 def with_entries(entries: Json, names: Names, namespace: str, hold: Hold) -> Names:

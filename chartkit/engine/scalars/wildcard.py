@@ -6,12 +6,17 @@ Nothing else is special, and a path separator is a character like any other
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
 
 import re2
 
 Matcher = Callable[[str], bool]
+SPECIAL_CHARACTERS: Final = r"([\\.+()|\[\]{}^$])"
+"""A regular expression of the characters that stand for themselves in a wildcard and not in one."""
+_SPECIAL: Final = re.compile(SPECIAL_CHARACTERS)
 
 
 def has_wildcard(text: str) -> bool:
@@ -28,11 +33,15 @@ def compile_wildcard(pattern: str) -> Matcher:
         return lambda _: True
     if "?" not in pattern:
         return _compile_stars(pattern.split("*"))
-    expression = "".join(
-        {"*": ".*", "?": "."}.get(character) or re2.escape(character) for character in pattern
-    )
-    match = re2.compile(f"(?s){expression}").fullmatch
+    match = re2.compile(regular_expression(pattern)).fullmatch
     return lambda text: match(text) is not None
+
+
+def regular_expression(pattern: str) -> str:
+    """Return the expression (RE2) of a pattern: it fits the whole text, line breaks too."""
+    escaped = _SPECIAL.sub(r"\\\1", pattern)
+    middle = escaped.replace("?", ".").replace("*", ".*")
+    return f"(?s)^{middle}$"
 
 
 def _compile_stars(parts: list[str]) -> Matcher:

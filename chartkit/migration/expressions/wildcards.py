@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Literal
-from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.engine.scalars.wildcard import (
+    SPECIAL_CHARACTERS,
+    has_wildcard,
+    regular_expression,
+)
 from chartkit.migration.conversion import NotConvertible
 
 _ANY: Final = "*"
-_SPECIAL: Final = re.compile(r"([\\.+()|\[\]{}^$])")
 
 
 def fits(text: Expr, pattern: str) -> Expr:
@@ -26,7 +28,7 @@ def fits(text: Expr, pattern: str) -> Expr:
     if inner == "?" and pattern != "?":
         return cel.not_equal(text, "")
     if has_wildcard(inner):
-        return cel.method(text, "matches", expression_of(pattern))
+        return cel.method(text, "matches", regular_expression(pattern))
     begins, ends = pattern.endswith(_ANY), pattern.startswith(_ANY)
     function = "contains" if begins and ends else "startsWith" if begins else "endsWith"
     return cel.method(text, function, inner)
@@ -57,13 +59,6 @@ def fits_value(text: Expr, pattern: Expr) -> Expr:
 
 def fits_any_value(text: Expr, pattern: Expr) -> Expr:
     """Return whether a text fits a pattern that may have wildcards, which is known only then."""
-    escaped = cel.call("regex.replace", pattern, r"([\\.+()|\[\]{}^$])", r"\\\1")
+    escaped = cel.call("regex.replace", pattern, SPECIAL_CHARACTERS, r"\\\1")
     written = cel.method(cel.method(escaped, "replace", "?", "."), "replace", _ANY, ".*")
     return cel.method(text, "matches", cel.concat("(?s)^", written, "$"))
-
-
-def expression_of(pattern: str) -> str:
-    """Return the regular expression (RE2) of a pattern: it fits the whole text, line breaks too."""
-    escaped = _SPECIAL.sub(r"\\\1", pattern)
-    middle = escaped.replace("?", ".").replace(_ANY, ".*")
-    return f"(?s)^{middle}$"

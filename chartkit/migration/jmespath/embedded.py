@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.go.fmt import embedded_json
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import TEXT
+from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.terms import Constant, Stream, Term, Value, is_json
-
-if TYPE_CHECKING:
-    from chartkit.migration.jmespath.environment import Names
 
 PLACEHOLDER: Final = r"__variable_\d+__"
 _PLACEHOLDER: Final = re.compile(PLACEHOLDER)

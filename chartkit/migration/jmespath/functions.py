@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
@@ -16,6 +16,7 @@ from chartkit.migration.differences import DIVISION
 from chartkit.migration.expressions.names import names_several
 from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.expressions.verdict import conjunction
+from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -26,10 +27,8 @@ from chartkit.migration.jmespath.terms import (
     expression_of,
 )
 
-if TYPE_CHECKING:
-    from chartkit.migration.jmespath.translate import Translator
-
-Function = Callable[["Translator", Sequence[Term]], Term]
+Function = Callable[[Names, Sequence[Term]], Term]
+"""The result for the names that an expression sees, and the arguments."""
 FUNCTIONS: Final[dict[str, Function]] = {}
 
 
@@ -39,7 +38,7 @@ def _declare(function: Function) -> Function:
 
 
 @_declare
-def length(_translator: Translator, args: Sequence[Term]) -> Term:
+def length(_names: Names, args: Sequence[Term]) -> Term:
     """The number of elements, members or characters."""
     (term,) = args
     match term:
@@ -53,7 +52,7 @@ def length(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def contains(translator: Translator, args: Sequence[Term]) -> Term:
+def contains(names: Names, args: Sequence[Term]) -> Term:
     """Return whether a list has an element or a text a part."""
     where, what = args
     part = expression_of(what)
@@ -66,7 +65,7 @@ def contains(translator: Translator, args: Sequence[Term]) -> Term:
             return _if_there(where, cel.method(place.value, "contains", part))
         case Value(place) if not place.is_known:
             kind = ANY_LIST if names_several(place) else TEXT
-            return contains(translator, [replace(where, place=place.taken_for(kind)), what])
+            return contains(names, [replace(where, place=place.taken_for(kind)), what])
     raise NotConvertible("contains of a value whose type is not known")
 
 
@@ -85,18 +84,28 @@ def _there(term: Value) -> Place:
 
 
 @_declare
-def keys(translator: Translator, args: Sequence[Term]) -> Term:
+def keys(names: Names, args: Sequence[Term]) -> Term:
     """The keys of an object."""
     (term,) = args
+    return _keys(names, _object(term))
+
+
+def _object(term: Term) -> Value:
+    """Return a value that is an object."""
     if not isinstance(term, Value):
-        raise NotConvertible("the keys of a computed value")
-    # A loop over a map in CEL is a loop over its keys.
-    variable = "key"
-    while variable in translator.names.taken:
-        variable += "_"
+        raise NotConvertible("the members of a computed value")
     place = term.place.taken_for(ANY_MAP)
     if not place.is_map:
-        raise NotConvertible("the keys of a value that is no object")
+        raise NotConvertible("the members of a value that is no object")
+    return replace(term, place=place)
+
+
+def _keys(names: Names, term: Value) -> Stream:
+    # A loop over a map in CEL is a loop over its keys.
+    variable = "key"
+    while variable in names.taken:
+        variable += "_"
+    place = term.place
     entries = Place(place.value if term.strict else place.or_value({}))
     presence = cel.TRUE if term.strict else place.is_present()
     item = Place(cel.ident(variable), (), TEXT)
@@ -104,25 +113,24 @@ def keys(translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def values(translator: Translator, args: Sequence[Term]) -> Term:
+def values(names: Names, args: Sequence[Term]) -> Term:
     """The values of an object."""
     (term,) = args
-    found = keys(translator, args)
-    assert isinstance(found, Stream)
-    assert isinstance(term, Value)
-    inner = term.place.type.removeprefix("{}") if term.place.type.startswith("{}") else "dyn"
-    item = Place(cel.index(term.place.value, found.item.value), (), inner)
+    object_ = _object(term)
+    found, place = _keys(names, object_), object_.place
+    inner = place.type.removeprefix("{}") if place.type.startswith("{}") else "dyn"
+    item = Place(cel.index(place.value, found.item.value), (), inner)
     return Stream(found.generators, item, found.presence)
 
 
 @_declare
-def label_match(translator: Translator, args: Sequence[Term]) -> Term:
+def label_match(names: Names, args: Sequence[Term]) -> Term:
     """Return whether an object has all members of another."""
     wanted, labels = args
     if not isinstance(wanted, Value) or not isinstance(labels, Value):
         raise NotConvertible("label_match of values that are no objects")
     variable = "label"
-    while variable in translator.names.taken:
+    while variable in names.taken:
         variable += "_"
     place, label = wanted.place.taken_for(ANY_MAP), cel.ident(variable)
     has = cel.contains(labels.place.value, label)
@@ -132,7 +140,7 @@ def label_match(translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def to_array(_translator: Translator, args: Sequence[Term]) -> Term:
+def to_array(_names: Names, args: Sequence[Term]) -> Term:
     """A list as it is."""
     (term,) = args
     if isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list):
@@ -141,7 +149,7 @@ def to_array(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def sort(_translator: Translator, args: Sequence[Term]) -> Term:
+def sort(_names: Names, args: Sequence[Term]) -> Term:
     """A list in order: what is asked of it does not depend on the order."""
     (term,) = args
     if isinstance(term, Stream):
@@ -159,7 +167,7 @@ def _text(term: Term) -> Expr:
 
 
 def _texts(name: str, method: str) -> None:
-    def function(_translator: Translator, args: Sequence[Term]) -> Term:
+    def function(_names: Names, args: Sequence[Term]) -> Term:
         first, *others = args
         return computed(cel.method(_text(first), method, *map(_text, others)), TEXT)
 
@@ -167,7 +175,7 @@ def _texts(name: str, method: str) -> None:
 
 
 def _tests(name: str, method: str) -> None:
-    def function(_translator: Translator, args: Sequence[Term]) -> Term:
+    def function(_names: Names, args: Sequence[Term]) -> Term:
         first, second = args
         if not isinstance(first, Value):
             return computed(cel.method(_text(first), method, _text(second)), "bool")
@@ -184,7 +192,7 @@ _tests("ends_with", "endsWith")
 
 
 @_declare
-def join(_translator: Translator, args: Sequence[Term]) -> Term:
+def join(_names: Names, args: Sequence[Term]) -> Term:
     """Texts with a separator between them."""
     separator, parts = args
     match parts:
@@ -207,7 +215,7 @@ def _undyned(expr: Expr) -> Expr:
 
 
 @_declare
-def sum_(_translator: Translator, args: Sequence[Term]) -> Term:
+def sum_(_names: Names, args: Sequence[Term]) -> Term:
     """The sum of numbers."""
     (term,) = args
     match term:
@@ -217,9 +225,9 @@ def sum_(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def divide(translator: Translator, args: Sequence[Term]) -> Term:
+def divide(names: Names, args: Sequence[Term]) -> Term:
     """The quotient of two sizes."""
-    translator.names.note(DIVISION)
+    names.note(DIVISION)
     first, second = (_size(each) for each in args)
     return computed(cel.compare("/", first, second), "double")
 
@@ -238,7 +246,7 @@ def _size(term: Term) -> Expr:
 
 
 @_declare
-def split(_translator: Translator, args: Sequence[Term]) -> Term:
+def split(_names: Names, args: Sequence[Term]) -> Term:
     """The parts of a text between separators."""
     text, separator = args
     parts = cel.method(_text(text), "split", _text(separator))
@@ -246,7 +254,7 @@ def split(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def regex_match(_translator: Translator, args: Sequence[Term]) -> Term:
+def regex_match(_names: Names, args: Sequence[Term]) -> Term:
     """Return whether a text matches a regular expression of RE2, which CEL has, too."""
     expression, text = args
     if isinstance(text, Value) and text.place.type != TEXT:
@@ -255,7 +263,7 @@ def regex_match(_translator: Translator, args: Sequence[Term]) -> Term:
 
 
 @_declare
-def to_string(_translator: Translator, args: Sequence[Term]) -> Term:
+def to_string(_names: Names, args: Sequence[Term]) -> Term:
     """A text as it is, a number as its text."""
     (term,) = args
     if isinstance(term, Value) and term.place.type == "double":

@@ -19,6 +19,7 @@ from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOW
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
+from chartkit.migration.jmespath.functions import FUNCTIONS
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -337,14 +338,12 @@ class Translator:
         return computed(self.truth(node, current), "bool")
 
     def _call(self, node: Node, current: Term | None) -> Term:
-        from chartkit.migration.jmespath.functions import FUNCTIONS
-
         function = FUNCTIONS.get(node.value)
         if function is None:
             raise NotConvertible(f"the function {node.value} has no form in CEL yet")
         if len(node.children) != len(DECLARED[node.value].parameters):
             raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
-        return function(self, [self.node(each, current) for each in node.children])
+        return function(self.names, [self.node(each, current) for each in node.children])
 
 
 @dataclass(frozen=True, slots=True)

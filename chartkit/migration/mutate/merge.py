@@ -262,16 +262,16 @@ class StrategicMerge:
             raise NotConvertible("anchors +() that the first element decides for all")
         if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in parts(patch)):
             raise NotConvertible("anchors in a list within a list")
-        named = {"name": cel.path(variable, "name")}
+        named = FieldEntry("name", cel.path(variable, "name"))
         body = part._object(patch, inside)
         self.replaces = self.replaces or part.replaces
         where = conjunction(loop.where if is_loop and loop else cel.TRUE, *part.conditions)
         if only_adds(patch):
             # An element that has everything stays in its place.
             where = conjunction(where, lacks_additions(patch, inside.place))
-        if body is None:
+        if not isinstance(body, StructLiteral):
             raise NotConvertible(f"an element of {at.place.path} that changes nothing")
-        change = _with_first(body, named)
+        change = StructLiteral(body.name, (named, *body.fields))
         strict = is_loop and loop is not None and loop.is_strict
         elements = at.place.value if strict else at.place.or_value([])
         if where == cel.TRUE:
@@ -365,9 +365,3 @@ def _by_key(elements: Expr, variable: str, key: str, inside: Field) -> Expr:
         raise NotConvertible(f"server-side apply takes {inside.place.path} as a whole")
     named = cel.struct(inside.type_name, {key: inside.place.child(key).value})
     return cel.macro(elements, "map", variable, named)
-
-
-def _with_first(body: Expr, fields: dict[str, Expr]) -> Expr:
-    assert isinstance(body, StructLiteral)
-    first = tuple(FieldEntry(key, value) for key, value in fields.items())
-    return StructLiteral(body.name, first + body.fields)

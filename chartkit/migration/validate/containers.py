@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -14,6 +15,19 @@ _NAME: Final = "allContainers"
 _VARIABLE: Final = "container"
 
 
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A fact about every container of a list.
+
+    body: its variable named the same in all; list: the list's field.
+    """
+
+    fact: Expr
+    target: Expr
+    list: str
+    body: Expr
+
+
 def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Variable, ...]]:
     """Return the facts of a conjunction, loops over lists of containers with equal bodies as one
     over all of them, and the variable that this takes."""
@@ -22,35 +36,31 @@ def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Var
             facts = list(terms)
         case _:
             facts = [expression]
-    loops = [each for each in facts if _list_of(each) is not None]
-    by_body: dict[Expr, list[Expr]] = {}
-    for loop in loops:
-        by_body.setdefault(_body(loop), []).append(loop)
-    merged = [(body, group) for body, group in by_body.items() if len(group) > 1]
-    if len(merged) != 1:
+    by_body: dict[Expr, list[_Loop]] = {}
+    for loop in filter(None, map(_loop, facts)):
+        by_body.setdefault(loop.body, []).append(loop)
+    repeated = [(body, loops) for body, loops in by_body.items() if len(loops) > 1]
+    if len(repeated) != 1:
         return facts, ()
-    body, group = merged[0]
-    targets = sorted((_target(each) for each in group), key=lambda each: _LISTS.index(_field(each)))
-    total = targets[0]
-    for each in targets[1:]:
-        total = cel.compare("+", total, each)
-    loop = cel.macro(cel.variable(_NAME), "all", _VARIABLE, body)
-    at = min(facts.index(each) for each in group)
-    kept = [each for each in facts if each not in group]
-    return [*kept[:at], loop, *kept[at:]], (Variable(_NAME, total),)
+    ((body, loops),) = repeated
+    first, *others = sorted(loops, key=lambda each: _LISTS.index(each.list))
+    total = first.target
+    for other in others:
+        total = cel.compare("+", total, other.target)
+    every = cel.macro(cel.variable(_NAME), "all", _VARIABLE, body)
+    merged = [loop.fact for loop in loops]
+    at = min(map(facts.index, merged))
+    kept = [each for each in facts if each not in merged]
+    return [*kept[:at], every, *kept[at:]], (Variable(_NAME, total),)
 
 
-def _list_of(fact: Expr) -> str | None:
-    if not isinstance(fact, Call) or fact.function != "all" or len(fact.args) != 2:
-        return None
-    name = _field(_target(fact))
-    return name if name in _LISTS else None
-
-
-def _target(loop: Expr) -> Expr:
-    assert isinstance(loop, Call)
-    assert loop.target is not None
-    return loop.target
+def _loop(fact: Expr) -> _Loop | None:
+    match fact:
+        case Call("all", Call() | Select() as target, (variable, body)):
+            name = _field(target)
+            if name in _LISTS:
+                return _Loop(fact, target, name, _renamed(body, variable))
+    return None
 
 
 def _field(target: Expr) -> str:
@@ -58,13 +68,6 @@ def _field(target: Expr) -> str:
     if isinstance(target, Call) and target.function == "orValue" and target.target is not None:
         target = target.target
     return target.field if isinstance(target, Select) else ""
-
-
-def _body(loop: Expr) -> Expr:
-    """Return the body of a loop, its variable named the same in all."""
-    assert isinstance(loop, Call)
-    variable, body = loop.args
-    return _renamed(body, variable)
 
 
 def _renamed(expr: Expr, variable: Expr) -> Expr:

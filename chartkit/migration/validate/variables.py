@@ -11,7 +11,7 @@ from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import TEXT, Place
-from chartkit.migration.jmespath import Constant, Names, Term, Value
+from chartkit.migration.jmespath import Constant, Names, Value
 from chartkit.migration.texts import term_of
 from chartkit.model import Json
 
@@ -25,9 +25,9 @@ _TEXTS: Final = (
 class VariableText(str):
     """A leaf of a pattern with a variable; to whoever does not know it a plain text."""
 
-    __slots__ = ("term",)
+    __slots__ = ("place",)
 
-    term: Term
+    place: Place
 
 
 def with_variables(pattern: Json, names: Names) -> Json:
@@ -50,14 +50,13 @@ def with_variables(pattern: Json, names: Names) -> Json:
     if term.place.type == TEXT and not is_name(term.place):
         names.note(_TEXTS)
     leaf = VariableText("variable")
-    leaf.term = term
+    leaf.place = term.place
     return leaf
 
 
 def same(place: Place, wanted: VariableText) -> Expr:
     """Return whether a value is what a variable gives; raises `NotConvertible`."""
-    assert isinstance(wanted.term, Value)
-    other = wanted.term.place
+    other = wanted.place
     place = place.taken_for(other.type)
     if place.type != other.type:
         raise NotConvertible("a variable in a pattern is of another type than the field")

@@ -8,21 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.spelling import is_field_name
-from chartkit.engine.cel.syntax.tree import (
-    Call,
-    FieldEntry,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    MapEntry,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import Place
 from chartkit.migration.jmespath import Names
@@ -72,14 +60,14 @@ def constant(value: Json, names: Names) -> Expr:
 def made(type_name: str, members: Mapping[str, tuple[Expr, bool]]) -> Expr:
     """Return an object of a type, without one a map; members: values, and whether optional."""
     if type_name:
-        return StructLiteral(
-            type_name, tuple(FieldEntry(key, *each) for key, each in members.items())
+        return tree.StructLiteral(
+            type_name, tuple(tree.FieldEntry(key, *each) for key, each in members.items())
         )
     kinds = {_kind(each) for each, _ in members.values()}
     is_mixed = len(kinds) > 1
-    return MapLiteral(
+    return tree.MapLiteral(
         tuple(
-            MapEntry(cel.literal(key), _dynamic(each) if is_mixed else each, optional)
+            tree.MapEntry(cel.literal(key), _dynamic(each) if is_mixed else each, optional)
             for key, (each, optional) in members.items()
         )
     )
@@ -92,16 +80,16 @@ def _dynamic(value: Expr) -> Expr:
 def _kind(value: Expr) -> str:
     """Return the type of an expression as far as a map's members must agree in it."""
     match value:
-        case Literal():
+        case tree.Literal():
             return type(value.value).__name__
-        case Select() | Index() | Call("orValue"):
+        case tree.Select() | tree.Index() | tree.Call("orValue"):
             # Of a request, whose type is known, rules name texts alone.
             return str.__name__ if _root(value) == _REQUEST else _DYNAMIC
-        case StructLiteral():
+        case tree.StructLiteral():
             return value.name
-        case MapLiteral():
+        case tree.MapLiteral():
             return f"map of {'|'.join(sorted({_kind(each.value) for each in value.entries}))}"
-        case ListLiteral():
+        case tree.ListLiteral():
             return f"list of {'|'.join(sorted({_kind(each) for each in value.elements}))}"
         case _:
             return f"computed {id(value)}"
@@ -109,9 +97,9 @@ def _kind(value: Expr) -> str:
 
 def _root(value: Expr) -> str:
     """Return the variable that an expression reads a field of."""
-    while isinstance(value, Select | Index | Call):
-        parent = value.target if isinstance(value, Call) else value.operand
+    while isinstance(value, tree.Select | tree.Index | tree.Call):
+        parent = value.target if isinstance(value, tree.Call) else value.operand
         if parent is None:
             return ""
         value = parent
-    return value.name if isinstance(value, Ident) else ""
+    return value.name if isinstance(value, tree.Ident) else ""

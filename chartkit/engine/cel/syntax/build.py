@@ -15,39 +15,19 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from chartkit.engine.cel.parser.parser import RESERVED
+from chartkit.engine.cel.syntax import tree
 from chartkit.engine.cel.syntax.spelling import is_field_name
-from chartkit.engine.cel.syntax.tree import (
-    Binary,
-    Call,
-    Chain,
-    Commented,
-    Conditional,
-    Expr,
-    FieldEntry,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    MapEntry,
-    MapLiteral,
-    Select,
-    StructLiteral,
-    Unary,
-)
+from chartkit.engine.cel.syntax.tree import Expr
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Scalar
 from chartkit.model import Json
 
 Operand: TypeAlias = Expr | Json
 """An expression, or a plain value that stands for its literal."""
 
-TRUE: Final = Literal(True)
-FALSE: Final = Literal(False)
-NULL: Final = Literal(None)
+TRUE: Final = tree.Literal(True)
+FALSE: Final = tree.Literal(False)
+NULL: Final = tree.Literal(None)
 
-_EXPRESSIONS: Final = (
-    *(Literal, Ident, Select, Index, Call, Unary, Binary, Chain, Conditional),
-    *(ListLiteral, MapLiteral, StructLiteral, Commented),
-)
 _OPPOSITE: Final = {"==": "!=", "!=": "=="}
 _COMPLEMENT: Final = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
@@ -58,32 +38,32 @@ class NoLiteralError(ValueError):
 
 def literal(value: Operand | Scalar) -> Expr:
     """Return a plain value as an expression; an expression is itself. Raise NoLiteralError."""
-    if isinstance(value, _EXPRESSIONS):
+    if isinstance(value, Expr):
         return value
     if isinstance(value, list):
-        return ListLiteral(tuple(map(literal, value)))
+        return tree.ListLiteral(tuple(map(literal, value)))
     if isinstance(value, dict):
-        entries = (MapEntry(Literal(key), literal(each)) for key, each in value.items())
-        return MapLiteral(tuple(entries))
+        entries = (tree.MapEntry(tree.Literal(key), literal(each)) for key, each in value.items())
+        return tree.MapLiteral(tuple(entries))
     if isinstance(value, float) and not math.isfinite(value):
         return call("double", str(value).replace("inf", "Infinity").replace("nan", "NaN"))
     if type(value) is int and not INT_MIN <= value <= INT_MAX:
         raise NoLiteralError(f"{value} does not fit into an int of CEL")
     if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
         raise NoLiteralError("half of a surrogate pair is no character of CEL")
-    return Literal(value)
+    return tree.Literal(value)
 
 
-def ident(name: str) -> Ident:
+def ident(name: str) -> tree.Ident:
     """Return a variable; raise NoLiteralError for a name that no variable can have."""
     if name in RESERVED or not is_field_name(name):
         raise NoLiteralError(f"'{name}' is no name of a variable of CEL")
-    return Ident(name)
+    return tree.Ident(name)
 
 
 def variable(name: str) -> Expr:
     """Return a policy's variable: `variables.name`."""
-    return field(Ident("variables"), name)
+    return field(tree.Ident("variables"), name)
 
 
 def field(target: Expr, key: str) -> Expr:
@@ -94,19 +74,19 @@ def field(target: Expr, key: str) -> Expr:
     definitions) reserved words are escaped (`__namespace__`); an admission policy's `object` is
     not typed.
     """
-    return Select(target, key) if is_field_name(key) else Index(target, Literal(key))
+    return tree.Select(target, key) if is_field_name(key) else tree.Index(target, tree.Literal(key))
 
 
 def index(target: Expr, key: Operand) -> Expr:
     """Return `target[key]`."""
-    return Index(target, literal(key))
+    return tree.Index(target, literal(key))
 
 
 def step(target: Expr, key: str | int | Expr, *, optional: bool = False) -> Expr:
     """Return the member of a map by a text, or of a list by a number; either may be computed."""
     if isinstance(key, str) and is_field_name(key):
-        return Select(target, key, optional)
-    return Index(target, literal(key), optional)
+        return tree.Select(target, key, optional)
+    return tree.Index(target, literal(key), optional)
 
 
 def path(root: str | Expr, *keys: str | int | Expr) -> Expr:
@@ -136,7 +116,7 @@ def has(target: Expr, key: str) -> Expr:
     The target must be a map: of a list, `in` asks for an element.
     """
     if is_field_name(key):
-        return Call("has", None, (Select(target, key),))
+        return tree.Call("has", None, (tree.Select(target, key),))
     return contains(target, key)
 
 
@@ -152,27 +132,27 @@ def has_path(root: str | Expr, *keys: str) -> Expr:
 
 def call(function: str, *args: Operand) -> Expr:
     """Return `function(args)`."""
-    return Call(function, None, tuple(map(literal, args)))
+    return tree.Call(function, None, tuple(map(literal, args)))
 
 
 def method(target: Operand, function: str, *args: Operand) -> Expr:
     """Return `target.function(args)`, a macro among others."""
-    return Call(function, literal(target), tuple(map(literal, args)))
+    return tree.Call(function, literal(target), tuple(map(literal, args)))
 
 
 def macro(target: Operand, function: str, variable: str, *bodies: Operand) -> Expr:
     """Return `target.function(variable, bodies)`: `all`, `exists`, `filter`, `map` and so on."""
-    return Call(function, literal(target), (ident(variable), *map(literal, bodies)))
+    return tree.Call(function, literal(target), (ident(variable), *map(literal, bodies)))
 
 
 def bind(variable: str, value: Operand, body: Operand) -> Expr:
     """Return `cel.bind(variable, value, body)`."""
-    return macro(Ident("cel"), "bind", variable, value, body)
+    return macro(tree.Ident("cel"), "bind", variable, value, body)
 
 
 def compare(operator: str, left: Operand, right: Operand) -> Expr:
     """Return `left operator right`, of any operator but `&&` and `||`."""
-    return Binary(operator, literal(left), literal(right))
+    return tree.Binary(operator, literal(left), literal(right))
 
 
 def equal(left: Operand, right: Operand) -> Expr:
@@ -195,38 +175,42 @@ def concat(*parts: Operand) -> Expr:
     terms: list[Expr] = []
     for part in map(literal, parts):
         match terms[-1] if terms else None, part:
-            case Literal(str() as before), Literal(str() as text):
-                terms[-1] = Literal(before + text)
+            case tree.Literal(str() as before), tree.Literal(str() as text):
+                terms[-1] = tree.Literal(before + text)
             case _:
                 terms.append(part)
-    joined, *rest = terms or [Literal("")]
+    joined, *rest = terms or [tree.Literal("")]
     for term in rest:
-        joined = Binary("+", joined, term)
+        joined = tree.Binary("+", joined, term)
     return joined
 
 
 def _is_text(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and isinstance(expr.value, str)
+    return isinstance(expr, tree.Literal) and isinstance(expr.value, str)
 
 
 def conditional(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
     """Return `condition ? then : otherwise`."""
-    return Conditional(literal(condition), literal(then), literal(otherwise))
+    return tree.Conditional(literal(condition), literal(then), literal(otherwise))
 
 
 def list_of(elements: Iterable[Operand]) -> Expr:
     """Return `[elements]`."""
-    return ListLiteral(tuple(map(literal, elements)))
+    return tree.ListLiteral(tuple(map(literal, elements)))
 
 
 def map_of(entries: Mapping[str, Operand]) -> Expr:
     """Return `{key: value}`."""
-    return MapLiteral(tuple(MapEntry(Literal(key), literal(e)) for key, e in entries.items()))
+    return tree.MapLiteral(
+        tuple(tree.MapEntry(tree.Literal(key), literal(e)) for key, e in entries.items())
+    )
 
 
 def struct(name: str, fields: Mapping[str, Operand]) -> Expr:
     """Return `Name{field: value}`, such as `Object.spec{…}` and `JSONPatch{…}`."""
-    return StructLiteral(name, tuple(FieldEntry(key, literal(e)) for key, e in fields.items()))
+    return tree.StructLiteral(
+        name, tuple(tree.FieldEntry(key, literal(e)) for key, e in fields.items())
+    )
 
 
 def all_of(terms: Iterable[Operand]) -> Expr:
@@ -242,11 +226,11 @@ def any_of(terms: Iterable[Operand]) -> Expr:
 def _joined(operator: str, terms: Iterable[Operand], empty: Expr) -> Expr:
     flat: list[Expr] = []
     for term in map(literal, terms):
-        nested = isinstance(term, Chain) and term.operator == operator
-        flat += term.terms if nested and isinstance(term, Chain) else (term,)
+        nested = isinstance(term, tree.Chain) and term.operator == operator
+        flat += term.terms if nested and isinstance(term, tree.Chain) else (term,)
     if len(flat) < 2:
         return flat[0] if flat else empty
-    return Chain(operator, tuple(flat))
+    return tree.Chain(operator, tuple(flat))
 
 
 def negate(condition: Operand) -> Expr:
@@ -260,21 +244,23 @@ def negate(condition: Operand) -> Expr:
     error, which `!=` hides. (`simplify` looks at that.)
     """
     expr = literal(condition)
-    return _opposite(expr) or Unary("!", expr)
+    return _opposite(expr) or tree.Unary("!", expr)
 
 
 def _opposite(expr: Expr) -> Expr | None:
     """Return the negation of an expression if it needs no `!` before it."""
     match expr:
-        case Literal(bool() as value):
-            return Literal(not value)
-        case Unary("!", operand):
+        case tree.Literal(bool() as value):
+            return tree.Literal(not value)
+        case tree.Unary("!", operand):
             return operand
-        case Binary(operator, left, right) if operator in _OPPOSITE:
-            return Binary(_OPPOSITE[operator], left, right)
-        case Binary(operator, left, right) if operator in _COMPLEMENT and _is_total(left, right):
-            return Binary(_COMPLEMENT[operator], left, right)
-        case Chain(operator, terms):
+        case tree.Binary(operator, left, right) if operator in _OPPOSITE:
+            return tree.Binary(_OPPOSITE[operator], left, right)
+        case tree.Binary(operator, left, right) if operator in _COMPLEMENT and _is_total(
+            left, right
+        ):
+            return tree.Binary(_COMPLEMENT[operator], left, right)
+        case tree.Chain(operator, terms):
             opposites = [_opposite(term) for term in terms]
             if None in opposites:
                 return None
@@ -292,14 +278,14 @@ def _is_total(left: Expr, right: Expr) -> bool:
 
 
 def _is_call(expr: Expr, *functions: str) -> bool:
-    return isinstance(expr, Call) and expr.function in functions
+    return isinstance(expr, tree.Call) and expr.function in functions
 
 
 def _is_whole(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and type(expr.value) is int
+    return isinstance(expr, tree.Literal) and type(expr.value) is int
 
 
 def commented(expr: Operand, *lines: str) -> Expr:
     """Return the expression with lines of comments before it, each without its slashes."""
     texts = (part.rstrip() for line in lines for part in (line.splitlines() or [""]))
-    return Commented(literal(expr), tuple(texts))
+    return tree.Commented(literal(expr), tuple(texts))

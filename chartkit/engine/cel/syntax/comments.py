@@ -12,24 +12,8 @@ from dataclasses import dataclass
 
 from chartkit.engine.cel.parser import lexer
 from chartkit.engine.cel.parser.lexer import Token
-from chartkit.engine.cel.syntax.tree import (
-    Binary,
-    Call,
-    Chain,
-    Commented,
-    Conditional,
-    Expr,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    StructLiteral,
-    Unary,
-    transform,
-    variables_of,
-)
+from chartkit.engine.cel.syntax import tree
+from chartkit.engine.cel.syntax.tree import Expr
 from chartkit.safe_text import escape_controls
 
 _GAP = re.compile(r"//([^\n]*)")
@@ -150,7 +134,7 @@ class _Attaching:
     def expr(self, expr: Expr) -> Expr:
         comments: list[str] = []
         made = self._visit(expr, comments)
-        return Commented(made, tuple(comments)) if comments else made
+        return tree.Commented(made, tuple(comments)) if comments else made
 
     def _take(self, count: int, comments: list[str]) -> None:
         """Count tokens of the part itself, and note the comments about them."""
@@ -160,38 +144,38 @@ class _Attaching:
 
     def _visit(self, expr: Expr, comments: list[str]) -> Expr:
         match expr:
-            case Literal():
+            case tree.Literal():
                 value = expr.value
                 negative = isinstance(value, int | float) and repr(value).startswith("-")
                 self._take(1 + negative, comments)
                 return expr
-            case Ident():
+            case tree.Ident():
                 self._take(1 + expr.name.startswith("."), comments)
                 return expr
-            case Select():
+            case tree.Select():
                 operand = self.expr(expr.operand)
                 self._take(2 + expr.optional, comments)
-                return Select(operand, expr.field, expr.optional)
-            case Index():
+                return tree.Select(operand, expr.field, expr.optional)
+            case tree.Index():
                 operand = self.expr(expr.operand)
                 self._take(1 + expr.optional, comments)
                 key = self.expr(expr.key)
                 self._take(1, comments)
-                return Index(operand, key, expr.optional)
-            case Call():
+                return tree.Index(operand, key, expr.optional)
+            case tree.Call():
                 return self._call(expr, comments)
-            case ListLiteral() | MapLiteral() | StructLiteral():
+            case tree.ListLiteral() | tree.MapLiteral() | tree.StructLiteral():
                 return self._braced(expr, comments)
-            case Unary():
+            case tree.Unary():
                 self._take(1, comments)
-                return Unary(expr.operator, self.expr(expr.operand))
+                return tree.Unary(expr.operator, self.expr(expr.operand))
             case _:
                 return self._joined(expr, comments)
 
-    def _call(self, call: Call, comments: list[str]) -> Expr:
+    def _call(self, call: tree.Call, comments: list[str]) -> Expr:
         target = None if call.target is None else self.expr(call.target)
         self._take(2 if target is not None else 1 + call.function.startswith("."), comments)
-        return Call(call.function, target, tuple(map(self.expr, call.args)))
+        return tree.Call(call.function, target, tuple(map(self.expr, call.args)))
 
     def _joined(self, expr: Expr, comments: list[str]) -> Expr:
         """Visit a part whose own tokens stand between its parts, one each."""
@@ -204,11 +188,13 @@ class _Attaching:
             first = False
             return self.expr(part)
 
-        return transform(expr, visit)
+        return tree.transform(expr, visit)
 
-    def _braced(self, expr: ListLiteral | MapLiteral | StructLiteral, comments: list[str]) -> Expr:
+    def _braced(
+        self, expr: tree.ListLiteral | tree.MapLiteral | tree.StructLiteral, comments: list[str]
+    ) -> Expr:
         """Visit a literal in brackets; a comment about an entry's mark or field is its value's."""
-        if isinstance(expr, StructLiteral):
+        if isinstance(expr, tree.StructLiteral):
             self._take(expr.name.count(".") * 2 + 1 - expr.name.startswith("."), comments)
         self._take(1, comments)
         marks = iter(_marks(expr))
@@ -217,21 +203,21 @@ class _Attaching:
             own: list[str] = []
             self._take(next(marks), own)
             made = self.expr(part)
-            return Commented(made, tuple(own)) if own else made
+            return tree.Commented(made, tuple(own)) if own else made
 
-        made = transform(expr, visit)
+        made = tree.transform(expr, visit)
         self._take(1, comments)
         return made
 
 
-def _marks(expr: ListLiteral | MapLiteral | StructLiteral) -> list[int]:
+def _marks(expr: tree.ListLiteral | tree.MapLiteral | tree.StructLiteral) -> list[int]:
     """Return how many tokens stand before each part of a literal that are not in a part."""
     match expr:
-        case ListLiteral():
+        case tree.ListLiteral():
             return [int(index in expr.optional_indices) for index in range(len(expr.elements))]
-        case MapLiteral():
+        case tree.MapLiteral():
             return [count for entry in expr.entries for count in (int(entry.optional), 1)]
-        case StructLiteral():
+        case tree.StructLiteral():
             return [2 + entry.optional for entry in expr.fields]
 
 
@@ -242,7 +228,7 @@ def lifted(expr: Expr) -> Expr:
     """
     leading, loose, bare = _lift(expr)
     comments = leading + loose
-    return Commented(bare, comments) if comments else bare
+    return tree.Commented(bare, comments) if comments else bare
 
 
 _Texts = tuple[str, ...]
@@ -250,7 +236,7 @@ _Texts = tuple[str, ...]
 
 def _lift(expr: Expr) -> tuple[_Texts, _Texts, Expr]:
     """Return the comments at the beginning, those inside that no part can have, and the rest."""
-    if isinstance(expr, Commented):
+    if isinstance(expr, tree.Commented):
         leading, loose, bare = _lift(expr.expr)
         return expr.comments + leading, loose, bare
     leading, loose = (), ()
@@ -264,12 +250,12 @@ def _lift(expr: Expr) -> tuple[_Texts, _Texts, Expr]:
             leading, loose = leading + at_start, loose + inside
         elif place == "item":
             comments = at_start + inside
-            return Commented(bare, comments) if comments else bare
+            return tree.Commented(bare, comments) if comments else bare
         else:
             loose += at_start + inside
         return bare
 
-    bare = transform(expr, change)
+    bare = tree.transform(expr, change)
     return leading, loose, bare
 
 
@@ -279,23 +265,23 @@ def _places(expr: Expr) -> list[str]:
     A part that can have comments is called an item.
     """
     match expr:
-        case Select():
+        case tree.Select():
             return ["first"]
-        case Index() | Binary():
+        case tree.Index() | tree.Binary():
             return ["first", "within"]
-        case Call():
-            names = variables_of(expr)
+        case tree.Call():
+            names = tree.variables_of(expr)
             places = ["within"] * names + ["item"] * (len(expr.args) - names)
             return places if expr.target is None else ["first", *places]
-        case Chain():
+        case tree.Chain():
             return ["first"] + ["item"] * (len(expr.terms) - 1)
-        case Conditional():
+        case tree.Conditional():
             return ["first", "item", "item"]
-        case ListLiteral():
+        case tree.ListLiteral():
             return ["item"] * len(expr.elements)
-        case MapLiteral():
+        case tree.MapLiteral():
             return ["item", "within"] * len(expr.entries)
-        case StructLiteral():
+        case tree.StructLiteral():
             return ["item"] * len(expr.fields)
         case _:
             return ["within"]

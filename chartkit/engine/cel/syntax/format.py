@@ -15,7 +15,7 @@ from itertools import count, repeat
 from types import MappingProxyType
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.syntax import spelling
+from chartkit.engine.cel.syntax import spelling, tree
 from chartkit.engine.cel.syntax.comments import lifted
 from chartkit.engine.cel.syntax.layout import (
     HARD,
@@ -32,26 +32,7 @@ from chartkit.engine.cel.syntax.layout import (
     separated,
 )
 from chartkit.engine.cel.syntax.reading import from_parser, nesting_limit
-from chartkit.engine.cel.syntax.tree import (
-    Binary,
-    Call,
-    Chain,
-    Commented,
-    Conditional,
-    Expr,
-    FieldEntry,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    MapEntry,
-    MapLiteral,
-    Select,
-    StructLiteral,
-    Unary,
-    chain,
-    variables_of,
-)
+from chartkit.engine.cel.syntax.tree import Expr
 from chartkit.engine.cel.values import Scalar
 
 WIDTH = 100
@@ -100,19 +81,19 @@ def unparse(expr: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACRO
     too deep.
     """
     with nesting_limit():
-        tree = from_parser(expr, macro_calls)
-        return render(_Writer(spelling.reference).item(tree), math.inf, INDENT)
+        authored = from_parser(expr, macro_calls)
+        return render(_Writer(spelling.reference).item(authored), math.inf, INDENT)
 
 
 def _level(expr: Expr) -> _Level:
     match expr:
-        case Conditional():
+        case tree.Conditional():
             return _Level.CONDITIONAL
-        case Chain() | Binary():
+        case tree.Chain() | tree.Binary():
             return _LEVELS[expr.operator]
-        case Unary():
+        case tree.Unary():
             return _Level.UNARY
-        case Commented():
+        case tree.Commented():
             return _level(expr.expr)
         case _:
             return _Level.MEMBER
@@ -141,7 +122,7 @@ class _Writer:
     ) -> Joined:
         """Return a part that may have comments before it; mark: its first characters."""
         comments: tuple[str, ...] = ()
-        while isinstance(expr, Commented):
+        while isinstance(expr, tree.Commented):
             comments, expr = comments + expr.comments, expr.expr
         document = self._indented(expr, least, indented)
         lines = (part for text in comments for part in (f"// {text}".rstrip(), HARD))
@@ -156,37 +137,37 @@ class _Writer:
 
     def _expr(self, expr: Expr) -> Document:
         match expr:
-            case Literal():
+            case tree.Literal():
                 return self._spell(expr.value)
-            case Ident():
+            case tree.Ident():
                 return expr.name
-            case Select():
+            case tree.Select():
                 dot = ".?" if expr.optional else "."
                 operand = self._within(expr.operand, _Level.MEMBER)
                 return joined(operand, dot, spelling.field_name(expr.field))
-            case Index():
+            case tree.Index():
                 operand = self._within(expr.operand, _Level.MEMBER)
                 return joined(operand, "[?" if expr.optional else "[", self.item(expr.key), "]")
-            case Call():
+            case tree.Call():
                 return self._call(expr)
-            case Unary():
+            case tree.Unary():
                 return self._unary(expr)
-            case Binary():
+            case tree.Binary():
                 return self._binary(expr)
-            case Chain():
+            case tree.Chain():
                 return self._chain(expr)
-            case Conditional():
+            case tree.Conditional():
                 return self._conditional(expr)
-            case Commented():
+            case tree.Commented():
                 return self.item(expr)
             case _:
                 return self._braced(expr)
 
-    def _call(self, call: Call) -> Document:
+    def _call(self, call: tree.Call) -> Document:
         start: Document = f"{call.function}("
         if call.target is not None:
             start = joined(self._within(call.target, _Level.MEMBER), f".{start}")
-        names = variables_of(call)
+        names = tree.variables_of(call)
         if names:
             head = [f"{name}, " for name in map(self._name, call.args[: names - 1])]
             head.append(f"{self._name(call.args[names - 1])},")
@@ -204,20 +185,20 @@ class _Writer:
         return [self.item(expr, mark, indented=indented) for expr, mark in pairs]
 
     def _name(self, expr: Expr) -> str:
-        return expr.name if isinstance(expr, Ident) else ""
+        return expr.name if isinstance(expr, tree.Ident) else ""
 
-    def _unary(self, expr: Unary) -> Document:
+    def _unary(self, expr: tree.Unary) -> Document:
         operand = self._within(expr.operand, _Level.MEMBER)
         # A minus before a number is the number's own.
         if expr.operator == "-" and _starts_with_number(expr.operand):
             return joined("-(", operand, ")")
         return joined(expr.operator, operand)
 
-    def _binary(self, expr: Binary) -> Document:
+    def _binary(self, expr: tree.Binary) -> Document:
         level = _LEVELS[expr.operator]
         left, right = expr.left, self._within(expr.right, _Level(level + 1))
         steps: list[tuple[str, Document]] = [(expr.operator, right)]
-        while level == _Level.SUM and isinstance(left, Binary) and _level(left) == level:
+        while level == _Level.SUM and isinstance(left, tree.Binary) and _level(left) == level:
             steps.append((left.operator, self._within(left.right, _Level(level + 1))))
             left = left.left
         first = self._within(left, level)
@@ -235,9 +216,9 @@ class _Writer:
             return any(map(_is_braced, exprs)) or _level(exprs[1]) < level
         return any(map(is_breakable, documents))
 
-    def _chain(self, expr: Chain) -> Document:
-        canonical = chain(expr.operator, expr.terms)
-        if not isinstance(canonical, Chain):
+    def _chain(self, expr: tree.Chain) -> Document:
+        canonical = tree.chain(expr.operator, expr.terms)
+        if not isinstance(canonical, tree.Chain):
             return self._expr(canonical)
         closer = _Level(_LEVELS[expr.operator] + 1)
         terms = [
@@ -245,7 +226,7 @@ class _Writer:
         ]
         return group(*separated(f" {expr.operator}", terms))
 
-    def _conditional(self, expr: Conditional, *, branch: bool = False) -> Document:
+    def _conditional(self, expr: tree.Conditional, *, branch: bool = False) -> Document:
         condition = self._within(expr.condition, _Level.OR)
         then = self.item(expr.then, "? ", _Level.OR, _Indented.BRANCH)
         otherwise = self.item(expr.otherwise, ": ", indented=_Indented.BRANCH)
@@ -255,30 +236,30 @@ class _Writer:
     def _indented(self, expr: Expr, least: _Level, indented: _Indented) -> Document:
         """Return a part with its further lines indented once, if they are to be."""
         enclosed = _level(expr) < least
-        if indented == _Indented.BRANCH and isinstance(expr, Conditional) and not enclosed:
+        if indented == _Indented.BRANCH and isinstance(expr, tree.Conditional) and not enclosed:
             return self._conditional(expr, branch=True)
         document = self._within(expr, least)
         if indented == _Indented.BRANCH:
-            sums = isinstance(expr, Binary) and isinstance(document, Group) and not enclosed
+            sums = isinstance(expr, tree.Binary) and isinstance(document, Group) and not enclosed
             return document if sums else nest(document)
-        chains = indented == _Indented.CHAIN and isinstance(expr, Chain) and not enclosed
+        chains = indented == _Indented.CHAIN and isinstance(expr, tree.Chain) and not enclosed
         return nest(document) if chains else document
 
-    def _braced(self, expr: ListLiteral | MapLiteral | StructLiteral) -> Document:
+    def _braced(self, expr: tree.ListLiteral | tree.MapLiteral | tree.StructLiteral) -> Document:
         match expr:
-            case ListLiteral():
+            case tree.ListLiteral():
                 marks = ("?" if each in expr.optional_indices else "" for each in count())
                 return _enclosed("[", self._members(expr.elements, marks), "]")
-            case MapLiteral():
+            case tree.MapLiteral():
                 return _enclosed("{", list(map(self._entry, expr.entries)), "}")
-            case StructLiteral():
+            case tree.StructLiteral():
                 return _enclosed(f"{expr.name}{{", list(map(self._field, expr.fields)), "}")
 
-    def _entry(self, entry: MapEntry) -> Document:
+    def _entry(self, entry: tree.MapEntry) -> Document:
         key = self.item(entry.key, "?" if entry.optional else "")
         return joined(key, ": ", self.item(entry.value, indented=_Indented.CHAIN))
 
-    def _field(self, entry: FieldEntry) -> Document:
+    def _field(self, entry: tree.FieldEntry) -> Document:
         mark = "?" if entry.optional else ""
         start = f"{mark}{spelling.field_name(entry.field)}: "
         return self.item(entry.value, start, indented=_Indented.CHAIN)
@@ -291,24 +272,26 @@ def _enclosed(opening: str, members: Sequence[Document], closing: str) -> Docume
 
 
 def _is_braced(expr: Expr) -> bool:
-    return isinstance(expr, ListLiteral | MapLiteral | StructLiteral)
+    return isinstance(expr, tree.ListLiteral | tree.MapLiteral | tree.StructLiteral)
 
 
 def _hugs(expr: Expr) -> bool:
     """Return whether a call's only argument needs no lines of its own."""
     match expr:
-        case Select():
+        case tree.Select():
             return _hugs(expr.operand)
-        case Index():
+        case tree.Index():
             return _hugs(expr.operand) and _hugs(expr.key)
-        case Literal() | Ident():
+        case tree.Literal() | tree.Ident():
             return True
         case _:
             return _is_braced(expr)
 
 
 def _starts_with_number(expr: Expr) -> bool:
-    while isinstance(expr, Select | Index) or (isinstance(expr, Call) and expr.target is not None):
-        expr = expr.target if isinstance(expr, Call) else expr.operand  # type: ignore[assignment]
-    value = expr.value if isinstance(expr, Literal) else None
+    while isinstance(expr, tree.Select | tree.Index) or (
+        isinstance(expr, tree.Call) and expr.target is not None
+    ):
+        expr = expr.target if isinstance(expr, tree.Call) else expr.operand  # type: ignore[assignment]
+    value = expr.value if isinstance(expr, tree.Literal) else None
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -11,24 +11,9 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, Issue
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.parser.parser import TooDeepError
+from chartkit.engine.cel.syntax import tree
 from chartkit.engine.cel.syntax.comments import attach, comments_of
-from chartkit.engine.cel.syntax.tree import (
-    Binary,
-    Call,
-    Conditional,
-    Expr,
-    FieldEntry,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    MapEntry,
-    MapLiteral,
-    Select,
-    StructLiteral,
-    Unary,
-    chain,
-)
+from chartkit.engine.cel.syntax.tree import Expr
 
 _BINARY = {f"_{sign}_": sign for sign in ("==", "!=", "<", "<=", ">", ">=", *"+-*/%")}
 _BINARY["@in"] = "in"
@@ -80,49 +65,49 @@ class _Reading:
             case ast.Call():
                 return self._operation(node)
             case ast.Literal():
-                return Literal(node.value)
+                return tree.Literal(node.value)
             case ast.Ident():
-                return Ident(node.name)
+                return tree.Ident(node.name)
             case ast.Select():
-                selection = Select(self.expr(node.operand), node.field)
-                return Call("has", None, (selection,)) if node.test_only else selection
+                selection = tree.Select(self.expr(node.operand), node.field)
+                return tree.Call("has", None, (selection,)) if node.test_only else selection
             case ast.ListLiteral():
-                return ListLiteral(tuple(map(self.expr, node.elements)), node.optional_indices)
+                return tree.ListLiteral(tuple(map(self.expr, node.elements)), node.optional_indices)
             case ast.MapLiteral():
-                return MapLiteral(tuple(map(self._entry, node.entries)))
+                return tree.MapLiteral(tuple(map(self._entry, node.entries)))
             case ast.StructLiteral():
-                return StructLiteral(node.name, tuple(map(self._field, node.fields)))
+                return tree.StructLiteral(node.name, tuple(map(self._field, node.fields)))
             case ast.Comprehension():
                 return self._fold(node)
 
     def _call(self, function: str, target: ast.Expr | None, args: tuple[ast.Expr, ...]) -> Expr:
         receiver = None if target is None else self.expr(target)
-        return Call(function, receiver, tuple(map(self.expr, args)))
+        return tree.Call(function, receiver, tuple(map(self.expr, args)))
 
     def _operation(self, node: ast.Call) -> Expr:
         function = node.function
         if function == "_?._" and isinstance(node.args[1], ast.Literal):
-            return Select(self.expr(node.args[0]), str(node.args[1].value), optional=True)
+            return tree.Select(self.expr(node.args[0]), str(node.args[1].value), optional=True)
         if function in _BINARY:
-            return Binary(_BINARY[function], *map(self.expr, node.args))
+            return tree.Binary(_BINARY[function], *map(self.expr, node.args))
         if function in _CHAINS:
-            return chain(_CHAINS[function], tuple(map(self.expr, node.args)))
+            return tree.chain(_CHAINS[function], tuple(map(self.expr, node.args)))
         if function in _UNARY:
-            return Unary(_UNARY[function], self.expr(node.args[0]))
+            return tree.Unary(_UNARY[function], self.expr(node.args[0]))
         if function in _INDICES:
-            return Index(self.expr(node.args[0]), self.expr(node.args[1]), _INDICES[function])
+            return tree.Index(self.expr(node.args[0]), self.expr(node.args[1]), _INDICES[function])
         if function == "_?_:_":
-            return Conditional(*map(self.expr, node.args))
+            return tree.Conditional(*map(self.expr, node.args))
         return self._call(function, node.target, node.args)
 
-    def _entry(self, entry: ast.MapEntry) -> MapEntry:
-        return MapEntry(self.expr(entry.key), self.expr(entry.value), entry.optional)
+    def _entry(self, entry: ast.MapEntry) -> tree.MapEntry:
+        return tree.MapEntry(self.expr(entry.key), self.expr(entry.value), entry.optional)
 
-    def _field(self, entry: ast.FieldEntry) -> FieldEntry:
-        return FieldEntry(entry.field, self.expr(entry.value), entry.optional)
+    def _field(self, entry: ast.FieldEntry) -> tree.FieldEntry:
+        return tree.FieldEntry(entry.field, self.expr(entry.value), entry.optional)
 
     def _fold(self, node: ast.Comprehension) -> Expr:
         variables = (node.iter_var, *filter(None, (node.iter_var2,)), node.accu_var)
         parts = (node.accu_init, node.loop_condition, node.loop_step, node.result)
-        names = map(Ident, variables)
-        return Call("fold", None, (self.expr(node.iter_range), *names, *map(self.expr, parts)))
+        names = map(tree.Ident, variables)
+        return tree.Call("fold", None, (self.expr(node.iter_range), *names, *map(self.expr, parts)))

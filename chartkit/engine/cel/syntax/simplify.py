@@ -16,26 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from chartkit.engine.cel.syntax.tree import (
-    Binary,
-    Call,
-    Chain,
-    Commented,
-    Conditional,
-    Expr,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    Unary,
-    bare,
-    chain,
-    children,
-    transform,
-    variables_of,
-)
+from chartkit.engine.cel.syntax import tree
+from chartkit.engine.cel.syntax.tree import Expr
 
 DOCUMENTS: Final = frozenset({"object", "oldObject", "request", "namespaceObject", "params"})
 """Variables that hold documents: values of JSON, none of Kubernetes' own types."""
@@ -81,15 +63,15 @@ def simplify(expr: Expr) -> Expr:
 def _simplified(expr: Expr, plain: _Names) -> Expr:
     """Simplify the parts, then the whole; plain: the variables that hold documents."""
     scopes = iter(_scopes(expr, plain))
-    made = transform(expr, lambda part: _simplified(part, next(scopes)))
+    made = tree.transform(expr, lambda part: _simplified(part, next(scopes)))
     match made:
-        case Unary("!", operand):
+        case tree.Unary("!", operand):
             return _negated(operand, plain) or made
-        case Binary(operator, left, right) if operator in _OPPOSITE:
+        case tree.Binary(operator, left, right) if operator in _OPPOSITE:
             return _compared(operator, left, right, plain) or made
-        case Chain():
+        case tree.Chain():
             return _joined(made)
-        case Conditional():
+        case tree.Conditional():
             return _chosen(made, plain) or made
         case _:
             return made
@@ -98,7 +80,7 @@ def _simplified(expr: Expr, plain: _Names) -> Expr:
 def _scopes(expr: Expr, plain: _Names) -> Iterator[_Names]:
     """Yield the variables that hold documents, for each part of an expression."""
     inside = plain
-    if isinstance(expr, Call) and expr.target is not None:
+    if isinstance(expr, tree.Call) and expr.target is not None:
         yield plain
         if expr.function == "bind":
             yield from (plain, plain)
@@ -107,22 +89,22 @@ def _scopes(expr: Expr, plain: _Names) -> Iterator[_Names]:
         yield inside
 
 
-def _inside(call: Call, plain: _Names) -> _Names:
+def _inside(call: tree.Call, plain: _Names) -> _Names:
     """Return the variables that hold documents in a macro's last arguments."""
-    variables = map(bare, call.args[: variables_of(call)])
-    names = {variable.name for variable in variables if isinstance(variable, Ident)}
+    variables = map(tree.bare, call.args[: tree.variables_of(call)])
+    names = {variable.name for variable in variables if isinstance(variable, tree.Ident)}
     source = call.args[1] if call.function == "bind" and names else call.target
     return plain | names if source and _is_plain(source, plain) else plain - names
 
 
 def _negated(operand: Expr, plain: _Names) -> Expr | None:
     match operand:
-        case Literal(bool() as value):
-            return Literal(not value)
-        case Unary("!", inner) if _is_boolean(inner):
+        case tree.Literal(bool() as value):
+            return tree.Literal(not value)
+        case tree.Unary("!", inner) if _is_boolean(inner):
             return inner
-        case Binary(operator, left, right) if operator in _OPPOSITE and _is_plain(left, plain):
-            return Binary(_OPPOSITE[operator], left, right)
+        case tree.Binary(operator, left, right) if operator in _OPPOSITE and _is_plain(left, plain):
+            return tree.Binary(_OPPOSITE[operator], left, right)
         case _:
             return None
 
@@ -130,19 +112,19 @@ def _negated(operand: Expr, plain: _Names) -> Expr | None:
 def _compared(operator: str, left: Expr, right: Expr, plain: _Names) -> Expr | None:
     """Return a comparison of a bool with a constant as the bool itself or its negation."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(other, Literal) and isinstance(other.value, bool) and _is_boolean(one):
+        if isinstance(other, tree.Literal) and isinstance(other.value, bool) and _is_boolean(one):
             same = other.value == (operator == "==")
-            return one if same else _negated(one, plain) or Unary("!", one)
+            return one if same else _negated(one, plain) or tree.Unary("!", one)
     return None
 
 
-def _joined(expr: Chain) -> Expr:
+def _joined(expr: tree.Chain) -> Expr:
     operator = expr.operator
     terms: list[Expr] = []
     for term in _flat(expr):
         if not (term in terms and _may_go(term)):
             terms.append(term)
-    decisive, neutral = Literal(operator == "||"), Literal(operator == "&&")
+    decisive, neutral = tree.Literal(operator == "||"), tree.Literal(operator == "&&")
     if decisive in terms and all(map(_may_go, terms)):
         return decisive
     kept = [term for term in terms if term != neutral]
@@ -150,58 +132,60 @@ def _joined(expr: Chain) -> Expr:
         return neutral
     if len(kept) == 1 and not _is_boolean(kept[0]):
         # The constant has the other term refused where it is no bool.
-        return chain(operator, (neutral, kept[0])) if neutral in terms else expr
-    return chain(operator, kept)
+        return tree.chain(operator, (neutral, kept[0])) if neutral in terms else expr
+    return tree.chain(operator, kept)
 
 
-def _flat(expr: Chain) -> Sequence[Expr]:
+def _flat(expr: tree.Chain) -> Sequence[Expr]:
     terms: list[Expr] = []
     for term in expr.terms:
-        nested = isinstance(term, Chain) and term.operator == expr.operator
-        terms += _flat(term) if nested and isinstance(term, Chain) else (term,)
+        nested = isinstance(term, tree.Chain) and term.operator == expr.operator
+        terms += _flat(term) if nested and isinstance(term, tree.Chain) else (term,)
     return terms
 
 
-def _chosen(expr: Conditional, plain: _Names) -> Expr | None:
+def _chosen(expr: tree.Conditional, plain: _Names) -> Expr | None:
     condition, branches = expr.condition, (expr.then, expr.otherwise)
-    if isinstance(condition, Literal) and isinstance(condition.value, bool):
+    if isinstance(condition, tree.Literal) and isinstance(condition.value, bool):
         taken, other = branches if condition.value else branches[::-1]
         return taken if all(map(_is_boolean, branches)) and _may_go(other) else None
     if not _is_boolean(condition):
         return None
-    if branches == (Literal(True), Literal(False)):
+    if branches == (tree.Literal(True), tree.Literal(False)):
         return condition
-    if branches == (Literal(False), Literal(True)):
-        return _negated(condition, plain) or Unary("!", condition)
+    if branches == (tree.Literal(False), tree.Literal(True)):
+        return _negated(condition, plain) or tree.Unary("!", condition)
     return None
 
 
 def _may_go(expr: Expr) -> bool:
     """Return whether nobody misses an expression: it has no comments and calls no service."""
-    if isinstance(expr, Commented) or (isinstance(expr, Call) and expr.function in EFFECTS):
+    if isinstance(expr, tree.Commented) or (
+        isinstance(expr, tree.Call) and expr.function in EFFECTS
+    ):
         return False
-    return all(map(_may_go, children(expr)))
+    return all(map(_may_go, tree.children(expr)))
 
 
 def _is_boolean(expr: Expr) -> bool:
     """Return whether an expression is a bool or an error, by its form."""
     match expr:
-        case Literal():
+        case tree.Literal():
             return isinstance(expr.value, bool)
-        case Unary():
+        case tree.Unary():
             return expr.operator == "!"
-        case Binary():
+        case tree.Binary():
             return expr.operator in _RELATIONS
-        case Chain():
+        case tree.Chain():
             return True
-        case Conditional():
+        case tree.Conditional():
             return _is_boolean(expr.then) and _is_boolean(expr.otherwise)
-        case Commented():
+        case tree.Commented():
             return _is_boolean(expr.expr)
-        case Call("has", None):
+        case tree.Call("has", None):
             return True
-        case Call():
-            loops = expr.function in _QUANTIFIERS and variables_of(expr) > 0
+        case tree.Call():
+            loops = expr.function in _QUANTIFIERS and tree.variables_of(expr) > 0
             return loops or (expr.function in BOOLEAN and expr.target is not None)
         case _:
             return False
@@ -212,19 +196,25 @@ def _is_plain(expr: Expr, plain: _Names) -> bool:
     if _is_boolean(expr):
         return True
     match expr:
-        case Literal():
+        case tree.Literal():
             return True
-        case Ident():
+        case tree.Ident():
             return expr.name in plain
-        case Select() | Index():
+        case tree.Select() | tree.Index():
             return _is_plain(expr.operand, plain)
-        case Binary() | Unary() | ListLiteral() | MapLiteral() | Conditional():
-            return all(_is_plain(part, plain) for part in children(expr))
-        case Call("filter", target) if target is not None:
+        case (
+            tree.Binary()
+            | tree.Unary()
+            | tree.ListLiteral()
+            | tree.MapLiteral()
+            | tree.Conditional()
+        ):
+            return all(_is_plain(part, plain) for part in tree.children(expr))
+        case tree.Call("filter", target) if target is not None:
             return _is_plain(target, plain)
-        case Call("map" | "orValue", target, (*_, last)) if target is not None:
+        case tree.Call("map" | "orValue", target, (*_, last)) if target is not None:
             return _is_plain(target, plain) and _is_plain(last, _inside(expr, plain))
-        case Call():
+        case tree.Call():
             return expr.function in PLAIN
         case _:
             return False

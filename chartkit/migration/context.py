@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.tree import Ident, children, transform
 from chartkit.migration.calls import resource_call, service_call
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import NO_DATA
@@ -43,7 +42,7 @@ class Context:
         used: list[Variable] = []
         wanted = list(expressions)
         for name, expression in reversed(tuple(self.entries.items())):
-            if any(_names(each, cel.variable(name)) for each in wanted):
+            if any(tree.count(each, cel.variable(name)) for each in wanted):
                 used.insert(0, Variable(name, expression))
                 wanted.append(expression)
         return tuple(used)
@@ -178,23 +177,9 @@ _KINDS: Final[dict[str, Callable[[Body, Names, str], Term]]] = {
 """By key of an entry: the value that it stands for."""
 
 
-def _names(expr: Expr, wanted: Expr) -> bool:
-    return expr == wanted or any(_names(each, wanted) for each in children(expr))
-
-
 def bound(expression: Expr, name: str, value: Expr) -> Expr:
     """Return an expression in which a name stands for a value: bound if it is named twice."""
-    count = _count(expression, Ident(name))
-    if not count:
-        return expression
-    return cel.bind(name, value, expression) if count > 1 else _with(expression, Ident(name), value)
-
-
-def _count(expr: Expr, wanted: Expr) -> int:
-    return 1 if expr == wanted else sum(_count(each, wanted) for each in children(expr))
-
-
-def _with(expr: Expr, wanted: Expr, value: Expr) -> Expr:
-    if expr == wanted:
-        return value
-    return transform(expr, lambda part: _with(part, wanted, value)) if children(expr) else expr
+    variable = tree.Ident(name)
+    if tree.count(expression, variable) > 1:
+        return cel.bind(name, value, expression)
+    return tree.replaced(expression, variable, value)

@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, children, transform
+from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
 from chartkit.migration.rule import Variable
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
@@ -59,7 +59,7 @@ def _loop(fact: Expr) -> _Loop | None:
         case Call("all", Call() | Select() as target, (variable, body)):
             name = _field(target)
             if name in _LISTS:
-                return _Loop(fact, target, name, _renamed(body, variable))
+                return _Loop(fact, target, name, replaced(body, variable, Ident(_VARIABLE)))
     return None
 
 
@@ -68,9 +68,3 @@ def _field(target: Expr) -> str:
     if isinstance(target, Call) and target.function == "orValue" and target.target is not None:
         target = target.target
     return target.field if isinstance(target, Select) else ""
-
-
-def _renamed(expr: Expr, variable: Expr) -> Expr:
-    if expr == variable:
-        return Ident(_VARIABLE)
-    return transform(expr, lambda part: _renamed(part, variable)) if children(expr) else expr

@@ -226,6 +226,16 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     return tuple(found)
 
 
+def count(expr: Expr, part: Expr) -> int:
+    """Return how often a part is in an expression, itself included."""
+    return 1 if expr == part else sum(count(each, part) for each in children(expr))
+
+
+def replaced(expr: Expr, part: Expr, value: Expr) -> Expr:
+    """Return the expression with another value wherever it has a part."""
+    return value if expr == part else transform(expr, lambda each: replaced(each, part, value))
+
+
 def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with each of its parts changed, in the order of its text."""
     match expr:

@@ -18,10 +18,11 @@ from typing import Any, Final
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.interpreter import aggregates, macro_code, operators
+from chartkit.engine.cel.interpreter import aggregates, operators
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported
 from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
+from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.values import Value
 
@@ -32,6 +33,9 @@ DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "names
 """Variables that hold documents: nothing in them is anything but plain data."""
 
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+_ROUND = 50
+"""The most work of a round besides the author's code: the accumulator and the added member."""
+_QUESTIONS = {ShapeKind.ALL: "_all", ShapeKind.ANY: "_any", ShapeKind.ONE: "_one"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,66 @@ class Generator:
 
     def comprehension(self, expr: ast.Comprehension, scope: Scope) -> Code:
         """A macro."""
-        return macro_code.comprehension(self, expr, scope)
+        return _comprehension(self, expr, scope)
+
+
+def _comprehension(writer: Generator, fold: ast.Comprehension, scope: Scope) -> Code:
+    """The code of a comprehension; raises `Unsupported` for one that is no known macro."""
+    shape = shape_of(fold)
+    if shape is None:
+        raise Unsupported
+    writer.weight += 3
+    if shape.kind is ShapeKind.BIND:
+        return _bind(writer, fold, scope)
+    return _loop(writer, fold, shape, scope)
+
+
+def _bind(writer: Generator, fold: ast.Comprehension, scope: Scope) -> Code:
+    value = writer.visit(fold.accu_init, scope)
+    name = writer.local()
+    inner = {**scope, fold.accu_var: Code(name, value.kind, document=value.document)}
+    result = writer.visit(fold.result, inner)
+    return Code(f"(lambda {name}: {result.text})({value.text})", result.kind)
+
+
+def _loop(writer: Generator, fold: ast.Comprehension, shape: Shape, scope: Scope) -> Code:
+    source = writer.visit(fold.iter_range, scope)
+    first = writer.local()
+    variables = first
+    inner = {**scope, fold.iter_var: Code(first, document=source.document)}
+    # What @result is called outside is not seen inside: it would be another macro's.
+    inner.pop(fold.accu_var, None)
+    if fold.iter_var2:
+        second = writer.local()
+        variables = f"{first}, {second}"
+        inner[fold.iter_var2] = Code(second, document=source.document)
+    before, writer.weight = writer.weight, _ROUND
+    writer.loops += 1
+    predicate = _optional(writer, shape.predicate, inner)
+    value = _optional(writer, shape.value, inner)
+    key = _optional(writer, shape.key, inner)
+    writer.loops -= 1
+    weight, writer.weight = writer.weight, before
+    through = "_pairs" if fold.iter_var2 else "_items"
+    rounds = f"for {variables} in {through}({source.text}, {writer.meter()}, {weight})"
+    return _shaped(shape, rounds, predicate, value, key)
+
+
+def _optional(writer: Generator, expr: ast.Expr | None, scope: Scope) -> Code | None:
+    return None if expr is None else writer.visit(expr, scope)
+
+
+def _shaped(
+    shape: Shape, rounds: str, predicate: Code | None, value: Code | None, key: Code | None
+) -> Code:
+    if value is None:
+        assert predicate is not None
+        name = _QUESTIONS[shape.kind]
+        return Code(f"{name}({predicate.condition} {rounds})", bool)
+    chosen = "" if predicate is None else f" if {predicate.condition}"
+    if key is None:
+        return Code(f"[{value.text} {rounds}{chosen}]", list)
+    return Code(f"_mapping(({key.text}, {value.text}) {rounds}{chosen})", dict)
 
 
 _VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {

@@ -13,6 +13,7 @@ from chartkit import bundled
 from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.readme import readme
+from chartkit.charts.policies.template_context import policy_context
 from chartkit.charts.policies.values import (
     base_values,
     environment_text,
@@ -20,8 +21,6 @@ from chartkit.charts.policies.values import (
     values_text,
 )
 from chartkit.charts.policies.values_schema import (
-    BASELINE,
-    RESTRICTED,
     SCHEMA_FILE,
     Catalogue,
     dump_json,
@@ -31,12 +30,10 @@ from chartkit.charts.policies.values_schema import (
 from chartkit.charts.rbac import permissions
 from chartkit.charts.readme import README_FILE
 from chartkit.errors import InputError
-from chartkit.helm.escaping import escape, escape_all
 from chartkit.helm.long_lines import wrap_templates
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
 from chartkit.kyverno.cel_literals import kyverno_call
-from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.matrix import (
     ADMISSION_POLICIES,
     admission_policies,
@@ -44,7 +41,6 @@ from chartkit.kyverno.matrix import (
     matrix,
 )
 from chartkit.kyverno.versions import Version
-from chartkit.library import upstream
 from chartkit.library.forms import VALIDATING
 from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
@@ -75,7 +71,6 @@ _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""
 _CLUSTER_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _AS_CLUSTER_POLICY = frozenset({PolicyType.CLUSTER, PolicyType.BOTH})
-_ANNOTATION = "policies.kyverno.io/"
 _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
 
 
@@ -257,7 +252,7 @@ class _Chart:
         text = template.read_text("utf-8")
         for each in self._templates:
             group = self._catalogue.standing.get(each.policy.name, "")
-            context = _policy_context(each, group)
+            context = policy_context(each, group)
             files[template_file(each.policy)] = render_text(text, context, str(template))
         guards = guard_templates(self._templates, files)
         return files | ({GUARDS_FILE: guards} if guards else {})
@@ -330,75 +325,6 @@ def _carried(library: Library, resolved: Iterable[Selection]) -> list[LibraryPol
     standards = filter(is_standard, library.policies.values())
     found += [policy for policy in standards if policy.name not in named]
     return sorted(found, key=lambda policy: policy.reference)
-
-
-def _policy_context(template: RenderedPolicy, group: str) -> Body:
-    """Return the context of a policy's template; group: the standard's group of the policy."""
-    policy = template.policy
-    if isinstance(policy, UpstreamPolicy):
-        return _upstream_context(policy, group)
-    shared = [name for name, parameter in policy.parameters.items() if parameter.shared]
-    about: Body = {
-        "group": group if group in (BASELINE, RESTRICTED) else "other",
-        "standard": is_standard(policy),
-        "minimum": str(policy.minimum_kyverno),
-        **_cel_context(template),
-        **({"cleanup": True} if template.cleans else {}),
-        "shared": shared,
-        "defaults": policy.defaults,
-        "annotations": {
-            f"{_ANNOTATION}title": policy.title,
-            f"{_ANNOTATION}category": policy.category,
-            f"{_ANNOTATION}severity": policy.severity,
-            f"{_ANNOTATION}minversion": f"{policy.minimum_kyverno}.0",
-            f"{_ANNOTATION}subject": ",".join(policy.subject),
-            f"{_ANNOTATION}description": policy.description,
-        },
-    }
-    return {
-        "name": policy.name,
-        "about": escape(_json_text(about)),
-        "body": template.text.rstrip("\n"),
-        "cel": (template.cel or "").rstrip("\n"),
-        "upstream": False,
-        "bindings": (),
-    }
-
-
-def _upstream_context(policy: UpstreamPolicy, group: str) -> Body:
-    return {
-        "name": policy.name,
-        "about": escape_all(_json_text(upstream.about(policy, group))),
-        "body": _apart(policy.template.text),
-        "cel": "",
-        "upstream": True,
-        "bindings": tuple(map(_apart, policy.bindings)),
-    }
-
-
-def _apart(text: str) -> str:
-    """A text that Helm code follows. Nothing is put behind it but where it would run into braces:
-    a block scalar at its end has every white space that is there."""
-    return f"{text}\n" if text.endswith("{") else text
-
-
-def _cel_context(template: RenderedPolicy) -> Body:
-    """Return the chart's facts about a policy's form in CEL: its kind (null for none), the
-    oldest Kyverno with its fields, whether it is about Pods only, and its calls that an API
-    server lacks (null for none)."""
-    if not template.cel_bodies:
-        return {"cel": None}
-    body = template.cel_bodies[0]
-    minimum = max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
-    pods = extends_to_controllers(body)
-    asks = next(filter(None, map(kyverno_call, template.cel_bodies)), None)
-    return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods, "asksKyverno": asks}
-
-
-def _json_text(about: Body) -> str:
-    """Return the chart's facts about a policy as JSON: every template that asks reads it again,
-    and Helm reads YAML much slower."""
-    return json.dumps(about, indent=1, ensure_ascii=False)
 
 
 def _json_lines(items: Sequence[Json]) -> str:

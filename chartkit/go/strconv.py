@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from chartkit.go import GoError
 
-_ESCAPES = {
+ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -31,7 +31,7 @@ def quote(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    if known := _ESCAPES.get(character):
+    if known := ESCAPES.get(character):
         return known
     if character.isprintable():
         return character
@@ -66,7 +66,7 @@ def quote_rune(character: str) -> str:
         return "'\\''"
     if character == '"' or (" " <= character < "\x7f" and character != "\\"):
         return f"'{character}'"
-    return f"'{_ESCAPES.get(character) or escape_code(ord(character))}'"
+    return f"'{ESCAPES.get(character) or escape_code(ord(character))}'"
 
 
 def quote_byte(code: int) -> str:

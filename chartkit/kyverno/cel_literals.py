@@ -7,7 +7,7 @@ A chart needs no meaning here, only names: the arguments of calls such as `resou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -199,7 +199,7 @@ def kyverno_functions() -> Mapping[str, frozenset[str]]:
 
 def kyverno_call(policy: Body) -> str | None:
     """The first call of a policy in CEL that only Kyverno answers (`resource.List`), or None."""
-    for text in _texts(policy.get("spec")):
+    for text in expressions_in(policy.get("spec")):
         pieces = tokens(text)
         for at in range(len(pieces)):
             found = _called(pieces, at)
@@ -219,13 +219,14 @@ def _called(pieces: Sequence[Token], at: int) -> str | None:
     return None
 
 
-def _texts(node: Json) -> Iterator[str]:
+def expressions_in(node: Json, keys: Collection[str] = _EXPRESSIONS) -> Iterator[str]:
+    """Yield the texts under the keys of expressions, at any depth."""
     if isinstance(node, dict):
         for key, value in node.items():
-            if key in _EXPRESSIONS and isinstance(value, str):
+            if key in keys and isinstance(value, str):
                 yield value
             else:
-                yield from _texts(value)
+                yield from expressions_in(value, keys)
     elif isinstance(node, list):
         for value in node:
-            yield from _texts(value)
+            yield from expressions_in(value, keys)

@@ -23,6 +23,14 @@ _OWN_FIELD = re.compile(
 _BY_INDEX = re.compile(r"\b(?:object|oldObject)(?:\[|\.\?)")
 
 
+def require_name(body: Body, policy: FolderPolicy, place: Location) -> None:
+    """Raise InputError if a policy's name is not its folder's."""
+    name = mapping_at(body, "metadata").get("name")
+    if name != policy.name:
+        hint = "name it as its folder is named"
+        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+
+
 def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     """A policy's form in CEL, looked through.
 
@@ -44,10 +52,7 @@ def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     ):
         hint = f"it is one document of {API_VERSION}, of kind {', '.join(known)}"
         raise InputError(f"the CEL form of policy '{policy.name}' is no such policy", place, hint)
-    name = mapping_at(body, "metadata").get("name")
-    if name != policy.name:
-        hint = "name it as its folder is named"
-        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+    require_name(body, policy, place)
     if not isinstance(body.get("spec"), dict):
         raise InputError(f"the CEL form of policy '{policy.name}' has no spec", place)
     if body["kind"] == VALIDATING:

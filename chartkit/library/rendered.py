@@ -12,7 +12,14 @@ from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cluster_policy_fields
-from chartkit.library.forms import CLEANUP, check_cleanup, checked_cel, cleans, require_same_purpose
+from chartkit.library.forms import (
+    CLEANUP,
+    check_cleanup,
+    checked_cel,
+    cleans,
+    require_name,
+    require_same_purpose,
+)
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
@@ -183,10 +190,7 @@ def _checked(document: Document, policy: FolderPolicy) -> Body:
     if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
         hint = f"a policy of the library is a kyverno.io/v1 ClusterPolicy, or a {CLEANUP}"
         raise InputError(f"policy '{policy.name}' is no ClusterPolicy", place, hint)
-    name = mapping_at(body, "metadata").get("name")
-    if name != policy.name:
-        hint = "name it as its folder is named"
-        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+    require_name(body, policy, place)
     if cleans(body):
         check_cleanup(body, policy, place)
         return body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,8 @@ import click
 
 from chartkit.cli.options.helm import helm_option
 from chartkit.scan.options import DEFAULT_NAMESPACE, DEFAULT_PROFILE
+
+_path_option = partial(click.option, type=click.Path(path_type=Path))
 
 NETWORK_OPTIONS: Final = (
     click.option(
@@ -44,10 +47,9 @@ REGISTRY_OPTIONS: Final = (
         metavar="REGISTRY=HOST",
         help="A host to ask in place of a registry; repeatable.",
     ),
-    click.option(
+    _path_option(
         "--registry-ca",
         "registry_authorities",
-        type=click.Path(path_type=Path),
         help="A file of certificates (PEM) to trust in addition to the system's.",
     ),
     click.option(
@@ -57,14 +59,12 @@ REGISTRY_OPTIONS: Final = (
         metavar="HOST",
         help="A registry to ask over HTTP without TLS; repeatable.",
     ),
-    click.option(
+    _path_option(
         "--registry-cache",
-        type=click.Path(path_type=Path),
         help="A folder in which to cache registries' answers by digest.",
     ),
-    click.option(
+    _path_option(
         "--trusted-root",
-        type=click.Path(path_type=Path),
         help="The trusted_root.json of a Sigstore instance, in place of the public instance's, "
         "which is built in.",
     ),
@@ -98,17 +98,15 @@ REQUEST_OPTIONS: Final = (
         show_default=True,
         help="The form of a profile's policies; a policy without it stays a ClusterPolicy.",
     ),
-    click.option(
+    _path_option(
         "--exceptions",
         multiple=True,
-        type=click.Path(path_type=Path),
         help="A file or folder with PolicyExceptions; repeatable.",
     ),
-    click.option(
+    _path_option(
         "-f",
         "--values",
         multiple=True,
-        type=click.Path(path_type=Path),
         help="A values file for the charts among the paths (the last one wins), or a file of kind "
         "Values (cli.kyverno.io) for the policies' variables; repeatable.",
     ),
@@ -119,14 +117,12 @@ REQUEST_OPTIONS: Final = (
         metavar="NAME=VALUE",
         help="A variable of the policies, which overrides the values file; repeatable.",
     ),
-    click.option(
+    _path_option(
         "--userinfo",
-        type=click.Path(path_type=Path),
         help="A file of kind UserInfo (cli.kyverno.io) with the user who makes the requests.",
     ),
-    click.option(
+    _path_option(
         "--context-file",
-        type=click.Path(path_type=Path),
         help="A file of kind Context (cli.kyverno.io) with objects and images that CEL policies "
         "look up.",
     ),

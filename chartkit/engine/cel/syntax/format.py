@@ -289,9 +289,12 @@ def _hugs(expr: Expr) -> bool:
 
 
 def _starts_with_number(expr: Expr) -> bool:
-    while isinstance(expr, tree.Select | tree.Index) or (
-        isinstance(expr, tree.Call) and expr.target is not None
-    ):
-        expr = expr.target if isinstance(expr, tree.Call) else expr.operand  # type: ignore[assignment]
-    value = expr.value if isinstance(expr, tree.Literal) else None
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    match expr:
+        case tree.Select() | tree.Index():
+            return _starts_with_number(expr.operand)
+        case tree.Call(target=target) if target is not None:
+            return _starts_with_number(target)
+        case tree.Literal():
+            return isinstance(expr.value, int | float) and not isinstance(expr.value, bool)
+        case _:
+            return False

@@ -3,6 +3,7 @@ or of a tar archive of YAML (k8s-manifest-sigstore)."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zlib
@@ -100,8 +101,6 @@ def _unpacked(text: str) -> str:
 
 def _unzipped(content: bytes) -> bytes:
     """Return the content unpacked; content that is not gzip stays as it is."""
-    import gzip  # few policies look at manifests
-
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
             found = stream.read(_MOST_BYTES + 1)

@@ -22,6 +22,7 @@ from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.nodes import nodes, parts
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
+from chartkit.kyverno.cel_literals import expressions_in
 from chartkit.migration.proof.leaves.cluster import GLOBAL, Lookup
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.literals import around
@@ -35,6 +36,7 @@ Scope = Mapping[str, Paths]
 
 _ROOTS: Final = ("object", "oldObject", "request", "namespaceObject")
 _LOOKING_UP: Final = frozenset(("resource", "globalContext"))
+_EXPRESSION: Final = frozenset({"expression"})
 _UNKNOWN: Final = "x"
 _LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
@@ -89,22 +91,10 @@ def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
         if one.message_expression:
             yield f"validations[{index}]/message", one.message_expression
     for key in ("conditions", "mutations", "generate", "matchImageReferences", "images"):
-        for index, text in enumerate(_texts(policy.spec.get(key))):
+        for index, text in enumerate(expressions_in(policy.spec.get(key), _EXPRESSION)):
             yield f"{key}[{index}]", text
     for named in policy.variables:
         yield f"variables/{named.name}", named.expression
-
-
-def _texts(value: Json) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, member in value.items():
-            if key == "expression" and isinstance(member, str):
-                yield member
-            else:
-                yield from _texts(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _texts(member)
 
 
 class _Reader:

@@ -11,6 +11,7 @@ from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.values import Value
+from chartkit.go.strconv import ESCAPES
 
 _INDEX_OF: Final = "Where a text first stands in another, from a place on; -1 where it does not."
 _LAST_INDEX_OF: Final = "Where a text last stands in another, up to a place; -1 where it does not."
@@ -138,19 +139,7 @@ format_ = overload(
     work=_FORMATTING,
 )(format_text)
 
-_QUOTED: Final = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED: Final = str.maketrans(ESCAPES)
 
 
 @overload(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import starmap
+from operator import attrgetter
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Library, declared, overload
+from chartkit.engine.cel.declarations import Library, Overload, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import always, of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
@@ -69,44 +71,50 @@ def _is_url(text: str) -> bool:
     return True
 
 
-_get_scheme = overload(
-    "url_get_scheme: kubernetes.URL.getScheme() -> string",
-    "The scheme, in lower case; empty in a path.",
-    "url('HTTPS://example.com').getScheme()  // 'https'",
-)(lambda value: value.url.scheme)
+_PARTS: Final = (
+    (
+        ("scheme", "getScheme() -> string", "scheme"),
+        "The scheme, in lower case; empty in a path.",
+        "url('HTTPS://example.com').getScheme()  // 'https'",
+    ),
+    (
+        ("host", "getHost() -> string", "host"),
+        "Host and port, an IPv6 address in brackets; empty in a path.",
+        "url('https://[::1]:80/').getHost()  // '[::1]:80'",
+    ),
+    (
+        ("hostname", "getHostname() -> string", "host_name"),
+        "The host without port and brackets.",
+        "url('https://[::1]:80/').getHostname()  // '::1'",
+    ),
+    (
+        ("port", "getPort() -> string", "port"),
+        "The port; empty where none is given.",
+        "url('https://example.com:8443/').getPort()  // '8443'",
+    ),
+    (
+        ("escaped_path", "getEscapedPath() -> string", "escaped_path"),
+        "The path with what must be escaped in it escaped.",
+        "url('/path with spaces/').getEscapedPath()  // '/path%20with%20spaces/'",
+    ),
+    (
+        ("query", "getQuery() -> map(string, list(string))", "parameters"),
+        "The values of the query by their names, all of them decoded.",
+        "url('/?k1=a&k2=b&k2=c%20d').getQuery()  // {'k1': ['a'], 'k2': ['b', 'c d']}",
+    ),
+)
+"""The members of a URL: the end of the overload's id, the signature and the attribute of `Url`;
+the description; an example."""
 
-_get_host = overload(
-    "url_get_host: kubernetes.URL.getHost() -> string",
-    "Host and port, an IPv6 address in brackets; empty in a path.",
-    "url('https://[::1]:80/').getHost()  // '[::1]:80'",
-)(lambda value: value.url.host)
 
-_get_hostname = overload(
-    "url_get_hostname: kubernetes.URL.getHostname() -> string",
-    "The host without port and brackets.",
-    "url('https://[::1]:80/').getHostname()  // '::1'",
-)(lambda value: value.url.host_name)
+def _part(names: tuple[str, str, str], doc: str, example: str) -> Overload:
+    end, signature, attribute = names
+    declare = overload(f"url_get_{end}: kubernetes.URL.{signature}", doc, example)
+    return declare(attrgetter(f"url.{attribute}"))
 
-_get_port = overload(
-    "url_get_port: kubernetes.URL.getPort() -> string",
-    "The port; empty where none is given.",
-    "url('https://example.com:8443/').getPort()  // '8443'",
-)(lambda value: value.url.port)
-
-_get_escaped_path = overload(
-    "url_get_escaped_path: kubernetes.URL.getEscapedPath() -> string",
-    "The path with what must be escaped in it escaped.",
-    "url('/path with spaces/').getEscapedPath()  // '/path%20with%20spaces/'",
-)(lambda value: value.url.escaped_path)
-
-_get_query = overload(
-    "url_get_query: kubernetes.URL.getQuery() -> map(string, list(string))",
-    "The values of the query by their names, all of them decoded.",
-    "url('/?k1=a&k2=b&k2=c%20d').getQuery()  // {'k1': ['a'], 'k2': ['b', 'c d']}",
-)(lambda value: value.url.parameters)
 
 LIBRARY: Final = Library(
     "kubernetes.urls",
-    overloads=declared(globals()),
+    overloads=(*declared(globals()), *starmap(_part, _PARTS)),
     doc="Absolute URLs and paths, and their parts.",
 )

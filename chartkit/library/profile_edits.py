@@ -111,17 +111,17 @@ def _edited(text: str, put: Callable[[Any], None], wanted: Body, file: Path, wha
     """The text after an edit, with its comments; wanted: the value that it must have then."""
     from ruamel.yaml.error import YAMLError
 
-    from chartkit.output.round_trip import loaded
+    from chartkit.output.round_trip import NOT_EDITABLE, loaded
 
     out = io.StringIO()
     hint = f"put it there by hand: {what}"
-    error = InputError(
-        "cannot be edited without a change to other lines", Location(str(file)), hint
-    )
+    error = InputError(NOT_EDITABLE, Location(str(file)), hint)
     try:
-        yaml, root = loaded(text)
+        yaml, root = loaded(text, str(file))
         put(root)
         yaml.dump(root, out)
+    except InputError as refused:
+        raise InputError(refused.message, refused.location, hint) from None
     except YAMLError:
         raise error from None
     if parse_yaml(out.getvalue()) != wanted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -44,13 +44,19 @@ def conditions_hold(body: Json, names: Names) -> Expr:
 
 def blocks_hold(blocks: Blocks, names: Names) -> Expr:
     """Return whether blocks of conditions hold: one of `any`, and all of `all`."""
-    for each in (*(blocks.any or ()), *(blocks.all or ()))[:-1]:
+    one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
+    for each in (*one, *every)[:-1]:
         if _may_fail(each, names):
             names.note(FAILING_CONDITIONS)
-    together = [_holds(each, names) for each in blocks.all or ()]
+    together = [_holds(each, names) for each in every]
     if blocks.any is None:
         return conjunction(*together)
-    return conjunction(disjunction(*(_holds(each, names) for each in blocks.any)), *together)
+    return conjunction(disjunction(*(_holds(each, names) for each in one)), *together)
+
+
+def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
+    """Return conditions without those that a YAML alias repeats."""
+    return list({(each.identity, each.message): each for each in conditions}.values())
 
 
 def _may_fail(condition: Condition, names: Names) -> bool:

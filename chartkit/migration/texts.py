@@ -6,6 +6,8 @@ puts a placeholder in the place of a variable, which the queries around it hold 
 
 from __future__ import annotations
 
+from typing import Final
+
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Call, Literal
@@ -31,6 +33,10 @@ from chartkit.migration.jmespath.embedded import (
 )
 from chartkit.migration.jmespath.terms import computed, mixed
 from chartkit.model import Json
+
+_MAX_VARIABLES: Final = 120
+"""The most variables of a text: with the texts around them they are nested 240 deep, of the 250
+that CEL takes."""
 
 
 def term_of(value: Json, names: Names) -> Term:
@@ -81,7 +87,7 @@ def text_expression(value: str, names: Names) -> Expr:
 def _text(text: str, names: Names) -> Term:
     if has_reference(text):
         raise NotConvertible("a reference in a text with variables")
-    while variables := find_variables(text):
+    while variables := _variables(text):
         if any(variable.shallow for variable in variables):
             raise NotConvertible("a variable that is not searched for others")
         terms = [query_term(variable.query, names) for variable in variables]
@@ -100,10 +106,17 @@ def query_term(query: str, names: Names, current: Term | None = None) -> Term:
 
 def resolved_query(query: str, names: Names, current: Term) -> Term:
     """Return what the path of a context entry, which may hold variables, finds in a value."""
-    while variables := find_variables(query):
+    while variables := _variables(query):
         terms = [query_term(variable.query, names) for variable in variables]
         query, names = _with_placeholders(query, variables, terms, names)
     return query_term(query, names, current)
+
+
+def _variables(text: str) -> list[Variable]:
+    variables = find_variables(text)
+    if len(variables) > _MAX_VARIABLES:
+        raise NotConvertible(f"a text of more than {_MAX_VARIABLES} variables")
+    return variables
 
 
 def _with_placeholders(

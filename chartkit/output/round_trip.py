@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
+from chartkit.errors import InputError
+from chartkit.model import Location, single_line
+
 
 class _Missing:
     def __repr__(self) -> str:
@@ -15,17 +18,20 @@ class _Missing:
 
 MISSING: Final = _Missing()
 """Stands for a key that is not there."""
+NOT_EDITABLE: Final = "cannot be edited without a change to other lines"
+"""The message for a text that no edit leaves as it is."""
 
 
-def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) -> str:
-    """A text with some keys as another text has them.
+def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]], file: str) -> str:
+    """Return a text with some keys as another text has them.
 
     text: what is edited; source: where values come from, with their comments; paths: the keys,
-    each with whether it is to be there. The mappings above a key are in both texts.
+    each with whether it is to be there; file: the name of the text in errors. The mappings above
+    a key are in both texts. Raise InputError for a text that cannot be edited.
     """
     from ruamel.yaml.comments import CommentedMap
 
-    yaml, target = loaded(text)
+    yaml, target = loaded(text, file)
     if target is None:
         target = CommentedMap()
     origin = yaml.load(source)
@@ -44,17 +50,33 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     return out.getvalue()
 
 
-def loaded(text: str) -> tuple[Any, Any]:
-    """ruamel's reader, set to write as a text is written, and what it reads of it."""
+def loaded(text: str, file: str = "<text>", offset: int = 0) -> tuple[Any, Any]:
+    """Return ruamel's reader, set to write as a text is written, and what it reads of it.
+
+    file, offset: the text's file and the lines before it, for errors. Raise InputError for a text
+    that ruamel refuses, though chartkit's reader may take it as Kubernetes does.
+    """
     from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4096
-    document = yaml.load(text)
-    offset = list_indentation(document)
-    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+    try:
+        document = yaml.load(text)
+    except (YAMLError, ValueError, LookupError, AssertionError) as error:
+        # The last three are ruamel's for a scalar that its tag does not fit, and for a version.
+        raise _not_editable(error, file, offset) from None
+    indentation = list_indentation(document)
+    yaml.indent(mapping=2, sequence=indentation + 2, offset=indentation)
     return yaml, document
+
+
+def _not_editable(error: Exception, file: str, offset: int) -> InputError:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem, _, _ = single_line(getattr(error, "problem", None) or str(error)).partition(" with ")
+    place = Location(file, offset + mark.line + 1, mark.column + 1) if mark else Location(file)
+    return InputError(f"{NOT_EDITABLE}: {problem}", place)
 
 
 def list_indentation(target: Any) -> int:

@@ -90,7 +90,13 @@ def merge_values(
         raise ConflictError([_diagnostic(each, document, file) for each in conflicts])
     if prefer is Prefer.GENERATED:
         changes.extend(_Change(each.path, each.generated) for each in conflicts)
-    return _write(base, edited, generated, document.body if document else {}, changes)
+    values = document.body if document else {}
+    wanted = _changed(values, changes)
+    merged = line_merge.merge(base, edited, generated) if base is not None else None
+    if merged is not None and _gives(merged, wanted):
+        return merged
+    paths = [(change.path, change.value is not MISSING) for change in changes]
+    return round_trip.edit(edited, generated, paths, file)
 
 
 def _document(text: str, file: str) -> Document | None:
@@ -172,17 +178,6 @@ def _shown(value: Json) -> str:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-def _write(
-    base: str | None, edited: str, generated: str, values: Body, changes: Sequence[_Change]
-) -> str:
-    wanted = _changed(values, changes)
-    merged = line_merge.merge(base, edited, generated) if base is not None else None
-    if merged is not None and _gives(merged, wanted):
-        return merged
-    paths = [(change.path, change.value is not MISSING) for change in changes]
-    return round_trip.edit(edited, generated, paths)
 
 
 def _changed(values: Body, changes: Sequence[_Change]) -> Body:

@@ -6,11 +6,9 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
-
-from ruamel.yaml.error import YAMLError
 
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cel_policies.policy import NAMESPACED
@@ -92,10 +90,6 @@ def rewritten(
             where = error.location or Location(str(path))
             mentions.append(Mention(where, f"the test is not rewritten: {error.message}"))
             continue
-        except YAMLError:
-            where = Location(str(path))
-            mentions.append(Mention(where, "the test is not rewritten: its YAML is malformed"))
-            continue
         mentions += one.mentions
         if text is not None:
             found.append(text)
@@ -127,6 +121,7 @@ class _TestFile:
         self._path = path
         self._policies = policies
         self._texts = texts
+        self._lines = 0
         self.mentions: list[Mention] = []
 
     def text(self) -> FileText | None:
@@ -157,7 +152,8 @@ class _TestFile:
         if not any(_policy(item) in named for item in results):
             return None
         self._mention_values(document, test, named)
-        yaml, body = loaded(region)
+        self._lines = document.source.text.count("\n", 0, document.start)
+        yaml, body = loaded(region, str(self._path), self._lines)
         kept, groups = _grouped(body["results"], named)
         plain = [item for group in groups for item in _exploded(group)]
         self._adopt(test, document, kept, groups, plain)
@@ -189,22 +185,31 @@ class _TestFile:
         items: Sequence[Any],
     ) -> None:
         """Run the test in its new form, and take the result of a policy for that of its rules."""
-        body = {**document.body, "results": json.loads(json.dumps([*kept, *items]))}
-        source = json.dumps(body)
-        (new,) = parse_tests(self._path, read_text(source, str(self._path)))
+        every = [*kept, *items]
+        body = {**document.body, "results": json.loads(json.dumps(every, default=str))}
+        (new,) = parse_tests(self._path, read_text(json.dumps(body), str(self._path)))
+        expectations = [
+            replace(each, location=self._place(item, index))
+            for index, (each, item) in enumerate(zip(new.expectations, every, strict=True))
+        ]
         sources = Sources(self._new_documents(test))
-        owners = [(group, name) for group in groups for name in group.wanted]
-        done = run_test(new, "", sources)
+        done = run_test(replace(new, expectations=tuple(expectations)), "", sources)
         if done.error:
             text = f"the test is rewritten and was not run: {done.error}"
             self.mentions.append(Mention(document.location, text))
+        owners = [(group, name) for group in groups for name in group.wanted]
         for index, row in _failed(done.rows):
             group, name = owners[index - len(kept)] if index >= len(kept) else (None, "")
             if group is not None and _may_adopt(group, row):
                 group.wanted[name] = row.got
             elif self._passed_before(test, row):
                 text = f"the test of {row.policy} and {row.resource} fails now: {row.reason}"
-                self.mentions.append(Mention(document.location, text))
+                self.mentions.append(Mention(replace(row.location, path=""), text))
+
+    def _place(self, item: Any, index: int) -> Location:
+        """Return the place of a result in the file, with its index among the new ones."""
+        line, column = self._lines + item.lc.line + 1, item.lc.col + 1
+        return Location(str(self._path), line, column, f"/results/{index}")
 
     def _passed_before(self, test: TestFile, row: Row) -> bool:
         before = run_test(test, "", Sources()).rows
@@ -247,7 +252,9 @@ def _grouped(
                 if migrated
                 else 0
             )
-            group = groups.setdefault(json.dumps(rest, sort_keys=True), _Group(new, rules))
+            group = groups.setdefault(
+                json.dumps(rest, sort_keys=True, default=str), _Group(new, rules)
+            )
             for name in item.get("resources") or [""]:
                 wanted = str(item.get("result") or "")
                 group.wanted[name] = max(group.wanted.get(name, wanted), wanted, key=_strength)
@@ -310,9 +317,8 @@ def _with(item: Any, result: str, resources: list[str] | None) -> Any:
 def _failed(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
     """Yield the rows that fail, with the index of their result."""
     for row in rows:
-        steps = row.location.path.split("/")
-        if row.verdict is Verdict.FAIL and len(steps) > 2 and steps[2].isdigit():
-            yield int(steps[2]), row
+        if row.verdict is Verdict.FAIL:
+            yield int(row.location.path.rpartition("/")[2]), row
 
 
 def _may_adopt(group: _Group, row: Row) -> bool:

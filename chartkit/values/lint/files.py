@@ -171,18 +171,15 @@ def fix_values(text: str, file: str, defaults: Body) -> tuple[str, list[str]]:
     file: its name in messages; defaults: the chart's own values. Raise InputError for a text that
     cannot be read, or not be edited without a change to other lines.
     """
-    from ruamel.yaml.error import YAMLError
-
     documents = read_text(text, file)
     if len(documents) != 1:
         return text, []
     require_single_keys(documents[0])
     try:
-        yaml, document = loaded(text)
-    except YAMLError:
+        yaml, document = loaded(text, file)
+    except InputError as error:
         hint = "edit it by hand: `chartkit explain` says how"
-        message = "cannot be edited without a change to other lines"
-        raise InputError(message, Location(file), hint) from None
+        raise InputError(error.message, error.location, hint) from None
     if not isinstance(document, dict):
         return text, []
     done = [rule.id for rule in RULES if rule.fixes and rule.fix(document, defaults)]

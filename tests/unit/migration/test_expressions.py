@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Request
+from chartkit.migration import conditions
+from chartkit.migration.texts import term_of
 from chartkit.model import Body, Location, Resource, Status
 from tests.unit.migration.conversions import converted
 
@@ -163,3 +167,20 @@ validate:
         - {key: '{{request.object.metadata.name}}', operator: Equals, value: y}
 """
     assert any("is no error" in change for change in converted(rule, "Pod").changes)
+
+
+def test_conditions_that_an_alias_repeats_are_converted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translated = Mock(side_effect=term_of)
+    monkeypatch.setattr(conditions, "term_of", translated)
+    key = "a{{ request.object.metadata.name }}" * 119
+    rule = _deny(f"&key '{key}'", "Equals", "b").replace('"', "")
+    repeated = rule.replace("[{", "[&one {").replace("}]", "}" + ", *one" * 1000 + "]")
+    assert converted(repeated).expressions == converted(rule).expressions
+    assert translated.call_count < 20
+
+
+def test_a_text_of_more_variables_than_cel_nests() -> None:
+    key = "a{{ request.object.metadata.name }}" * 121
+    assert converted(_deny(key, "Equals", "b")).reason == "a text of more than 120 variables"

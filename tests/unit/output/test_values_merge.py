@@ -240,3 +240,11 @@ def test_empty_defaults_that_go_leave_the_file_of_someone_who_edited_others() ->
     edited = base.replace("c: null", "c: 5").replace("d: {}", "d: {x: 1}")
     merged = merge_values(base, edited, "b: {}\nlast: 1\n", "values.yaml")
     assert parse_yaml(merged) == {"b": {"c": 5, "d": {"x": 1}}, "last": 1}
+
+
+def test_what_cannot_be_edited_is_named() -> None:
+    # ruamel reads a date where Kubernetes reads a text.
+    edited = BASE.replace("replicas: 1", "replicas: 7\nsince: 2001-13-45")
+    generated = BASE.replace("replicas: 1\n", "replicas: 1\nadded:\n  deep: [1]\n")
+    with pytest.raises(InputError, match=r"^values.yaml: cannot be edited .*: month must be"):
+        merge(edited, generated)

@@ -59,7 +59,14 @@ _FAILS = Outcome(False)
 
 
 def _compile_all(conditions: tuple[Condition, ...]) -> tuple[_Comparison, ...]:
-    return tuple((_compile(condition), condition.message) for condition in conditions)
+    """Compile conditions, those that a YAML alias repeats once."""
+    compiled: dict[tuple[int, int, str], Callable[[Context], bool]] = {}
+    comparisons = []
+    for condition in conditions:
+        if condition.identity not in compiled:
+            compiled[condition.identity] = _compile(condition)
+        comparisons.append((compiled[condition.identity], condition.message))
+    return tuple(comparisons)
 
 
 def _flat(comparisons: tuple[_Comparison, ...]) -> Callable[[Context], Outcome]:

@@ -26,6 +26,11 @@ class Condition:
     value: Json
     message: str
 
+    @property
+    def identity(self) -> tuple[int, int, str]:
+        """The same for conditions that a YAML alias repeats, while their policy is in memory."""
+        return id(self.key), id(self.value), self.operator
+
 
 @dataclass(frozen=True, slots=True)
 class Blocks:

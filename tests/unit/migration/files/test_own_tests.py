@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from chartkit.migration.files.run import write
+from chartkit.model import Location
 from chartkit.testing.runner import run_tests
 from tests.unit.migration.files.migrations import OPTIONS, migrated
 
@@ -137,3 +138,41 @@ def test_a_test_that_fails_in_the_new_form_alone_is_named(tmp_path: Path) -> Non
     )
     # It failed before, which is not the migration's fault.
     assert migrated(tmp_path).mentions == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "problem"),
+    [
+        ("metadata: {name", "policies: [../policy.yaml]\nmetadata: {name", 1, "duplicate key"),
+        ("resources: [pods.yaml]", "resources: \t[pods.yaml]", 12, "cannot start any token"),
+        ("name: labels}", "name: labels, annotations: {a: 2001-13-45}}", 0, "month must be"),
+    ],
+)
+def test_a_test_that_cannot_be_edited_is_named_with_its_place(
+    tmp_path: Path, old: str, new: str, column: int, problem: str
+) -> None:
+    # Kyverno's command reads all of them.
+    text = "# first\n---\n" + _TEST.replace(old, new)
+    file = _project(tmp_path, _two(), text)
+    found = migrated(tmp_path)
+    (mention,) = found.mentions
+    assert problem in mention.what
+    assert "the test is not rewritten" in mention.what
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if "policies:" in line]
+    where = {1: lines[-1], 12: lines[-1] + 1, 0: 0}[column]
+    assert (mention.location.file, mention.location.line) == (str(file), where)
+    assert mention.location.column == column
+    assert found.tests == ()
+
+
+def test_a_failing_test_is_named_at_its_result(tmp_path: Path) -> None:
+    there = "kinds: [Pod], namespaces: [shop]"
+    rules = _RULE.format(label="team") + _RULE.format(label="owner").replace("kinds: [Pod]", there)
+    result = "  - {policy: labels, kind: Pod, resources: [none], result: fail}\n"
+    text = f"# first\n---\n{_TEST[: _TEST.index('  - ')]}{result}"
+    # A character outside the Basic Multilingual Plane is two of JSON.
+    file = _project(tmp_path, rules, text.replace("{name: labels}", '{name: "\U0001f600"}'))
+    (mention,) = migrated(tmp_path).mentions
+    assert "labels-owner" in mention.what
+    assert "fails now: Want fail, got" in mention.what
+    assert mention.location == Location(str(file), text.count("\n"), 5)

@@ -52,6 +52,8 @@ def test_fixes(text: str, expected: str | None, ids: list[str]) -> None:
 def test_what_cannot_be_edited() -> None:
     with pytest.raises(InputError, match="cannot be edited without a change to other lines"):
         fix_values("a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n", "x.yaml", {})
+    with pytest.raises(InputError, match=r"^x.yaml: cannot be edited .*: month must be in 1..12"):
+        fix_values("a: 2001-13-45\n", "x.yaml", {})
     with pytest.raises(InputError, match=r"x.yaml:2:1: the key 'a' stands here a second time"):
         fix_values("a: 1\na: 2\n", "x.yaml", {})
 

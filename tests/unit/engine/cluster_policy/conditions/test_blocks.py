@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from chartkit.engine.cluster_policy.conditions import (
     ConditionsMalformed,
     Outcome,
+    blocks,
     compile_conditions,
 )
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import compile_template
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
 
@@ -108,3 +112,14 @@ def test_unknown_operators_fail_when_they_are_used() -> None:
 def test_blocks_malformed(body: Json) -> None:
     with pytest.raises(ConditionsMalformed):
         compile_conditions(body)
+
+
+def test_conditions_that_an_alias_repeats_are_compiled_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled = Mock(side_effect=compile_template)
+    monkeypatch.setattr(blocks, "compile_template", compiled)
+    condition = {"key": "{{ x }}", "operator": "Equals", "value": "a*", "message": "m"}
+    outcome = compile_conditions({"all": [condition] * 1000}).evaluate(Context({"x": "abc"}))
+    assert outcome == Outcome(True, "; ".join(["m"] * 1000))
+    assert [one.args for one in compiled.call_args_list] == [("{{ x }}",), ("a*",)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -64,6 +64,17 @@ def pointer_steps(pointer: str) -> tuple[str, ...]:
 def pointer_of(*path: str | int) -> str:
     """Return the JSON pointer of a path."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
+
+
+def path_text(path: Iterable[str | int]) -> str:
+    """Return a path as text: `spec.containers[0].image`; keys with dots are in brackets."""
+    text = ""
+    for step in path:
+        if isinstance(step, int) or "." in step or "/" in step or not step:
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
 
 
 class Severity(StrEnum):

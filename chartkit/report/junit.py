@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status
+from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
 from chartkit.report.model import ReportOptions, resource_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import without_commands
@@ -28,7 +29,7 @@ _REFERENCES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
 @dataclass(frozen=True, slots=True)
 class TestCase:
     """One test case. outcome: empty for success, else `failure`, `error` or `skipped`; reason: a
-    few words; text: the details."""
+    few words; text: the details; file: the one that the case is about, empty if there is none."""
 
     __test__ = False
 
@@ -37,6 +38,7 @@ class TestCase:
     outcome: str = ""
     reason: str = ""
     text: str = ""
+    file: str = ""
 
 
 Suites = Iterable[tuple[str, Sequence[TestCase]]]
@@ -79,7 +81,8 @@ def _numbers(counts: Counter[str]) -> str:
 
 def _case_xml(case: TestCase) -> str:
     names = f'classname="{_attribute(case.class_name)}" name="{_attribute(case.name)}"'
-    start = f"    <testcase {names}"
+    file = f' file="{_attribute(case.file)}"' if case.file else ""
+    start = f"    <testcase {names}{file}"
     if not case.outcome:
         return f"{start} />\n"
     inner = f'      <{case.outcome} message="{_attribute(case.reason)}"'
@@ -116,22 +119,40 @@ class JUnitWriter:
         self._suites = Spool()
         self._totals: Counter[str] = Counter()
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
         """Add one resource's results."""
         if results:
-            counts = Counter([_OUTCOMES[result.status] for result in results])
-            cases = [_case_xml(self._case(resource, result)) for result in results]
+            cases = [
+                self._case(resource, result, accepted.get(position))
+                for position, result in enumerate(results)
+            ]
+            counts = Counter([case.outcome for case in cases])
             self._totals.update(counts)
-            self._suites.write(_suite(resource_id(resource), counts, cases))
+            self._suites.write(_suite(resource_id(resource), counts, map(_case_xml, cases)))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
         """Yield the report, ending with a newline."""
         yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
 
-    def _case(self, resource: Resource, result: RuleResult) -> TestCase:
+    def _case(
+        self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
+    ) -> TestCase:
         outcome, name = _OUTCOMES[result.status], result.rule or result.policy
+        file = resource.location.file if resource.location.line else ""
         if not outcome:
-            return TestCase(result.policy, name)
+            return TestCase(result.policy, name, file=file)
         reason = f"{result.status} ({self._options.action(resource, result)})"
-        text = f"{result.message}\n{resource.location}"
-        return TestCase(result.policy, name, outcome, reason, text)
+        if acceptance is not None:
+            outcome, reason = "skipped", str(acceptance)
+        places = field_places(resource, result)
+        lines = (
+            [result.message, *map(str, places)]
+            if places
+            else [result.message, str(resource.location)]
+        )
+        return TestCase(result.policy, name, outcome, reason, "\n".join(lines), file)

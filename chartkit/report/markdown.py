@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from chartkit.model import Resource, RuleResult, Status
+from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import markdown_cell
@@ -34,12 +35,21 @@ class MarkdownWriter:
         self._options = options
         self._rows = Spool()
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
         """Add one resource's results."""
-        for result in results:
+        for position, result in enumerate(results):
             if self._options.detailed or result.status in _SHOWN:
+                acceptance = accepted.get(position)
+                status = str(acceptance.state if acceptance else result.status)
+                lines = [result.message, *map(str, field_places(resource, result))]
+                lines += [str(acceptance)] if acceptance else []
                 names = (resource_id(resource), rule_id(result))
-                self._rows.write(_row((str(result.status), *names, result.message)))
+                self._rows.write(_row((status, *names, "\n".join(lines))))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final, Generic, Protocol, TypeVar
 
 from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.report.findings import NONE_ACCEPTED, Accepted
 
 T = TypeVar("T")
 
@@ -68,8 +69,13 @@ class ReportOptions:
 class Writer(Protocol):
     """A writer that takes results one by one; `finish` returns the report in pieces."""
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Add one resource's results."""
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
+        """Add one resource's results; accepted: those that fail no run, by their position."""
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""

@@ -13,6 +13,7 @@ from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report import FORMATS, ReportOptions, Writer
+from chartkit.report.findings import NONE_ACCEPTED, Accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,15 @@ class Outputs:
             for output in outputs
         ]
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Add one resource's results to every report."""
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
+        """Add one resource's results to every report; accepted: those that fail no run."""
         for _, writer in self._writers:
-            writer.add(resource, results)
+            writer.add(resource, results, accepted)
 
     def finish(self, counts: Counter[Status]) -> None:
         """Write every report; a file appears whole or not at all."""

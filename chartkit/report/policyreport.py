@@ -18,6 +18,7 @@ from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Resource, RuleResult, Status
+from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
 from chartkit.report.model import KYVERNO, ReportOptions, ReportPer, ResultCache, summary
 from chartkit.report.spool import Spool
 
@@ -56,15 +57,22 @@ class ResultRows:
         self._time = int(options.now.timestamp())
         self._known = ResultCache(self._parts)
 
-    def text(self, results: Sequence[RuleResult], subject: str) -> str:
+    def text(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted,
+        subject: str = "",
+    ) -> str:
         """Return items for an object's results; subject: their `resources`, empty where they have
         none."""
         rows: list[str] = []
-        for result in results:
+        for position, result in enumerate(results):
             head, tail = self._known(result)
             rows += (head, subject, tail)
-            if result.properties:
-                rows.append(_properties(result.properties))
+            if result.properties or result.fields or position in accepted:
+                properties = _finding_properties(resource, result, accepted.get(position))
+                rows.append(_properties({**properties, **result.properties}))
         return "".join(rows)
 
     def sort_key(self, result: RuleResult) -> tuple[str, str, str]:
@@ -98,14 +106,19 @@ class NamespaceReportWriter:
         self._places: dict[str, array[int]] = {}
         self._counts: dict[str, Counter[Status]] = {}
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
         """Take one resource's results."""
         if not results:
             return
         subject = _members(_reference(resource), 4).replace("    ", "  - ", 1)
         subject = f"  resources:\n{subject}" if subject else ""
         namespace, start = resource.namespace, self._spool.size
-        self._spool.write(self._rows.text(results, subject))
+        self._spool.write(self._rows.text(resource, results, accepted, subject))
         places = self._places.setdefault(namespace, array("Q"))
         if places and places[-1] == start:
             places[-1] = self._spool.size
@@ -140,18 +153,25 @@ class ObjectReportWriter:
         self._rows = ResultRows(options)
         self._spool = Spool()
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
         """Take one resource's results."""
         if not results:
             return
         counts = Counter([result.status for result in results])
-        results = sorted(results, key=self._rows.sort_key)
+        order = sorted(range(len(results)), key=lambda each: self._rows.sort_key(results[each]))
+        moved = {new: accepted[old] for new, old in enumerate(order) if old in accepted}
+        results = [results[each] for each in order]
         self._spool.write(
             (_SEPARATOR if self._spool.size else "")
             + _head(self._api, resource.namespace)
             + _object_metadata(resource)
             + _middle(self._api, counts)
-            + self._rows.text(results, "")
+            + self._rows.text(resource, results, moved)
         )
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
@@ -213,6 +233,19 @@ def _reference(resource: Resource) -> dict[str, str]:
 def _members(members: Mapping[str, str], indent: int) -> str:
     edge = " " * indent
     return "".join(f"{edge}{key}: {dump_text(value, indent)}\n" for key, value in members.items())
+
+
+def _finding_properties(
+    resource: Resource, result: RuleResult, acceptance: Acceptance | None
+) -> dict[str, str]:
+    """Return the most telling field of a failure with its place, and why it fails no run."""
+    properties: dict[str, str] = {}
+    if result.fields:
+        first = field_places(resource, result)[0]
+        properties = {"field": first.field, "location": str(first.location)}
+    if acceptance is not None:
+        properties["accepted"] = str(acceptance)
+    return properties
 
 
 def _properties(properties: Mapping[str, str]) -> str:

@@ -8,6 +8,13 @@ from collections.abc import Iterator, Sequence
 import click
 
 from chartkit.model import Resource, RuleResult, Status, single_line
+from chartkit.report.findings import (
+    NONE_ACCEPTED,
+    Acceptance,
+    Accepted,
+    AcceptedAs,
+    field_places,
+)
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import shown, shown_lines
@@ -20,30 +27,45 @@ _COLOURS = {
     Status.SKIP: "cyan",
 }
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
+_PLACES = 3
+"""The most places that are shown of a failure; other formats have all."""
 
 
 class TextWriter:
-    """A report of failures, warnings and errors; with `detailed`, of every result."""
+    """A report of failures, warnings and errors; with `detailed`, of every result.
+
+    Known violations are only counted, suppressed ones are listed with their reason.
+    """
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._lines = Spool()
         self._made: dict[str, Spool] = {}
+        self._accepted: Counter[AcceptedAs] = Counter()
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
         """Add one resource's results."""
         for result in results:
             if result.generated or result.updated or result.unmade:
                 self._note_made(resource, result)
-        if not self._options.detailed:
-            results = [result for result in results if result.status in _SHOWN]
-        if not results:
+        self._accepted.update(each.state for each in accepted.values())
+        lines: list[str] = []
+        for position, result in enumerate(results):
+            acceptance = accepted.get(position)
+            if self._options.detailed or (result.status in _SHOWN and acceptance is None):
+                lines.extend(self._result(resource, result, acceptance))
+            elif acceptance is not None and acceptance.state is AcceptedAs.SUPPRESSED:
+                lines.append(f"  {shown(rule_id(result))} {shown(str(acceptance))}")
+        if not lines:
             return
         names = dict.fromkeys((shown(resource_id(resource)), str(resource.location)))
         first, *place = names
-        lines = ["  ".join((self._bold(first), *place))]
-        for result in results:
-            lines.extend(self._result(resource, result))
+        lines.insert(0, "  ".join((self._bold(first), *place)))
         self._lines.write("\n".join([*lines, "", ""]))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
@@ -53,7 +75,9 @@ class TextWriter:
             yield f"{head}\n"
             yield from lines.pieces()
             yield "\n"
-        yield ", ".join(f"{status}: {counts[status]}" for status in Status) + "\n"
+        totals = ", ".join(f"{status}: {counts[status]}" for status in Status)
+        accepted = ", ".join(f"{state}: {count}" for state, count in self._accepted.items())
+        yield f"{totals}; {accepted}\n" if accepted else f"{totals}\n"
 
     def _note_made(self, resource: Resource, result: RuleResult) -> None:
         by = f"by {shown(rule_id(result))} for {shown(resource_id(resource))}"
@@ -71,7 +95,9 @@ class TextWriter:
             self._made[head] = Spool()
         self._made[head].write(f"  {line}\n")
 
-    def _result(self, resource: Resource, result: RuleResult) -> list[str]:
+    def _result(
+        self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
+    ) -> list[str]:
         facts = self._options.facts(result)
         action = self._options.action(resource, result)
         about = ", ".join(part for part in (action, facts.severity) if part)
@@ -82,6 +108,8 @@ class TextWriter:
         return [
             f"  {status} {shown(rule_id(result))} ({about})",
             *(f"        {line}" for line in shown_lines(message)),
+            *(f"        {line}" for line in _place_lines(resource, result)),
+            *([f"        {shown(str(acceptance))}"] if acceptance else ()),
         ]
 
     def _status(self, status: Status) -> str:
@@ -90,3 +118,11 @@ class TextWriter:
 
     def _bold(self, text: str) -> str:
         return click.style(text, bold=True) if self._options.colour else text
+
+
+def _place_lines(resource: Resource, result: RuleResult) -> list[str]:
+    """Return a line for each place of a failure, the first few of them."""
+    places = field_places(resource, result)
+    lines = [f"{place.location}  {shown(place.field)}" for place in places[:_PLACES]]
+    more = len(places) - _PLACES
+    return [*lines, f"and {more} more fields"] if more > 0 else lines

@@ -13,6 +13,7 @@ from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletio
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Status
 from chartkit.report import ReportOptions, ReportPer
+from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.outputs import Output, Outputs, parse_all
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet
@@ -71,9 +72,14 @@ class ScanReport:
         self._unasked = 0
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Add the results of one object to every report."""
-        self._outputs.add(resource, results)
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
+        """Add the results of one object to every report; accepted: those that fail no scan."""
+        self._outputs.add(resource, results, accepted)
         if not self._asks_registries:
             self._unasked += sum(map(_needs_registry, results))
 

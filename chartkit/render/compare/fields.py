@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import LIST_KEYS
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json, Resource, path_text
 from chartkit.render.compare.defaults import with_defaults
 
 Path = tuple[str | int, ...]
@@ -43,17 +43,6 @@ class FieldChange:
     def name(self) -> str:
         """The path as text: `spec.rules[check-team].validate`."""
         return path_text(self.path)
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text; keys with dots are in brackets."""
-    text = ""
-    for step in path:
-        if isinstance(step, int) or "." in step or "/" in step or not step:
-            text += f"[{step}]"
-        else:
-            text += f".{step}" if text else step
-    return text
 
 
 def differences(before: Json, after: Json, path: Path = ()) -> Iterator[FieldChange]:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.render.compare.fields import ABSENT, FieldChange, differences, path_text
+from chartkit.model import path_text
+from chartkit.render.compare.fields import ABSENT, FieldChange, differences
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["a", "b", ""])
 VALUES = st.recursive(

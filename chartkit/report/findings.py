@@ -1,0 +1,88 @@
+"""Violations as reports have them: the fields that they are about, and those that are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.model import Json, Location, Resource, RuleResult, path_text, pointer_steps
+
+
+class AcceptedAs(StrEnum):
+    """The reason that a violation fails no run: it is known, or its object suppresses it."""
+
+    KNOWN = "known"
+    SUPPRESSED = "suppressed"
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A violation that fails no run: it stands in a baseline, or an annotation of its object
+    suppresses it.
+
+    reason: as its author wrote it; until: the date (ISO 8601) on which the acceptance ends; both
+    may be empty.
+    """
+
+    state: AcceptedAs
+    reason: str = ""
+    until: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.state}: {self.reason}" if self.reason else str(self.state)
+        return f"{text}, until {self.until}" if self.until else text
+
+
+Accepted = Mapping[int, Acceptance]
+"""The accepted results of an object, by their position among its results."""
+NONE_ACCEPTED: Final[Accepted] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlace:
+    """A field that a violation is about.
+
+    field: `spec.containers[0].image`; location: of the field in the user's file, of its nearest
+    existing parent, or of the object.
+    """
+
+    field: str
+    location: Location
+
+    def __str__(self) -> str:
+        return f"{self.location}  {self.field}"
+
+
+def field_places(resource: Resource, result: RuleResult) -> Sequence[FieldPlace]:
+    """Return the fields of a failure with their places, the most telling one first; none for a
+    result that names no field."""
+    if not result.fields:
+        return ()
+    location, body = resource.location, resource.body
+    return [
+        FieldPlace(field_text(pointer, body), location.within(pointer)) for pointer in result.fields
+    ]
+
+
+def field_text(pointer: str, body: Json) -> str:
+    """Return a JSON pointer as people write paths: `/spec/containers/0` is `spec.containers[0]`.
+
+    body: the object, which tells a position in a list from a key that is a number.
+    """
+    path: list[str | int] = []
+    for step in pointer_steps(pointer):
+        is_position = step.isdecimal() and not isinstance(body, dict)
+        path.append(int(step) if is_position else step)
+        body = _child(body, path[-1])
+    return path_text(path)
+
+
+def _child(body: Json, step: str | int) -> Json:
+    if isinstance(body, dict):
+        return body.get(step)
+    if isinstance(body, list) and isinstance(step, int) and step < len(body):
+        return body[step]
+    return None

@@ -17,6 +17,7 @@ from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.request import Request
 from chartkit.helm.render import render_chart
+from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.project.project import read_project
 from chartkit.render.checks.engine import compiled_set
@@ -46,6 +47,8 @@ spec:
 """
 _POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io")
 
+ALL: Final = list(library().policies.values())
+
 Parameters = Mapping[str, Mapping[str, Json]]
 """The values of parameters, by policy."""
 
@@ -56,6 +59,26 @@ RenderedChart = Mapping[str, tuple[Resource, ...]]
 def render(form: str, parameters: Parameters) -> RenderedChart:
     """The policies that have an entry; one that has nothing to say at its values is empty."""
     return _render(form, json.dumps({name: dict(given) for name, given in parameters.items()}))
+
+
+def render_for(form: str, policy: FolderPolicy, examples: Examples) -> tuple[Resource, ...]:
+    """A policy at an example's values. Renders are shared: one has all policies at default values,
+    another each policy at those of its first example with any, and so on."""
+    given = [each.parameters for each in policy.examples if each.parameters]
+    if not examples.parameters:
+        return render(form, {each.name: {} for each in ALL})[policy.name]
+    return render(form, _round(given.index(examples.parameters)))[policy.name]
+
+
+@cache
+def _round(number: int) -> Parameters:
+    """The values of each policy's example of this number that gives any, of those that have one."""
+    found = {}
+    for policy in ALL:
+        given = [each.parameters for each in policy.examples if each.parameters]
+        if number < len(given):
+            found[policy.name] = given[number]
+    return found
 
 
 def standard(

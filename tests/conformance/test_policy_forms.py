@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import pytest
@@ -24,17 +23,16 @@ from chartkit.scan import verdicts
 from chartkit.scan.verdicts import example_world
 from tests.policy_forms import (
     ADMISSION,
+    ALL,
     CLUSTER,
     FORMS,
     VALIDATING,
-    Parameters,
     compiled,
     judge,
-    render,
+    render_for,
 )
-from tests.policy_library import library, read
+from tests.policy_library import read
 
-ALL = list(library().policies.values())
 IN_CEL = (VALIDATING, ADMISSION)
 
 
@@ -59,34 +57,14 @@ each_example = pytest.mark.parametrize(("policy", "examples"), EXAMPLES, ids=_na
 each_form = pytest.mark.parametrize("form", FORMS)
 
 
-def _rendered(form: str, policy: FolderPolicy, examples: Examples) -> tuple[Resource, ...]:
-    """A policy at an example's values. Renders are shared: one has all policies at default values,
-    another each policy at those of its first example with any, and so on."""
-    given = [each.parameters for each in policy.examples if each.parameters]
-    if not examples.parameters:
-        return render(form, {each.name: {} for each in ALL})[policy.name]
-    return render(form, _round(given.index(examples.parameters)))[policy.name]
-
-
-@cache
-def _round(number: int) -> Parameters:
-    """The values of each policy's example of this number that gives any, of those that have one."""
-    found = {}
-    for policy in ALL:
-        given = [each.parameters for each in policy.examples if each.parameters]
-        if number < len(given):
-            found[policy.name] = given[number]
-    return found
-
-
 @pytest.mark.parametrize("policy", ALL, ids=_name)
 def test_every_policy_has_a_form_in_cel(policy: FolderPolicy) -> None:
     kind, first = _kind(policy), policy.examples[0]
-    assert {each.kind for each in _rendered(CLUSTER, policy, first)} == {CLUSTER}
-    rendered = _rendered(VALIDATING, policy, first)
+    assert {each.kind for each in render_for(CLUSTER, policy, first)} == {CLUSTER}
+    rendered = render_for(VALIDATING, policy, first)
     assert {each.kind for each in rendered} == {kind}
     asks = any(kyverno_call(each.body) for each in rendered)
-    found = {each.kind for each in _rendered(ADMISSION, policy, first)} - {f"{ADMISSION}Binding"}
+    found = {each.kind for each in render_for(ADMISSION, policy, first)} - {f"{ADMISSION}Binding"}
     if kind == VALIDATING:
         assert found == {VALIDATING if asks else ADMISSION}
     else:
@@ -98,7 +76,7 @@ def test_every_policy_has_a_form_in_cel(policy: FolderPolicy) -> None:
 def test_good_and_bad_resources_come_out_right(
     policy: FolderPolicy, examples: Examples, form: str
 ) -> None:
-    rendered = _rendered(form, policy, examples)
+    rendered = render_for(form, policy, examples)
     policies = compiled(rendered)
     for resource in read(examples.good):
         verdict = verdicts.judge(policies, (), resource, example_world(resource))
@@ -115,7 +93,7 @@ def test_good_and_bad_resources_come_out_right(
 @each_example
 def test_forms_refuse_in_the_same_words(policy: FolderPolicy, examples: Examples) -> None:
     """A policy in CEL tells the first rule that fails, a ClusterPolicy each of them."""
-    ready = {form: compiled(_rendered(form, policy, examples)) for form in FORMS}
+    ready = {form: compiled(render_for(form, policy, examples)) for form in FORMS}
     for resource in read(examples.bad):
         expected = _told(judge(ready[CLUSTER], resource))
         for form in IN_CEL:
@@ -142,9 +120,9 @@ def _without_path(message: str) -> str:
 @each_example
 def test_a_validation_for_each_rule(policy: FolderPolicy, examples: Examples) -> None:
     """Values may speak of single rules, so the validations stand in the rules' order."""
-    rules = [each.body["spec"]["rules"] for each in _rendered(CLUSTER, policy, examples)]
+    rules = [each.body["spec"]["rules"] for each in render_for(CLUSTER, policy, examples)]
     for form in IN_CEL:
-        for each in _policies(_rendered(form, policy, examples)):
+        for each in _policies(render_for(form, policy, examples)):
             assert len(each.body["spec"]["validations"]) == len(rules[0]), each.name
 
 
@@ -152,7 +130,7 @@ def test_a_validation_for_each_rule(policy: FolderPolicy, examples: Examples) ->
 def test_every_validation_is_pinned_down(policy: FolderPolicy) -> None:
     """Without a validation some bad resource passes."""
     first = policy.examples[0]
-    rendered = _rendered(VALIDATING, policy, first)
+    rendered = render_for(VALIDATING, policy, first)
     for index in range(len(rendered[0].body["spec"]["validations"])):
         changed = [_holding(each, index) for each in rendered]
         policies = compiled(changed)
@@ -174,7 +152,7 @@ def _holding(policy: Resource, index: int) -> Resource:
 @each_policy
 def test_what_is_null_is_not_there(policy: FolderPolicy, form: str) -> None:
     """Helm charts write fields with nothing behind them; an API server drops those."""
-    policies = compiled(_rendered(form, policy, policy.examples[0]))
+    policies = compiled(render_for(form, policy, policy.examples[0]))
     for resource in (*read(policy.examples[0].good), *read(policy.examples[0].bad)):
         expected = [each.status for each in judge(policies, resource)]
         for path, changed in _with_nulls(resource):
@@ -244,7 +222,7 @@ def _holders(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[str | i
 def test_an_api_server_warns_of_no_expression(policy: FolderPolicy, examples: Examples) -> None:
     """It checks expressions against the kinds they speak of and writes what it finds into the
     policy's status; for its own kinds and for what the chart derives of them there is nothing."""
-    for each in _for_api_servers(_rendered(ADMISSION, policy, examples)):
+    for each in _for_api_servers(render_for(ADMISSION, policy, examples)):
         assert list(_warnings(each.body["spec"])) == [], each.name
 
 
@@ -252,7 +230,7 @@ def test_an_api_server_warns_of_no_expression(policy: FolderPolicy, examples: Ex
 def test_an_api_server_compiles_every_expression(policy: FolderPolicy, examples: Examples) -> None:
     """It refuses a policy with one that does not compile. It has `orValue` of optional values
     alone, with types; Kyverno's, which scans use, takes anything."""
-    for each in _for_api_servers(_rendered(ADMISSION, policy, examples)):
+    for each in _for_api_servers(render_for(ADMISSION, policy, examples)):
         assert list(_refusals(each.body["spec"])) == [], each.name
 
 

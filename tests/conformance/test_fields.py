@@ -1,0 +1,56 @@
+"""The fields that failures name: a change there changes the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.request.request import Request
+from chartkit.model import Body, Resource, RuleResult
+from tests.conformance.field_changes import Outcome, change, failures
+
+_POLICY: Body = {
+    "apiVersion": "kyverno.io/v1",
+    "kind": "ClusterPolicy",
+    "metadata": {"name": "x"},
+    "spec": {
+        "rules": [
+            {
+                "name": "x",
+                "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
+                "validate": {"message": "x", "pattern": {"data": {"a": "1 | 2", "b/c": "?*"}}},
+            }
+        ]
+    },
+}
+
+
+def _config_map(data: Body) -> Body:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data}
+
+
+@pytest.mark.parametrize(
+    ("data", "pointer", "outcome"),
+    [
+        ({"a": "3", "b/c": "x"}, "/data/a", Outcome.ALONE),
+        ({"a": "1"}, "/data/b~1c", Outcome.ALONE),
+        ({"a": "3", "b/c": "x"}, "/data/b~1c", Outcome.UNCHANGED),
+        ({"a": "3", "b/c": "x"}, "/metadata/name", Outcome.UNCHANGED),
+        ({"a": "3", "b/c": "x"}, "", Outcome.NONE),
+    ],
+)
+def test_a_field_that_changes_no_verdict_is_told_from_one_that_does(
+    data: Body, pointer: str, outcome: Outcome
+) -> None:
+    policy = compile_policy(Resource(_POLICY))
+
+    def judge(body: Body) -> list[RuleResult]:
+        fields = (pointer,) if pointer else ()
+        found = evaluate([policy], Request(Resource(body)))
+        return [replace(one, fields=fields) for one in found]
+
+    (failure,) = failures(judge, _config_map(data), [_POLICY], ())
+    assert change(failure) is outcome

@@ -27,7 +27,7 @@ _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
 _MOST_CHANGES: Final = 24
 """The most fields that are changed for one failure."""
 _REMOVED: Final = object()
-_PLAUSIBLE: Final = (
+_PLAUSIBLE: Final[tuple[Json, ...]] = (
     *(True, False, 1, 0, 2, 3, 100, 1000, 10000, "x", "", "1", "100m", "64Mi", "1Gi", "10s"),
     *("registry.example/a/b:1.0@sha256:" + "0" * 64, "true", "false", "2030-01-01T00:00:00Z"),
     *([], {}, ["x"], {"x": "x"}, {"app": "x", "a/b": "x"}),

@@ -242,10 +242,10 @@ class _Reader:
         )
 
     def _is_simple(self, key: Any) -> bool:
-        """Return whether a key's colon stands behind it."""
+        """Return whether a key is on one line and its colon behind it."""
         line: str = self._lines[key.end_mark.line]
-        column: int = key.end_mark.column
-        return line[column:].lstrip().startswith(":")
+        rest = line[key.end_mark.column :]
+        return key.start_mark.line == key.end_mark.line and rest.lstrip().startswith(":")
 
     def _begins_on(self, slot: _Slot) -> bool:
         """Return whether the first key or dash of a block stands on the line of what holds it."""

@@ -9,7 +9,7 @@ from pathlib import Path as File
 from chartkit.documents.reader import Document, parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.model import Json, Location
+from chartkit.model import Body, Json, Location
 from chartkit.schemas.json_schema import require_no_object, require_single_keys
 from chartkit.suggestions import suggestion
 from chartkit.values.migrate.context import Context, Outcome, Step
@@ -74,7 +74,7 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     run.see_kube_system()
     tree.space()
     text = write_tree(tree)
-    if (parse_yaml(text) or {}) != tree.data():
+    if not _says(text, tree.data()):
         hint = "write its values in blocks, without anchors and merge keys"
         raise InputError("cannot be rearranged as it is written", document.location, hint)
     run.check(text)
@@ -85,6 +85,14 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
         text = write_tree(tree)
     names = tuple(".".join(path) for path in kept)
     return Migration(document.source.file, chart, span, text, tuple(steps), names)
+
+
+def _says(text: str, values: Body) -> bool:
+    """Return whether a text is YAML for these values."""
+    try:
+        return (parse_yaml(text) or {}) == values
+    except InputError:
+        return False
 
 
 def read_values(file: File) -> Document:

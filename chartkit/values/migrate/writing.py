@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.render import merge
 from chartkit.model import Body, Json
 from chartkit.values.migrate.context import Outcome, Step
-from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, Tree
+from chartkit.values.migrate.tree import Block, Leaf, Path, Tree
 
 
 def write_tree(tree: Tree) -> str:
-    """The text of a values file."""
-    dash = _dash(tree.root)
-    lines = [*tree.head, *_block(tree.root, "", dash)]
+    """Return the text of a values file."""
+    lines = [*tree.head]
+    _write_block(lines, tree.root, "", _dash(tree.root))
     if not tree.root.entries:
         lines.append("{}")
     said = [at for at, line in enumerate(tree.foot) if line.strip()]
@@ -24,48 +26,53 @@ def write_tree(tree: Tree) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _block(block: Block, pad: str, dash: int) -> Iterator[str]:
+def _write_block(lines: list[str], block: Block, pad: str, dash: int) -> None:
     for entry in block.entries:
-        yield from (f"{pad}{line}" if line else "" for line in entry.lead)
-        mark = "-" if block.listed else f"{_name(entry)}:"
+        lines += _indented(entry.lead, pad)
+        mark = "-" if block.listed else f"{entry.name or _quoted(entry.key)}:"
         value = entry.value
         if isinstance(value, Block):
-            yield from _nested(value, pad, mark, dash)
+            _write_nested(lines, value, pad, mark, dash)
         elif value.lines is None:
-            yield from _dumped(value, pad, mark)
+            lines += _dumped(value, pad, mark)
         else:
-            yield f"{pad}{mark}{value.lines[0]}"
-            yield from (f"{pad}{line}" if line else "" for line in value.lines[1:])
-        yield from (f"{pad}{line}" if line else "" for line in entry.tail)
+            lines.append(f"{pad}{mark}{value.lines[0]}")
+            lines += _indented(value.lines[1:], pad)
+        lines += _indented(entry.tail, pad)
 
 
-def _nested(block: Block, pad: str, mark: str, dash: int) -> Iterator[str]:
+def _write_nested(lines: list[str], block: Block, pad: str, mark: str, dash: int) -> None:
     offset = block.offset if block.offset >= 0 else dash if mark != "-" else 2
-    inner = list(_block(block, pad + " " * offset, dash))
+    inner = pad + " " * offset
     if mark != "-" or block.after:
-        yield f"{pad}{mark}{block.after}"
-        yield from inner
+        lines.append(f"{pad}{mark}{block.after}")
+        _write_block(lines, block, inner, dash)
         return
-    comments = 0
-    while inner[comments].lstrip().startswith("#"):
-        comments += 1
-    yield from (f"{pad}{line.strip()}" for line in inner[:comments])
+    first = len(lines)
+    _write_block(lines, block, inner, dash)
+    while lines[first].lstrip().startswith("#"):
+        lines[first] = f"{pad}{lines[first].strip()}"
+        first += 1
     gap = " " * (max(offset, 2) - 1)
-    yield f"{pad}-{gap}{inner[comments].lstrip()}"
-    yield from inner[comments + 1 :]
+    lines[first] = f"{pad}-{gap}{lines[first].lstrip()}"
+
+
+def _indented(lines: Iterable[str], pad: str) -> Iterator[str]:
+    return (f"{pad}{line}" if line else "" for line in lines)
 
 
 def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:
     comment = f"  {leaf.comment}" if leaf.comment else ""
-    lines = dump_yaml([leaf.data]).rstrip("\n").split("\n")
-    yield f"{pad}{mark}{lines[0][1:]}{comment}"
-    yield from (f"{pad}{line}" if line else "" for line in lines[1:])
+    first, *others = dump_yaml([leaf.data]).rstrip("\n").split("\n")
+    yield f"{pad}{mark}{first[1:]}{comment}"
+    yield from _indented(others, pad)
 
 
-def _name(entry: Entry) -> str:
-    if entry.name:
-        return entry.name
-    return dump_yaml({entry.key: None}).removesuffix(" null\n").removesuffix(":")
+@lru_cache(maxsize=4096)
+def _quoted(key: str) -> str:
+    """Return a key as YAML, on one line."""
+    text = dump_yaml({key: None}).removesuffix(" null\n").removesuffix(":")
+    return json.dumps(key) if text.startswith("? ") else text
 
 
 def _dash(root: Block) -> int:

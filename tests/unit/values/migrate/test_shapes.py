@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.errors import InputError
 from chartkit.model import Json
 from chartkit.values.migrate.table import LAST_OF_TWO, rows
 from tests.unit.values.migrate.values import asked, body, migrated
@@ -73,3 +75,15 @@ def test_the_half_of_an_image_that_is_no_text_is_left(image: str, left: str, mov
     migration = migrated(f"image: {image}\ninstallCRDs: true\n")
     assert f"image.{left}" in asked(migration)
     assert moved in texts(body(migration))
+
+
+@pytest.mark.parametrize("key", ["k" * 200, "a\nb", "? ", "é" * 130, "- x: y " * 30])
+def test_keys_that_yaml_writes_on_several_lines_stay_on_one(key: str) -> None:
+    values: Json = {"replicaCount": 1, "extra": [{key: "1", "a": {key: ["a", {key: "b"}]}}]}
+    for text in (json.dumps(values), dump_yaml(values)):
+        assert body(migrated(text))["extra"] == values["extra"]
+
+
+def test_a_key_that_is_too_long_for_one_line_is_refused() -> None:
+    with pytest.raises(InputError, match=r"cannot be rearranged|did not find expected"):
+        migrated(json.dumps({"replicaCount": 1, "extra": [{"k" * 1100: {"a": 1}}]}))

@@ -46,6 +46,10 @@ class Location:
             return self
         return self.places.locate(*pointer_steps(self.path), *pointer_steps(pointer))
 
+    def __reduce__(self) -> tuple[type[Location], tuple[str, int, int, str]]:
+        """Leave the text of the whole file out where a location goes to another process."""
+        return Location, (self.file, self.line, self.column, self.path)
+
     def __str__(self) -> str:
         text = shown(self.file)
         if self.line:

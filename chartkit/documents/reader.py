@@ -2,8 +2,7 @@
 
 Scalars follow sigs.k8s.io/yaml (YAML 1.1 through JSON): `yes`, `on` and `y` are booleans, `010` is
 8, `1.0` is 1, dates are strings, the last of two equal keys wins, merge keys work. Positions are
-not recorded while parsing, which keeps it fast: `Document.locate` parses the one document again.
-The last few documents are cached, since locations are requested in rows.
+not recorded while parsing, which keeps it fast: `Document.locate` finds them again (`places`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,6 +17,7 @@ import yaml
 
 from chartkit.documents import input_files
 from chartkit.documents.json_text import NumberError, parse_json
+from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, Resource, pointer_of
@@ -37,17 +36,26 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML document.
-
-    body: its value; source: the text that contains it; line: its first line (from 1); start, end:
-    its slice of the text, in characters.
-    """
+    """One document of YAML or JSON: its value, the text that contains it, and its part of that."""
 
     body: Json
     source: Source
-    line: int
-    start: int
-    end: int
+    extent: Extent
+
+    @property
+    def start(self) -> int:
+        """The characters of the text before the document."""
+        return self.extent.start
+
+    @property
+    def end(self) -> int:
+        """The characters of the text up to the document's end."""
+        return self.extent.end
+
+    @property
+    def line(self) -> int:
+        """The first line, from 1."""
+        return self.extent.line
 
     @property
     def location(self) -> Location:
@@ -57,24 +65,14 @@ class Document:
     def locate(self, *path: str | int) -> Location:
         """Return the location of the key or list item at a path, or of its nearest existing
         parent."""
-        node = _compose(self.source.text[self.start : self.end])
-        mark, reached = None, []
-        for step in path:
-            found = _child(node, step)
-            if found is None:
-                break
-            mark, node = found
-            reached.append(step)
-        pointer = pointer_of(*reached)
-        if mark is None:
-            return Location(self.source.file, self.line, 0, pointer, self)
-        offset = self.source.text.count("\n", 0, self.start)
-        return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer, self)
+        steps = [str(step) for step in path]
+        reached, line, column = finder(self.source.text, self.extent).find(steps)
+        pointer = pointer_of(*steps[:reached])
+        return Location(self.source.file, line or self.line, column, pointer, self)
 
     def repeated_key(self) -> Location | None:
         """The location of a duplicate key in a mapping; its pointer ends with the key."""
-        text = self.source.text[self.start : self.end]
-        todo: list[tuple[yaml.Node | None, str]] = [(_compose(text), "")]
+        todo = [(_compose(self.source.text[self.start : self.end]), "")]
         while todo:
             node, pointer = todo.pop()
             seen: set[str] = set()
@@ -112,17 +110,20 @@ def read_text(text: str, file: str = "<text>") -> list[Document]:
         documents = _read_json(source)
         if documents is not None:
             return documents
-    return [
-        Document(body, source, line, start, end)
-        for body, line, start, end in build_documents(text, file)
-        if body is not None
-    ]
+    built = [each for each in build_documents(text, file) if each.body is not None]
+    pairs = zip(built, extents(text, built), strict=True)
+    return [Document(each.body, source, extent) for each, extent in pairs]
+
+
+def empty_document(source: Source) -> Document:
+    """Return a text without values as a document: an empty mapping."""
+    return Document({}, source, Extent(0, len(source.text), 1))
 
 
 def parse_yaml(text: str) -> Json:
     """Return the value of a text's first document (None if it has none); raise InputError."""
-    for body, _, _, _ in build_documents(text, "<text>"):
-        return body
+    for document in build_documents(text, "<text>"):
+        return document.body
     return None
 
 
@@ -166,7 +167,9 @@ def _read_json(source: Source) -> list[Document] | None:
         return None
     if depth(body) > MAX_DEPTH:
         raise InputError(f"is nested deeper than {MAX_DEPTH} levels", Location(source.file, 1))
-    return [Document(body, source, 1, 0, len(source.text))]
+    text = source.text
+    line = text.count("\n", 0, text.index("{")) + 1
+    return [Document(body, source, Extent(0, len(text), line, is_json=True))]
 
 
 def _number_place(source: Source, token: str) -> Location:
@@ -180,7 +183,6 @@ def _number_place(source: Source, token: str) -> Location:
     return Location(source.file, 1)
 
 
-@lru_cache(maxsize=4)
 def _compose(text: str) -> yaml.Node | None:
     loader = yaml.CSafeLoader(text)
     try:
@@ -189,18 +191,3 @@ def _compose(text: str) -> yaml.Node | None:
         return None
     finally:
         loader.dispose()
-
-
-def _child(node: Any, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in reversed(node.value):
-            if getattr(key, "value", None) == str(step):
-                return key.start_mark, value
-    if (
-        isinstance(node, yaml.SequenceNode)
-        and str(step).isdecimal()
-        and int(step) < len(node.value)
-    ):
-        item = node.value[int(step)]
-        return item.start_mark, item
-    return None

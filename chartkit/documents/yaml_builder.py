@@ -6,9 +6,9 @@ import base64
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 from yaml._yaml import CParser
@@ -32,7 +32,31 @@ recursion."""
 MAX_ALIASED: Final = 400_000
 """The greatest number of values that a document's aliases may expand to; more is an alias bomb."""
 
+_LIST_DEPTH: Final = 2
+"""The depth of a sequence in a document's mapping, as the items of a List are."""
+
 NextEvent = Callable[[], Any]
+
+
+class Start(NamedTuple):
+    """The beginning of a value: its line (from 1), its column (from 0), and its offset in the text,
+    in characters."""
+
+    line: int
+    column: int
+    offset: int
+
+
+class BuiltDocument(NamedTuple):
+    """One document of a text: its value with its beginning, its slice of the text in characters,
+    and the beginnings of its `items`."""
+
+    body: Any
+    content: Start
+    start: int
+    end: int
+    items: Sequence[Start]
+
 
 _BINARY_TAG: Final = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS: Final = frozenset(f"tag:yaml.org,2002:{t}" for t in ("int", "float", "bool", "null"))
@@ -66,8 +90,8 @@ _NUMBER_START = frozenset("+-.0123456789")
 _BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
 
 
-def build_documents(text: str, file: str) -> Iterator[tuple[Any, int, int, int]]:
-    """Yield each document's value, first line (from 1), and slice of the text in characters.
+def build_documents(text: str, file: str) -> Iterator[BuiltDocument]:
+    """Yield the documents of a text.
 
     Raise InputError with file, line and column for invalid YAML, for a number that JSON lacks, for
     nesting deeper than MAX_DEPTH, and for aliases that expand to more than MAX_ALIASED values.
@@ -86,7 +110,7 @@ def build_documents(text: str, file: str) -> Iterator[tuple[Any, int, int, int]]
         raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
 
 
-def _documents(next_event: NextEvent, file: str) -> Iterator[tuple[Any, int, int, int]]:
+def _documents(next_event: NextEvent, file: str) -> Iterator[BuiltDocument]:
     while True:
         event = next_event()
         kind, start = event.__class__, event.start_mark
@@ -94,21 +118,24 @@ def _documents(next_event: NextEvent, file: str) -> Iterator[tuple[Any, int, int
             return
         if kind is DocumentStartEvent:
             content = next_event()
-            value = _Builder(next_event, file).value(content)
-            end = next_event()
-            yield value, content.start_mark.line + 1, start.index, end.end_mark.index
+            builder = Builder(next_event, file)
+            value = builder.value(content)
+            end = next_event().end_mark.index
+            begin = _start_of(content.start_mark)
+            yield BuiltDocument(value, begin, start.index, end, builder.starts(value))
 
 
-class _Builder:
+class Builder:
     """A builder of one document, which caches resolved scalars."""
 
-    __slots__ = ("aliased", "anchors", "cache", "depth", "file", "next_event", "nodes")
+    __slots__ = ("aliased", "anchors", "cache", "depth", "file", "lists", "next_event", "nodes")
 
     def __init__(self, next_event: NextEvent, file: str) -> None:
         self.next_event = next_event
         self.file = file
         self.anchors: dict[str, tuple[Any, int] | None] = {}
         self.cache: dict[str, Any] = {}
+        self.lists: list[tuple[list[Any], list[Any]]] = []
         self.nodes = 0
         self.aliased = 0
         self.depth = 0
@@ -145,10 +172,28 @@ class _Builder:
     def _sequence(self) -> list[Any]:
         next_event, value = self.next_event, self.value
         items: list[Any] = []
+        if self.depth == _LIST_DEPTH:
+            self._fill_list(items)
+            return items
         while (event := next_event()).__class__ is not SequenceEndEvent:
             items.append(value(event))
         self.nodes += len(items)
         return items
+
+    def _fill_list(self, items: list[Any]) -> None:
+        """Read a sequence, and note the marks of its items."""
+        marks: list[Any] = []
+        self.lists.append((items, marks))
+        while (event := self.next_event()).__class__ is not SequenceEndEvent:
+            marks.append(event.start_mark)
+            items.append(self.value(event))
+        self.nodes += len(items)
+
+    def starts(self, document: Any) -> Sequence[Start]:
+        """Return where the items of a List begin; none where the document is no List."""
+        items = document.get("items") if isinstance(document, dict) else None
+        marks = next((marks for each, marks in self.lists if each is items), ())
+        return [_start_of(mark) for mark in marks]
 
     def _mapping(self) -> dict[str, Any]:
         next_event, value = self.next_event, self.value
@@ -231,6 +276,10 @@ class _Builder:
         """Return an InputError at an event's location."""
         mark = event.start_mark
         return InputError(message, Location(self.file, mark.line + 1, mark.column + 1), hint)
+
+
+def _start_of(mark: Any) -> Start:
+    return Start(mark.line + 1, mark.column, mark.index)
 
 
 def resolve_plain(text: str) -> Any:

@@ -20,7 +20,7 @@ from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.charts.policies.chart import template_file
 from chartkit.charts.policies.values_schema import SCHEMA_FILE, parameters_alone
-from chartkit.documents.reader import Document, Source, read_text
+from chartkit.documents.reader import Document, Source, empty_document, read_text
 from chartkit.errors import RenderError
 from chartkit.helm import backend as helm
 from chartkit.helm.model import DryRun
@@ -190,7 +190,7 @@ def _target(files: ChartFiles, environment: Environment) -> dict[str, Any]:
 @lru_cache(maxsize=64)
 def _parse(text: str, file: str) -> Document:
     documents = read_text(text, file)
-    return documents[0] if documents else Document({}, Source(file, text), 1, 0, len(text))
+    return documents[0] if documents else empty_document(Source(file, text))
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,7 @@ from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import high_availability
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.input_files import is_there
-from chartkit.documents.reader import Document, Source, read_file, read_text
+from chartkit.documents.reader import Document, Source, empty_document, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
@@ -152,7 +152,7 @@ def _one(documents: Sequence[Document], file: str) -> Document:
     if len(documents) > 1:
         raise InputError("has more than one YAML document", documents[1].location, "a values file")
     if not documents:
-        return Document({}, Source(file, ""), 1, 0, 0)
+        return empty_document(Source(file, ""))
     if documents[0].body is not None and not isinstance(documents[0].body, dict):
         raise InputError("must be a mapping of values", Location(file, 1))
     return documents[0]

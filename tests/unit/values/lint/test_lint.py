@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents.reader import Document, Source, read_text
+from chartkit.documents.reader import Document, Source, empty_document, read_text
 from chartkit.model import Body, Location, Resource, Severity
 from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, ChartValues, lint
 
@@ -43,7 +43,7 @@ backgroundController:
 
 def document(text: str, file: str) -> Document:
     documents = read_text(text, file)
-    return documents[0] if documents else Document({}, Source(file, text), 1, 0, 0)
+    return documents[0] if documents else empty_document(Source(file, text))
 
 
 def subject(overlay: str = "", resources: Any = (), **apis: bool) -> ChartValues:

@@ -12,7 +12,7 @@ from operator import attrgetter
 import pytest
 
 from chartkit.charts.engine import chart as engine_chart
-from chartkit.documents.reader import Document, Source, read_text
+from chartkit.documents.reader import Document, Source, empty_document, read_text
 from chartkit.model import Body, Json
 from chartkit.values.lint import VALUES_RULES, ChartValues, lint
 from chartkit.values.lint.rules import RULES
@@ -28,7 +28,7 @@ def chart() -> tuple[Document, Body]:
 
 def findings(text: str) -> list[str]:
     documents = read_text(text, "mine.yaml")
-    overlay = documents[0] if documents else Document({}, Source("mine.yaml", text), 1, 0, 0)
+    overlay = documents[0] if documents else empty_document(Source("mine.yaml", text))
     defaults, schema = chart()
     return [str(each) for each in lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES)]
 

@@ -5,12 +5,16 @@ Only the boundary in `chartkit.cli` turns them into text and an exit code.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, NoReturn
+from typing import ClassVar, Final, NoReturn
 
 from chartkit.model import Diagnostic, Location
+
+DEBUG: Final = "CHARTKIT_DEBUG"
+"""The environment variable that shows the traceback of a bug."""
 
 
 class ChartkitError(Exception):
@@ -59,6 +63,39 @@ class NoSource(LookupFailed):
 
 class EvaluationError(ChartkitError):
     """A rule that cannot be evaluated for a resource; its result becomes `Status.ERROR`."""
+
+
+class BugError(ChartkitError):
+    """An error that chartkit does not raise on purpose, with the input that shows it."""
+
+    exit_code = 3
+
+
+class Bugs:
+    """A block in which any error but chartkit's own and the system's is raised as a BugError.
+
+    It keeps the input's location where an error itself would lose it, such as between processes.
+    """
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: Location) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, ChartkitError | OSError):
+            raise BugError(bug_message(error), self._place) from error
+
+
+def bug_message(error: Exception) -> str:
+    """Return the message about an error that chartkit does not raise on purpose."""
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "nowhere"
+    return f"a bug, not your mistake: {what} (in {where}; {DEBUG}=1 shows more)"
 
 
 class Reraise:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from chartkit.errors import ChartkitError, TerminatedError
+from chartkit.errors import DEBUG, BugError, ChartkitError, TerminatedError, bug_message
 from chartkit.safe_text import shown
 
 BUG = 3
@@ -21,8 +21,6 @@ USAGE = 2
 INTERRUPTED = 130
 TERMINATED = 143
 """128 and the number of SIGTERM, as shells count."""
-DEBUG = "CHARTKIT_DEBUG"
-"""The environment variable that shows the traceback of a bug."""
 _SYSTEM_SAYS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE}
     | {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
@@ -56,6 +54,7 @@ def run(command: Callable[[], Any]) -> int:
         click.echo(shown(_usage(error)), err=True)
         return USAGE
     except ChartkitError as error:
+        _trace(error, isinstance(error, BugError))
         for line in _lines(error):
             click.echo(line, err=True)
         return error.exit_code
@@ -104,12 +103,11 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _bug(error: Exception) -> int:
-    if os.environ.get(DEBUG):
-        traceback.print_exception(error)
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "nowhere"
-    click.echo(
-        f"chartkit: a bug, not your mistake: {what} (in {where}; {DEBUG}=1 shows more)", err=True
-    )
+    _trace(error, is_bug=True)
+    click.echo(f"chartkit: {bug_message(error)}", err=True)
     return BUG
+
+
+def _trace(error: Exception, is_bug: bool) -> None:
+    if is_bug and os.environ.get(DEBUG):
+        traceback.print_exception(error)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from chartkit.engine import is_exception
-from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch, policy_key
 from chartkit.migration.files.around import Mention, mentions, patch_files
@@ -29,6 +30,8 @@ from chartkit.scan.inputs import STDIN, Note
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """A function that shows the progress of so many steps."""
+_ENDED: Final = "the process that proves it, or one after it, was ended from outside"
+_ALONE: Final = "the system ends what takes too much memory: use fewer --jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,13 @@ def _each(
         yield from map(one, objects)
         return
     with ProcessPoolExecutor(jobs, multiprocessing.get_context()) as pool:
-        # The object itself stays here: its identity tells the items of a List apart.
-        for legacy, made in zip(objects, pool.map(one, objects), strict=True):
+        results = pool.map(one, objects)
+        for legacy in objects:
+            try:
+                made = next(results)
+            except BrokenProcessPool:
+                raise ChartkitError(_ENDED, legacy.resource.location, _ALONE) from None
+            # The object itself stays here: its identity tells the items of a List apart.
             yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
 
 
@@ -158,6 +166,10 @@ class _Migrator:
     batch: Batch
 
     def __call__(self, legacy: LegacyObject) -> MigratedObject:
+        with Bugs(legacy.resource.location):
+            return self._migrated(legacy)
+
+    def _migrated(self, legacy: LegacyObject) -> MigratedObject:
         resource = legacy.resource
         try:
             conversion = self.batch.convert(resource)

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from chartkit.cli import boundary
-from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.errors import DEBUG, BugError, ChartkitError, CompileError, InputError
 from chartkit.model import Diagnostic, Location, Severity
 
 
@@ -73,13 +73,25 @@ def test_a_full_disk_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
 def test_anything_else_is_a_bug(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(boundary.DEBUG, raising=False)
+    monkeypatch.delenv(DEBUG, raising=False)
     assert run(ZeroDivisionError("by\nzero")) == 3
     captured = capsys.readouterr().err
     assert captured.startswith("chartkit: a bug, not your mistake: ZeroDivisionError: by zero")
     assert "Traceback" not in captured
-    monkeypatch.setenv(boundary.DEBUG, "1")
+    monkeypatch.setenv(DEBUG, "1")
     run(ZeroDivisionError("again"))
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_bug_with_the_place_of_its_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(DEBUG, raising=False)
+    bug = BugError("a bug, not your mistake: KeyError: 'x'", Location("p.yaml", 3))
+    assert run(bug) == 3
+    assert capsys.readouterr().err == "p.yaml:3: a bug, not your mistake: KeyError: 'x'\n"
+    monkeypatch.setenv(DEBUG, "1")
+    run(bug)
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Any
 import pytest
 
 from chartkit.documents.reader import read_text
+from chartkit.errors import BugError, ChartkitError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch
 from chartkit.migration.files import run
 from chartkit.migration.files.report import FORMATS
 from chartkit.migration.proof import Coverage, Proof, prove
-from chartkit.model import Resource
+from chartkit.model import Location, Resource
 from tests.unit.migration.files.migrations import migrated
 
 _CONVERT = Batch.convert
@@ -86,6 +88,43 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     assert [each.legacy.resource.name for each in two.objects] == ["a", "b", "c"]
     assert one.text == two.text
     assert [file.after for file in one.files] == [file.after for file in two.files]
+
+
+class _OddError(Exception):
+    """An error that no other process can read."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(one + two)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bug_in_a_proof_names_its_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    def broken(legacy: Resource, *_: Any, **__: Any) -> Proof:
+        if legacy.name == "b":
+            raise _OddError("what ", "happened")
+        return Proof(1, 1, (), Coverage(), {})
+
+    monkeypatch.setattr(run, "prove", broken)
+    _folder(tmp_path, "a", "b", "c")
+    with pytest.raises(BugError) as caught:
+        migrated(tmp_path, prove=True, jobs=jobs)
+    assert caught.value.exit_code == 3
+    assert caught.value.location == Location(str(tmp_path / "b.yaml"), 1)
+    text = "a bug, not your mistake: _OddError: what happened (in broken, line "
+    assert caught.value.message.startswith(text)
+
+
+def test_a_process_that_the_system_ends_is_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "prove", lambda *_, **__: os._exit(9))
+    _folder(tmp_path, "a", "b")
+    with pytest.raises(ChartkitError, match=r"was ended from outside .*fewer --jobs") as caught:
+        migrated(tmp_path, prove=True, jobs=2)
+    assert caught.value.exit_code == 2
+    assert caught.value.location == Location(str(tmp_path / "a.yaml"), 1)
 
 
 def test_objects_that_are_given_are_asked_about(

@@ -139,8 +139,9 @@ class Evaluator:
         message: str,
         rule: str = "",
         properties: Mapping[str, str] | None = None,
+        fields: tuple[str, ...] = (),
     ) -> RuleResult:
-        """A result of this policy."""
+        """A result of this policy; fields: of the object, over which it failed."""
         policy = self.policy
         return RuleResult(
             policy.key,
@@ -150,6 +151,7 @@ class Evaluator:
             message,
             properties=properties or {},
             kind=policy.kind_name,
+            fields=fields,
         )
 
 

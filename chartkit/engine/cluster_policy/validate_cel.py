@@ -58,7 +58,9 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
             if decision is SKIPPED:
                 return skipped
             if decision is not None:
-                return replace(skipped, status=Status.FAIL, message=decision.message)
+                return replace(
+                    skipped, status=Status.FAIL, message=decision.message, fields=decision.fields
+                )
         return passed
 
     return handle

@@ -20,7 +20,8 @@ MISSING: Final = object()
 """The result of `find` for a missing value."""
 
 _JSON_PATCH: Final = "JSONPatch"
-_KEYS = frozenset({str, int, Uint, bool, float})
+KEY_CLASSES: Final = frozenset({str, int, Uint, bool, float})
+"""The values that select a member."""
 
 
 def find(value: Value, key: Value) -> Value:
@@ -98,7 +99,7 @@ class Qualifier:
         if self.computed is None:
             return self.key
         key = self.computed(frame)
-        if key.__class__ not in _KEYS:
+        if key.__class__ not in KEY_CLASSES:
             raise CelError(f"invalid qualifier type: {go_type(key)}")
         return key
 

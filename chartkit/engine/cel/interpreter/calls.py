@@ -29,16 +29,17 @@ def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step
     unit = not certain and dispatch.function in UNIT_WHEN_OPEN
     if len(arguments) == 1:
         argument = arguments[0]
-        return lambda frame: _apply(frame, dispatch, (argument(frame),), unit)
+        return lambda frame: apply(frame, dispatch, (argument(frame),), unit)
     if len(arguments) == 2:
         left, right = arguments
-        return lambda frame: _apply(frame, dispatch, (left(frame), right(frame)), unit)
-    return lambda frame: _apply(
+        return lambda frame: apply(frame, dispatch, (left(frame), right(frame)), unit)
+    return lambda frame: apply(
         frame, dispatch, tuple([argument(frame) for argument in arguments]), unit
     )
 
 
-def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool) -> Value:
+def apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool) -> Value:
+    """The value of a call; unit: it costs 1. Raises `CelError`."""
     # A call costs, even one that fails.
     frame.cost += 1
     if dispatch.function not in _QUICK:
@@ -74,22 +75,23 @@ def membership(dispatch: Dispatch, value: Step, members: Step, certain: bool) ->
             if args[0].__class__ in _CONTAINERS:
                 frame.traverse(args[1])
             frame.work(len(args[1]))
-        return _apply(frame, dispatch, args, not certain)
+        return apply(frame, dispatch, args, not certain)
 
     return run
 
 
 def equals(left: Step, right: Step) -> Step:
     """`left == right`."""
-    return lambda frame: equal(*_compared(frame, left(frame), right(frame)))
+    return lambda frame: equal(*compared(frame, left(frame), right(frame)))
 
 
 def differs(left: Step, right: Step) -> Step:
     """`left != right`: also true where the comparison is refused."""
-    return lambda frame: not same(*_compared(frame, left(frame), right(frame)))
+    return lambda frame: not same(*compared(frame, left(frame), right(frame)))
 
 
-def _compared(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
+def compared(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
+    """The values of a comparison, whose cost counts."""
     kind = left.__class__
     if kind in _SIZED or kind is OptionalValue:
         frame.cost += costs.of_shorter((left, right), None)

@@ -30,14 +30,14 @@ def _undecided(_variables: Mapping[str, Value]) -> Value:
 class Program:
     """An expression that parsed, checked, and may be evaluated any number of times."""
 
-    __slots__ = ("_exact", "_fast", "_folded", "_slots", "checked", "environment")
+    __slots__ = ("_exact", "_fast", "_slots", "checked", "environment", "folded")
 
     def __init__(self, checked: Checked, environment: Environment) -> None:
         """Raises `CelCompileError` where a constant part of the expression has no value."""
         self.checked = checked
         self.environment = environment
         try:
-            self._folded: Folded = fold(checked, environment)
+            self.folded: Folded = fold(checked, environment)
         except RecursionError:
             deep = Issue(f"ERROR: <input>:-1:0: {TooDeepError()}")
             raise CelCompileError(checked.source, [deep]) from None
@@ -79,18 +79,18 @@ class Program:
 
         Constants and parts that were not evaluated are not there.
         """
-        planner = Planner(self.checked, self.environment, self._folded, traced=True)
+        planner = Planner(self.checked, self.environment, self.folded, traced=True)
         step = planner.plan(self.checked.root, {})
         trace: dict[int, Value] = {}
         frame = Frame(variables, host, self._limit, planner.slots, trace)
         with suppress(CelError, RecursionError):
             step(frame)
-        return {node: value for node, value in trace.items() if node not in self._folded.constants}
+        return {node: value for node, value in trace.items() if node not in self.folded.constants}
 
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""
         limit = self._limit or WORK_LIMIT
-        generated = generate(self.checked, self.environment, self._folded, limit)
+        generated = generate(self.checked, self.environment, self.folded, limit)
         self._fast = _undecided if generated is None else generated.load()
         return self._fast
 
@@ -107,7 +107,7 @@ class Program:
         return value
 
     def _plan(self) -> Step:
-        planner = Planner(self.checked, self.environment, self._folded)
+        planner = Planner(self.checked, self.environment, self.folded)
         self._exact = planner.plan(self.checked.root, {})
         self._slots = planner.slots
         return self._exact

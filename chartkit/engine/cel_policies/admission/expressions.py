@@ -115,6 +115,15 @@ class AdmissionExpressions:
         request."""
         return _Variables(self._variables, scope, computed)
 
+    def fields_of(self, expression: Expression, scope: Scope) -> tuple[str, ...]:
+        """Return the JSON pointers of the fields over which an expression failed."""
+        from chartkit.engine.cel_policies.fields import fields_of
+
+        if expression.program is None:
+            return ()
+        programs = {name: one.program for name, one in self._variables.items() if one.program}
+        return fields_of(expression.program, scope, programs, OFFLINE)
+
 
 @lru_cache(maxsize=512)
 def _environment(kind: Environment, fields: Fields, has_params: bool) -> Environment:

@@ -26,10 +26,11 @@ _LONGEST_MESSAGE: Final = 5 * 1024
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The reason why a request is not admitted; is_error: because something could not be
-    evaluated."""
+    evaluated; fields: JSON pointers of the object's fields that it is about."""
 
     message: str
     is_error: bool = False
+    fields: tuple[str, ...] = ()
 
 
 SKIPPED: Final = Decision("")
@@ -93,8 +94,10 @@ class AdmissionValidation:
                 if each.expression.evaluate(scope) is True:
                     continue
             except CelError as error:
-                return Decision(error.message, is_error=True)
-            return Decision(_message(each, scope))
+                fields = self._expressions.fields_of(each.expression, scope)
+                return Decision(error.message, is_error=True, fields=fields)
+            fields = self._expressions.fields_of(each.expression, scope)
+            return Decision(_message(each, scope), fields=fields)
         return None
 
     def _match(self, scope: Mapping[str, Value]) -> Decision | None:

@@ -68,10 +68,12 @@ class BoundEvaluator(Evaluator):
         elif not reference.allows_none:
             yield None
 
-    def result_of_binding(self, status: Status, message: str) -> RuleResult:
+    def result_of_binding(
+        self, status: Status, message: str, fields: tuple[str, ...] = ()
+    ) -> RuleResult:
         """A result that names the binding."""
         named = {} if self._binding is None else {self.binding_property: self._binding.name}
-        return self.result(status, message, self.policy.name, named)
+        return self.result(status, message, self.policy.name, named, fields)
 
 
 class ValidatingAdmissionEvaluator(BoundEvaluator):
@@ -107,9 +109,8 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
             return self._passed
         if decision is SKIPPED:
             return self._skipped
-        return self.result_of_binding(
-            Status.ERROR if decision.is_error else Status.FAIL, decision.message
-        )
+        status = Status.ERROR if decision.is_error else Status.FAIL
+        return self.result_of_binding(status, decision.message, decision.fields)
 
 
 def compile_validating_admission(

@@ -74,17 +74,31 @@ class ValidatingEvaluator(Evaluator):
             try:
                 if each.program.evaluate(scope, host) is not False:
                     continue
-                message = failure_message(each, index, scope, host)
-                properties = audit_annotations(self._annotations, scope, host)
             except CelError as error:
-                decided = {INDEX: str(index)}
-                return self.result(Status.ERROR, f"error: {error.message}", properties=decided)
-            properties.setdefault(INDEX, str(index))
-            return self.result(Status.FAIL, message, properties=properties)
+                return self._failure(index, scope, host, error)
+            return self._failure(index, scope, host)
         if not self._annotations:
             return self._passed
         made = audit_annotations(self._annotations, scope, host)
         return self.result(Status.PASS, "success", properties=made)
+
+    def _failure(
+        self, index: int, scope: Mapping[str, Value], host: Host, error: CelError | None = None
+    ) -> RuleResult:
+        """Return the result of a validation that is false, or has no value because of an error."""
+        from chartkit.engine.cel_policies.fields import fields_of
+
+        failed = self._validations[index]
+        decided = {INDEX: str(index)}
+        fields = fields_of(failed.program, scope, self._variables, host)
+        if error is None:
+            message = failure_message(failed, index, scope, host)
+            try:
+                made = audit_annotations(self._annotations, scope, host)
+                return self.result(Status.FAIL, message, "", {**made, **decided, **made}, fields)
+            except CelError as of_annotation:
+                error, fields = of_annotation, ()
+        return self.result(Status.ERROR, f"error: {error.message}", "", decided, fields)
 
 
 def failure_message(

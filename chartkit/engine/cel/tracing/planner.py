@@ -1,0 +1,244 @@
+"""Closures of an expression's tree that compute values with their provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from chartkit.engine.cel import ast
+from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.interpreter.attributes import KEY_CLASSES
+from chartkit.engine.cel.interpreter.constant_folding import Folded
+from chartkit.engine.cel.interpreter.dispatch import dispatch_for
+from chartkit.engine.cel.interpreter.go_type_names import go_type
+from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
+from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
+from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
+from chartkit.engine.cel.tracing import folds, junctions, literals
+from chartkit.engine.cel.tracing.calls import comparison, function, special, step
+from chartkit.engine.cel.tracing.causes import NO_CAUSES, Path, Read, guard, join
+from chartkit.engine.cel.tracing.datum import (
+    UNKNOWN,
+    Datum,
+    Step,
+    TraceError,
+    TraceFrame,
+    child,
+    reads,
+    unknown,
+)
+from chartkit.engine.cel.values import Value
+
+Scope: TypeAlias = Mapping[str, int]
+"""The variables of macros, by their places in `TraceFrame.locals`."""
+
+
+class Planner:
+    """Makes the closures of one expression; slots: the places that its macros need."""
+
+    __slots__ = ("_checked", "_environment", "_folded", "slots")
+
+    def __init__(self, checked: Checked, environment: Environment, folded: Folded) -> None:
+        self._checked = checked
+        self._environment = environment
+        self._folded = folded
+        self.slots = 0
+
+    def plan(self, expr: ast.Expr, scope: Scope, rest: Path = ()) -> Step:
+        """Return the step of a node; rest: the constant keys that are selected from it."""
+        if expr.id in self._folded.constants:
+            return _constant(self._folded.constants[expr.id])
+        name = variable_name(self._checked, expr)
+        if name is not None:
+            return self._variable(name, scope)
+        return _PLANS[expr.__class__](self, expr, scope, rest)
+
+    def _variable(self, name: str, scope: Scope) -> Step:
+        place = scope.get(name)
+        if place is not None:
+            return lambda frame: frame.locals[place]
+        name = name.removeprefix(".")
+
+        def run(frame: TraceFrame) -> Datum:
+            found = frame.roots.get(name)
+            if found is None:
+                raise TraceError(f"no such attribute(s): {name}", NO_CAUSES)
+            return found
+
+        return run
+
+    # Selections.
+
+    def select(self, expr: ast.Select, scope: Scope, rest: Path) -> Step:
+        """`operand.field` or `has(operand.field)`."""
+        field = expr.field
+        operand = self.plan(expr.operand, scope, (field, *rest))
+        if expr.test_only:
+            return _presence(operand, field)
+        return lambda frame: child(operand(frame), field, rest)
+
+    def index(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
+        """`operand[key]`, `operand[?key]` or `operand.?field`."""
+        optional = expr.function != "_[_]"
+        key = self._key(expr)
+        if isinstance(key, str):
+            operand = self.plan(expr.args[0], scope, (key, *rest))
+            return lambda frame: child(operand(frame), key, rest, optional=optional)
+        operand = self.plan(expr.args[0], scope)
+        chosen = self.plan(expr.args[1], scope)
+
+        def run(frame: TraceFrame) -> Datum:
+            base, found = operand(frame), chosen(frame)
+            why = reads(found)
+            if found.value is UNKNOWN:
+                return unknown(join((reads(base), why)))
+            if found.value.__class__ not in KEY_CLASSES:
+                raise TraceError(f"invalid qualifier type: {go_type(found.value)}", why)
+            return child(base, found.value, optional=optional, why=why)
+
+        return run
+
+    def _key(self, expr: ast.Call) -> Value:
+        """Return the key of a selection, None if it is no constant."""
+        key = expr.args[1]
+        if expr.function == "_?._" and isinstance(key, ast.Literal):
+            return key.value
+        return self._folded.constants.get(key.id)
+
+    # Calls.
+
+    def call(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
+        """A function or operator."""
+        selection = _SELECTIONS.get(expr.function)
+        if selection is not None:
+            return selection(self, expr, scope, rest)
+        name, arguments = function_and_arguments(self._checked, expr)
+        steps = [self.plan(argument, scope) for argument in arguments]
+        if len(steps) == 2 and name in _JUNCTIONS:
+            return _JUNCTIONS[name](*steps)
+        if name == "_||_":
+            first, second = (junctions.is_guard(each) for each in arguments)
+            return junctions.disjunction(*steps, right_first=first and not second)
+        if name in ("_==_", "_!=_"):
+            return step(comparison(equality=name == "_==_"), steps)
+        ids = self._checked.overloads.get(expr.id, ())
+        dispatch = dispatch_for(self._environment, name, ids).bound(arguments)
+        called = function(dispatch, certain=len(ids) == 1)
+        if name == "@in":
+            return junctions.membership(
+                lambda frame, value, members: called(frame, (value, members)), *steps
+            )
+        return step(special(name, called), steps)
+
+    def conditional(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
+        """`condition ? yes : no`."""
+        condition, yes, no = expr.args
+        return junctions.choice(
+            self.plan(condition, scope), self.plan(yes, scope, rest), self.plan(no, scope, rest)
+        )
+
+    # Literals.
+
+    def list_literal(self, expr: ast.ListLiteral, scope: Scope, _rest: Path) -> Step:
+        """`[a, ?b]`."""
+        elements = [self.plan(element, scope) for element in expr.elements]
+        return literals.list_of_steps(elements, expr.optional_indices)
+
+    def map_literal(self, expr: ast.MapLiteral, scope: Scope, _rest: Path) -> Step:
+        """`{a: b, ?c: d}`."""
+        return literals.map_of_steps(
+            [
+                (self.plan(entry.key, scope), self.plan(entry.value, scope), entry.optional)
+                for entry in expr.entries
+            ]
+        )
+
+    def struct_literal(self, expr: ast.StructLiteral, scope: Scope, _rest: Path) -> Step:
+        """`Name{field: value}`: objects of patches, which no condition is about."""
+        parts = [self.plan(entry.value, scope) for entry in expr.fields]
+        return literals.opaque(parts)
+
+    # Macros.
+
+    def comprehension(self, expr: ast.Comprehension, scope: Scope, _rest: Path) -> Step:
+        """A macro, recognised by what it comes to."""
+        shape = shape_of(expr)
+        if shape is None:
+            return literals.opaque([self.plan(expr.iter_range, scope)])
+        if shape.kind is ShapeKind.BIND:
+            value = self.plan(expr.accu_init, scope)
+            place = self._slot()
+            inner = {**scope, expr.accu_var: place}
+            return folds.bound(place, value, self.plan(expr.result, inner))
+        items = self.plan(expr.iter_range, scope)
+        first, second = self._slot(), self._slot() if expr.iter_var2 else None
+        inner = {**scope, expr.iter_var: first}
+        if second is not None:
+            inner[expr.iter_var2] = second
+        return self._macro(shape, folds.Loop(items, first, second), inner)
+
+    def _macro(self, shape: Shape, loop: folds.Loop, scope: Scope) -> Step:
+        def planned(expr: ast.Expr | None) -> Step | None:
+            return None if expr is None else self.plan(expr, scope)
+
+        condition = planned(shape.predicate)
+        if shape.kind in _DECIDING:
+            assert condition is not None
+            return _DECIDING[shape.kind](loop, condition)
+        value = planned(shape.value)
+        assert value is not None
+        return folds.collected(loop, folds.Outcome(condition, value, planned(shape.key)))
+
+    def _slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+
+def _constant(value: Value) -> Step:
+    datum = Datum(value)
+    return lambda _frame: datum
+
+
+def _presence(operand: Step, field: str) -> Step:
+    """`has(operand.field)`."""
+
+    def run(frame: TraceFrame) -> Datum:
+        frame.cost += 1
+        found = child(operand(frame), field, optional=True)
+        if found.value is UNKNOWN:
+            return found
+        there = bool(found.value.present)  # type: ignore[attr-defined]
+        if found.path is None:
+            return Datum(there, None, found.causes)
+        read = Read(found.path, presence=there)
+        return Datum(there, None, join((read, guard(found.causes))))
+
+    return run
+
+
+_SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, Path], Step]]] = {
+    "_[_]": Planner.index,
+    "_[?_]": Planner.index,
+    "_?._": Planner.index,
+    "_?_:_": Planner.conditional,
+}
+_JUNCTIONS: Final[dict[str, Callable[[Step, Step], Step]]] = {
+    "_&&_": junctions.conjunction,
+    "or": junctions.or_optional,
+    "orValue": junctions.or_value,
+    COMPATIBLE: junctions.or_any_value,
+}
+_DECIDING: Final[dict[ShapeKind, Callable[[folds.Loop, Step], Step]]] = {
+    ShapeKind.ALL: folds.every,
+    ShapeKind.ANY: folds.some,
+    ShapeKind.ONE: folds.single,
+}
+_PLANS: Final[dict[type, Callable[[Planner, Any, Scope, Path], Step]]] = {
+    ast.Select: Planner.select,
+    ast.Call: Planner.call,
+    ast.ListLiteral: Planner.list_literal,
+    ast.MapLiteral: Planner.map_literal,
+    ast.StructLiteral: Planner.struct_literal,
+    ast.Comprehension: Planner.comprehension,
+}

@@ -1,0 +1,132 @@
+"""The fields of an object over which a policy's expression failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.tracing.causes import Path
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, TraceError
+from chartkit.engine.cel.tracing.failure import failed_fields, traced
+from chartkit.engine.cel.tracing.repeats import RepeatHost
+from chartkit.engine.cel.values import Value
+
+_OF_OBJECT: Final[tuple[tuple[str, Path], ...]] = (
+    ("name", ("metadata", "name")),
+    ("namespace", ("metadata", "namespace")),
+)
+_OF_KIND: Final[tuple[tuple[str, Path], ...]] = (
+    ("group", ("apiVersion",)),
+    ("version", ("apiVersion",)),
+    ("kind", ("kind",)),
+)
+"""The fields of a request that say what the object's own say, and these."""
+
+
+def fields_of(
+    program: Program,
+    scope: Mapping[str, Value],
+    variables: Mapping[str, Program],
+    host: Host,
+    roots: Mapping[str, Datum] | None = None,
+) -> tuple[str, ...]:
+    """Return the JSON pointers of the fields that made an expression of a policy false, or left it
+    without a value, the most telling one first; none where none can be told.
+
+    scope: the policy's variables, as they were evaluated; variables: the programs of `variables`;
+    host: of the policy, or one that repeats more; roots: variables whose provenance is known.
+    """
+    again = host if isinstance(host, RepeatHost) else RepeatHost(host)
+    known = Roots(scope, variables, again, roots)
+    return failed_fields(program, known, again, known.judged)
+
+
+class Roots:
+    """The variables of a policy with their provenance, each made when it is first read.
+
+    judged: the object, or the old one where there is no other.
+    """
+
+    __slots__ = ("_host", "_known", "_programs", "_scope", "judged")
+
+    def __init__(
+        self,
+        scope: Mapping[str, Value],
+        programs: Mapping[str, Program],
+        host: RepeatHost,
+        known: Mapping[str, Datum] | None = None,
+    ) -> None:
+        self._scope = scope
+        self._programs = programs
+        self._host = host
+        self._known: dict[str, Datum] = dict(known or {})
+        self.judged = scope["object"] or scope["oldObject"]
+
+    def get(self, name: str, /) -> Datum | None:
+        """Return a variable; None if there is none."""
+        found = self._known.get(name)
+        if found is None:
+            try:
+                value = self._scope[name]
+            except KeyError:
+                return None
+            found = self._known[name] = self._datum(name, value)
+        return found
+
+    def _datum(self, name: str, value: Value) -> Datum:
+        if name in ("object", "oldObject"):
+            return Datum(value, () if value is self.judged else None)
+        if name == "request" and isinstance(value, dict):
+            return Datum(value, members=self._request(value))
+        if name == "variables":
+            return Datum(value, members=_Variables(self, self._programs, value, self._host))
+        return Datum(value)
+
+    def _request(self, request: dict[str, Value]) -> Entries:
+        found = {name: Datum(request[name], path) for name, path in _OF_OBJECT if name in request}
+        for name in ("object", "oldObject"):
+            found[name] = self._datum(name, request[name])
+        kind = request["kind"]
+        assert isinstance(kind, dict)
+        parts = {name: Datum(kind[name], path) for name, path in _OF_KIND}
+        found["kind"] = Datum(kind, ("kind",), members=parts)
+        return found
+
+
+class _Variables:
+    """The values of `variables`, traced when they are first read."""
+
+    __slots__ = ("_evaluated", "_host", "_known", "_programs", "_roots")
+
+    def __init__(
+        self, roots: Roots, programs: Mapping[str, Program], evaluated: Value, host: RepeatHost
+    ) -> None:
+        self._roots = roots
+        self._programs = programs
+        self._evaluated = evaluated
+        self._host = host
+        self._known: dict[str, Datum | TraceError] = {}
+
+    def get(self, name: str, /) -> Datum | None:
+        """Return a variable's value; None if there is none. Raises `CelError`."""
+        program = self._programs.get(name)
+        if program is None:
+            return None
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self._traced(name, program)
+        if isinstance(found, TraceError):
+            raise found.with_traceback(None)
+        return found
+
+    def _traced(self, name: str, program: Program) -> Datum | TraceError:
+        try:
+            found = traced(program, self._roots, self._host)
+        except TraceError as error:
+            return error
+        if found.value is UNKNOWN and isinstance(self._evaluated, dict):
+            # What the policy was told is known, though it is not asked for again.
+            return found._replace(value=dict.get(self._evaluated, name, UNKNOWN))
+        return found

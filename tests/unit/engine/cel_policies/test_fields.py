@@ -1,0 +1,144 @@
+"""The fields that failures of CEL policies are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.request.request import Operation, Request
+from chartkit.model import Body, Resource, RuleResult
+from tests.unit.engine.cel_policies.policies import (
+    PODS,
+    deployment,
+    pod,
+    policy,
+    results,
+    validating,
+    variables,
+)
+
+PRIVILEGED = {"name": "b", "image": "b", "securityContext": {"privileged": True}}
+TWO: Body = {"containers": [{"name": "a", "image": "a"}, PRIVILEGED]}
+NONE_PRIVILEGED = "variables.all.all(c, !c.?securityContext.?privileged.orValue(false))"
+ALL = "object.spec.containers + object.spec.?initContainers.orValue([])"
+
+
+def only(found: list[RuleResult]) -> RuleResult:
+    (result,) = found
+    return result
+
+
+@pytest.mark.parametrize(
+    "kind", ["ValidatingPolicy", "NamespacedValidatingPolicy", "ValidatingAdmissionPolicy"]
+)
+def test_a_failure_has_the_fields_that_its_variables_read(kind: str) -> None:
+    resource = policy(
+        kind,
+        metadata={"namespace": "default"} if kind.startswith("N") else None,
+        variables=variables(all=ALL),
+        validations=[{"expression": "true"}, {"expression": NONE_PRIVILEGED}],
+        autogen={"podControllers": {"controllers": []}} if "Admission" not in kind else None,
+    )
+    result = only(results(resource, pod(spec=TWO)))
+    assert result.status.value == "fail"
+    assert result.fields == ("/spec/containers/1/securityContext/privileged",)
+
+
+def test_a_form_for_pod_controllers_has_the_fields_of_the_controller() -> None:
+    expression = "object.spec.containers.all(c, has(c.securityContext))"
+    resource = policy(validations=[{"expression": expression}])
+    failed = [each for each in results(resource, deployment()) if each.status.value == "fail"]
+    assert only(failed).fields == ("/spec/template/spec/containers/0/securityContext",)
+
+
+def test_an_error_has_the_field_that_is_missing() -> None:
+    result = only(results(validating("object.spec.nodeName == 'x'")))
+    assert (result.status.value, result.fields) == ("error", ("/spec/nodeName",))
+
+
+def test_an_error_of_an_annotation_is_about_no_field() -> None:
+    made = [{"key": "k", "valueExpression": "string(object.spec.nodeName)"}]
+    resource = validating("has(object.spec.hostPID)", auditAnnotations=made)
+    result = only(results(resource))
+    assert (result.status.value, result.fields) == ("error", ())
+
+
+def test_results_that_are_no_failures_have_no_fields() -> None:
+    assert only(results(validating("has(object.spec.containers)"))).fields == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("request.namespace == 'prd'", ("/metadata/namespace",)),
+        ("request.name == 'x'", ("/metadata/name",)),
+        ("request.kind.kind == 'Job'", ("/kind",)),
+        ("!has(request.object.spec.containers)", ("/spec/containers",)),
+        ("request.operation == 'DELETE'", ()),
+        ("request.userInfo.username == 'root'", ()),
+        ("namespaceObject != null && has(namespaceObject.metadata)", ()),
+        ("has(oldObject.spec) || has(object.spec.hostPID)", ("/spec/hostPID",)),
+    ],
+)
+def test_fields_of_a_request_are_those_of_its_object(
+    expression: str, expected: tuple[str, ...]
+) -> None:
+    assert only(results(validating(expression))).fields == expected
+
+
+def test_the_object_of_a_deletion_is_the_old_one() -> None:
+    resource = validating("oldObject.metadata.?labels.?keep.orValue('') != 'yes'")
+    found = results(resource, pod(labels={"keep": "yes"}), operation=Operation.DELETE)
+    assert only(found).fields == ("/metadata/labels/keep",)
+
+
+def test_fields_of_another_old_object_are_not_reported() -> None:
+    resource = validating("object.spec.nodeName == oldObject.spec.nodeName")
+    old = pod(spec={"containers": [], "nodeName": "a"})
+    subject = pod(spec={"containers": [], "nodeName": "b"})
+    found = results(resource, subject, operation=Operation.UPDATE, old=old)
+    assert only(found).fields == ("/spec/nodeName",)
+
+
+def test_a_json_payload_has_fields() -> None:
+    resource = policy(
+        evaluation={"mode": "JSON"},
+        matchConstraints=None,
+        validations=[{"expression": "object.foo.bar == 1"}],
+    )
+    payload = Resource({"foo": {"bar": 2}})
+    assert only(results(resource, payload)).fields == ("/foo/bar",)
+
+
+def test_a_rule_with_cel_has_fields() -> None:
+    cel: Body = {
+        "variables": [{"name": "all", "expression": ALL}],
+        "expressions": [{"expression": NONE_PRIVILEGED}],
+    }
+    rule = {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+        "validate": {"cel": cel},
+    }
+    body = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"rules": [rule]},
+    }
+    result = only(evaluate([compile_policy(Resource(body))], Request(pod(spec=TWO))))
+    assert result.fields == ("/spec/containers/1/securityContext/privileged",)
+
+
+def test_parameters_have_no_fields() -> None:
+    resource: Any = policy(
+        "ValidatingAdmissionPolicy",
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        validations=[{"expression": "object.spec.containers.all(c, c.image == params.data.x)"}],
+        matchConstraints=PODS,
+    )
+    result = only(results(resource))
+    assert (result.status.value, result.fields) == ("error", ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -224,32 +223,6 @@ class RuleType(StrEnum):
     CLEANUP = "Cleanup"
 
 
-class Accepted(StrEnum):
-    """The way in which a violation was accepted: it is in the baseline, or an annotation of the
-    object suppresses it."""
-
-    KNOWN = "known"
-    SUPPRESSED = "suppressed"
-
-
-@dataclass(frozen=True, slots=True)
-class Acceptance:
-    """The reason why a violation does not fail a run.
-
-    reason: empty if none is given, as in a baseline; until: the last day on which it is accepted,
-    None without an end.
-    """
-
-    state: Accepted
-    reason: str = ""
-    until: date | None = None
-
-    def __str__(self) -> str:
-        end = f"until {self.until.isoformat()}" if self.until else ""
-        about = ", ".join(filter(None, (self.reason, end)))
-        return f"{self.state}: {about}" if about else str(self.state)
-
-
 @dataclass(frozen=True, slots=True)
 class RuleResult:
     """The result of one rule for one resource.
@@ -265,8 +238,7 @@ class RuleResult:
     rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
     rules are CEL, for policies of several kinds may have one name; empty for all others; fields:
     the fields of the object that a failure is about, as JSON pointers, the most telling one first;
-    a missing field has the pointer that it would have; empty where none can be told; acceptance:
-    of a violation that does not fail the run, which keeps its status.
+    a missing field has the pointer that it would have; empty where none can be told.
     """
 
     policy: str
@@ -283,7 +255,6 @@ class RuleResult:
     others: tuple[RuleResult, ...] = ()
     kind: str = ""
     fields: tuple[str, ...] = ()
-    acceptance: Acceptance | None = None
 
     @property
     def policy_id(self) -> str:

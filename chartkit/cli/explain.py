@@ -29,6 +29,8 @@ _MODULES = (
     "chartkit.engine.cluster_policy.generate.rule",
     "chartkit.catalog.authoring.agreement",
     "chartkit.catalog.authoring.check",
+    "chartkit.scan.gate.suppressions",
+    "chartkit.scan.gate.outcome",
 )
 """The modules that declare ids, imported when needed; those of values are rules."""
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import one_of
 from chartkit.cli.options.request import REQUEST_OPTIONS
@@ -56,6 +57,7 @@ CLUSTER_OPTIONS: Final = (
     ScanOptions,
     *REQUEST_OPTIONS,
     *CLUSTER_OPTIONS,
+    *GATE_OPTIONS,
     click.option(
         "-o",
         "--output",
@@ -103,12 +105,13 @@ def scan(options: ScanOptions) -> None:
     Exits 1 if anything fails or is in error, if a policy cannot be compiled, or if something of a
     cluster cannot be read.
     """
+    from chartkit.catalog.coverage.controls import BuiltInStandards
     from chartkit.scan import pipeline
     from chartkit.scan.reporting import Console
 
     stderr = partial(click.echo, err=True)
-    console = Console(sys.stdin, sys.stdout, stderr, wants_colour(), _progress)
-    raise SystemExit(0 if pipeline.scan(options, console) else 1)
+    console = Console(sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet)
+    raise SystemExit(pipeline.scan(options, console, BuiltInStandards()))
 
 
 @contextmanager

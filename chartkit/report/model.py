@@ -47,7 +47,7 @@ class ReportOptions:
     """policies: facts by the ID of the policy (`RuleResult.policy_id`); detailed: whether to
     include passes and skips; colour: whether to use ANSI colours; now: the time in reports; per:
     the scope of each report, for formats with several; deletions: by cleanup policies and TTL
-    labels, None if not planned."""
+    labels, None if not planned; quiet: whether the text for people has only failures and errors."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -55,6 +55,7 @@ class ReportOptions:
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     per: ReportPer = ReportPer.NAMESPACE
     deletions: Sequence[Body] | None = None
+    quiet: bool = False
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""

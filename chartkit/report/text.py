@@ -27,6 +27,7 @@ _COLOURS = {
     Status.SKIP: "cyan",
 }
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
+_FAILING = frozenset({Status.FAIL, Status.ERROR})
 _PLACES = 3
 """The most places that are shown of a failure; other formats have all."""
 
@@ -42,6 +43,7 @@ class TextWriter:
         self._lines = Spool()
         self._made: dict[str, Spool] = {}
         self._accepted: Counter[AcceptedAs] = Counter()
+        self._shown = _FAILING if options.quiet else _SHOWN
 
     def add(
         self,
@@ -57,9 +59,9 @@ class TextWriter:
         lines: list[str] = []
         for position, result in enumerate(results):
             acceptance = accepted.get(position)
-            if self._options.detailed or (result.status in _SHOWN and acceptance is None):
+            if self._options.detailed or (result.status in self._shown and acceptance is None):
                 lines.extend(self._result(resource, result, acceptance))
-            elif acceptance is not None and acceptance.state is AcceptedAs.SUPPRESSED:
+            elif acceptance is not None and self._is_listed(acceptance):
                 lines.append(f"  {shown(rule_id(result))} {shown(str(acceptance))}")
         if not lines:
             return
@@ -68,9 +70,14 @@ class TextWriter:
         lines.insert(0, "  ".join((self._bold(first), *place)))
         self._lines.write("\n".join([*lines, "", ""]))
 
+    def _is_listed(self, acceptance: Acceptance) -> bool:
+        return acceptance.state is AcceptedAs.SUPPRESSED and not self._options.quiet
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
         yield from self._lines.pieces()
+        if self._options.quiet:
+            return
         for head, lines in self._made.items():
             yield f"{head}\n"
             yield from lines.pieces()

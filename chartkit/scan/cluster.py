@@ -25,9 +25,10 @@ from chartkit.network.cluster.world import live_world
 from chartkit.report.outputs import Output
 from chartkit.scan.cluster_reports import Comparison
 from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.gate.selection import Selection
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet, compile_all
-from chartkit.scan.reporting import Console, ScanReport, is_good, require_policies
+from chartkit.scan.reporting import Console, ScanReport, require_policies
 from chartkit.scan.requests import (
     Requests,
     load_named_policies,
@@ -110,17 +111,21 @@ class Survey:
 
 
 def scan_cluster(
-    options: ScanOptions, outputs: Sequence[Output], reader: Reader, console: Console
-) -> bool:
+    options: ScanOptions,
+    outputs: Sequence[Output],
+    reader: Reader,
+    console: Console,
+    selection: Selection,
+) -> int:
     """Scan a cluster and write the reports.
 
-    Return False where anything fails, is in error or could not be read. Raise InputError and
-    SourceError.
+    Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
+    and SourceError.
     """
     survey, requests = _load(options, reader, console)
     policies = requests.policies
     require_policies(policies, console)
-    report = ScanReport(options, outputs, requests, console)
+    report = ScanReport(options, outputs, requests, console, selection)
     compares = options.cluster.compares_reports
     comparison = Comparison(survey.reader, report.options) if compares else None
 
@@ -134,16 +139,15 @@ def scan_cluster(
         audit_warn=options.audit_warn,
         plural_of=reader.discovery.plural,
     )
-    counts = run_scan(policies.policies, survey.objects(policies.policies), sink, context)
-    report.finish(counts)
-    if comparison is not None:
-        report.append(comparison.lines())
+    objects = survey.objects(report.running)
+    run_scan(report.running, filter(report.looks_at, objects), sink, context)
     unread = list(survey.unread())
     for line in unread:
         console.stderr(line)
     differs = comparison is not None and comparison.differs
     broken = bool(policies.diagnostics or survey.diagnostics or unread)
-    return is_good(counts) and not broken and not (differs and options.cluster.fail_on_differences)
+    broken = broken or (differs and options.cluster.fail_on_differences)
+    return report.finish(broken, () if comparison is None else comparison.lines())
 
 
 def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Survey, Requests]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chartkit.scan.gate.options import GateOptions
+
 DEFAULT_PROFILE: Final = "pss-restricted"
 DEFAULT_NAMESPACE: Final = "default"
 
@@ -94,6 +96,7 @@ class ScanOptions:
 
     request: RequestOptions
     cluster: ClusterOptions
+    gate: GateOptions
     outputs: tuple[str, ...]
     is_json: bool
     report_per: str

@@ -11,12 +11,13 @@ from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
 from chartkit.scan.cluster_source import cluster_source
+from chartkit.scan.gate.baseline import require_baseline
+from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.reporting import (
     Console,
     ScanReport,
     as_lines,
-    is_good,
     parse_outputs,
     parse_time,
     planned_deletions,
@@ -26,51 +27,57 @@ from chartkit.scan.requests import Requests, load_requests
 from chartkit.scan.run import run_scan
 
 
-def scan(options: ScanOptions, console: Console) -> bool:
-    """Scan files, or a cluster where the options name one, and write the reports.
+def scan(options: ScanOptions, console: Console, standards: Standards) -> int:
+    """Scan files, or a cluster where the options name one, and write the reports; standards: those
+    whose controls selectors may name.
 
-    Return False where anything fails, is in error or could not be read. Raise InputError and
-    SourceError.
+    Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
+    and SourceError.
     """
+    require_baseline(options.gate)
     if options.is_json and options.at is not None:
         raise InputError("--at is about Kubernetes objects, and --json says that there are none")
     outputs = parse_outputs(options)
     time = None if options.at is None else parse_time(options.at, datetime.now(UTC))
+    selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
     source = cluster_source(options)
     if source is None:
-        return _scan_files(options, outputs, time, console)
+        return _scan_files(options, outputs, time, console, selection)
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
     with open_cluster(source) as reader:
-        return scan_cluster(options, outputs, reader, console)
+        return scan_cluster(options, outputs, reader, console, selection)
 
 
 def _scan_files(
-    options: ScanOptions, outputs: Sequence[Output], time: datetime | None, console: Console
-) -> bool:
+    options: ScanOptions,
+    outputs: Sequence[Output],
+    time: datetime | None,
+    console: Console,
+    selection: Selection,
+) -> int:
     requests = load_requests(options.request, console.stdin, console.note, options.is_json)
     require_policies(requests.policies, console, options.is_json)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
-        console.stderr("cleanup policies: --at TIME says what they delete")
-    report = ScanReport(options, outputs, requests, console, deletions)
+        console.remark("cleanup policies: --at TIME says what they delete")
+    report = ScanReport(options, outputs, requests, console, selection, deletions)
     world = requests.inputs.world(
         requests.policies.policies, () if options.is_json else requests.objects
     )
     context = replace(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )
-    with console.progress(len(requests.objects)) as step:
+    objects = list(filter(report.looks_at, requests.objects))
+    with console.progress(len(objects)) as step:
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             report.add(resource, results)
             step()
 
-        counts = run_scan(requests.policies.policies, requests.objects, sink, context)
-    report.finish(counts)
-    if deletions is not None and time is not None:
-        report.append(as_lines(deletions, time))
-    return is_good(counts) and not requests.policies.diagnostics
+        run_scan(report.running, objects, sink, context)
+    planned = () if deletions is None or time is None else as_lines(deletions, time)
+    return report.finish(bool(requests.policies.diagnostics), planned)
 
 
 def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Sequence[Deletion]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,10 +10,13 @@ from typing import Final, TextIO
 
 from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Status
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import ReportOptions, ReportPer
-from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.outputs import Output, Outputs, parse_all
+from chartkit.scan.gate.baseline import open_baseline
+from chartkit.scan.gate.gate import Gate
+from chartkit.scan.gate.outcome import conclude
+from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
@@ -26,17 +28,24 @@ _SPLIT: Final = frozenset({"policyreport", "openreports"})
 @dataclass(frozen=True, slots=True)
 class Console:
     """The standard streams of a scan; progress: called with the number of objects, gives a
-    function to call after each."""
+    function to call after each; quiet: whether only failures are shown."""
 
     stdin: TextIO
     stdout: TextIO
     stderr: Callable[[str], None]
     colour: bool
     progress: Callable[[int], AbstractContextManager[Callable[[], None]]]
+    quiet: bool = False
 
     def note(self, diagnostic: Diagnostic) -> None:
         """Write a finding to standard error."""
-        self.stderr(str(diagnostic))
+        if not self.quiet or diagnostic.severity is Severity.ERROR:
+            self.stderr(str(diagnostic))
+
+    def remark(self, line: str) -> None:
+        """Write a line to standard error, unless only failures are wanted there."""
+        if not self.quiet:
+            self.stderr(line)
 
 
 def parse_outputs(options: ScanOptions) -> list[Output]:
@@ -56,13 +65,24 @@ class ScanReport:
         outputs: Sequence[Output],
         requests: Requests,
         console: Console,
+        selection: Selection,
         deletions: Sequence[Deletion] | None = None,
     ) -> None:
+        """Raise InputError for a baseline that cannot be read, and for selectors of policies that
+        match none."""
+        policies, now = requests.policies.policies, datetime.now(UTC)
+        facts = requests.policies.facts(requests.namespaces)
+        traits = PolicyTraits(policies, facts)
+        matcher = open_baseline(options.gate, now.date())
+        self._gate = Gate(options.gate, traits, facts, selection, matcher, now.date())
+        self._gate_options = options.gate
+        self.running = [each for each in policies if not selection or selection.runs(traits, each)]
         self.options = ReportOptions(
-            requests.policies.facts(requests.namespaces),
+            facts,
             options.detailed,
             colour=console.colour,
             per=ReportPer(options.report_per),
+            quiet=options.gate.quiet,
             deletions=None if deletions is None else as_rows(deletions),
         )
         self._outputs = Outputs(outputs, self.options, console.stdout)
@@ -72,35 +92,49 @@ class ScanReport:
         self._unasked = 0
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
-    def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
-    ) -> None:
-        """Add the results of one object to every report; accepted: those that fail no scan."""
+    def looks_at(self, resource: Resource) -> bool:
+        """Return whether the results of an object count."""
+        return self._gate.looks_at(resource)
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Add the results of one object to every report, as far as they are selected."""
+        noted = len(self._gate.notes)
+        results, accepted = self._gate.judge(resource, results)
         self._outputs.add(resource, results, accepted)
+        for note in self._gate.notes[noted:]:
+            self._console.note(note)
         if not self._asks_registries:
             self._unasked += sum(map(_needs_registry, results))
 
-    def finish(self, counts: Counter[Status]) -> None:
-        """Write the reports, the kinds of policies that Kyverno will remove (with `--detailed`),
-        and the option that asks registries, if a policy would have needed them."""
-        self._outputs.finish(counts)
+    def finish(self, is_broken: bool, planned: Iterable[str] = ()) -> int:
+        """Write the reports, and after them the deletions that are planned, the kinds of policies
+        that Kyverno will remove (with `--detailed`), the option that asks registries, if a policy
+        would have needed them, and what the gate finds.
+
+        is_broken: whether a policy does not compile, or something could not be read. Return the
+        exit code; raise InputError for a selector of objects that matches none.
+        """
+        self._gate.require_objects()
+        outcome = conclude(self._gate, self._gate_options, is_broken, is_partial=False)
+        self._outputs.finish(self._gate.tally.statuses)
         self.append(map(str, self._deprecations))
         if self._unasked:
             noun = "error" if self._unasked == 1 else "errors"
             text = f"{self._unasked} {noun} of image verification: --registry asks the registries"
-            self._console.stderr(text)
+            self._console.remark(text)
+        self.append(planned)
+        for each in outcome.diagnostics:
+            self._console.note(each)
+        return outcome.exit_code
 
     def append(self, lines: Iterable[str]) -> None:
         """Write lines below a text report, or to standard error if standard output has another
         report."""
         for line in lines:
-            if self._has_text:
+            if self._has_text and not self._console.quiet:
                 self._console.stdout.write(f"{line}\n")
             else:
-                self._console.stderr(line)
+                self._console.remark(line)
 
 
 def _needs_registry(result: RuleResult) -> bool:
@@ -117,12 +151,7 @@ def require_policies(policies: PolicySet, console: Console, is_json: bool = Fals
     if is_json and not for_json:
         raise InputError("no policy is of evaluation mode JSON", hint="name one with --policies")
     if for_json and not is_json:
-        console.stderr(f"policies of evaluation mode JSON need --json: {', '.join(for_json)}")
-
-
-def is_good(counts: Counter[Status]) -> bool:
-    """Return whether nothing failed or was in error."""
-    return not counts[Status.FAIL] and not counts[Status.ERROR]
+        console.remark(f"policies of evaluation mode JSON need --json: {', '.join(for_json)}")
 
 
 def parse_time(text: str, now: datetime) -> datetime:

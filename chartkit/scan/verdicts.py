@@ -27,9 +27,9 @@ from chartkit.engine import (
 from chartkit.engine.cli_files import partial_api
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
+from chartkit.scan.gate.violation import written_rule
 
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
-_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 _AT: Final = datetime(2030, 1, 1, tzinfo=UTC)
 """The time at which cleanup policies run; objects without a creation time were created then."""
 
@@ -79,7 +79,7 @@ def judge(
         looks=any(result.status is not Status.SKIP for result in results),
         error=single_line(errors[0].message) if errors else "",
         said=single_line(refused[0].message) if refused else "",
-        rules=frozenset(_written(result.rule) for result in acting),
+        rules=frozenset(written_rule(result.rule) for result in acting),
         changed=patched[-1] if patched else None,
     )
 
@@ -102,12 +102,6 @@ def _cleaning(policies: Sequence[Cleaner], given: Resource, world: World) -> Ver
     planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {}, world)
     error = single_line(diagnostics[0].message) if diagnostics else ""
     return Verdict(acts=bool(planned), looks=True, error=error)
-
-
-def _written(rule: str) -> str:
-    for prefix in _AUTOGEN:
-        rule = rule.removeprefix(prefix)
-    return rule
 
 
 CLUSTER_FILE: Final = "cluster.yaml"

@@ -16,7 +16,11 @@ from chartkit.values.lint.rule import Rule
 from chartkit.values.lint.rules import RULES
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "lint.md"
-GROUPS = {"CK1": "Versions, availability, files", "CK5": "Policy libraries"}
+GROUPS = {
+    "CK1": "Versions, availability, files",
+    "CK5": "Policy libraries",
+    "CK6": "The gate of a scan",
+}
 """The topics of the ids that are not about values, by how they begin."""
 MARK = "<!-- Written from the declarations: pytest --update-golden. Not by hand. -->\n"
 

@@ -1,0 +1,222 @@
+"""The baseline: a file of known violations, which do not fail a run.
+
+Its format is `schemas/files/baseline.schema.json`. It names no lines, so that it stays true where
+files change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.input_files import is_there
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+from chartkit.scan.gate.dates import parse_date
+from chartkit.scan.gate.options import GateOptions
+from chartkit.scan.gate.violation import Violation
+
+SCHEMA: Final = "baseline.schema.json"
+API_VERSION: Final = "chartkit.dev/v1"
+KIND: Final = "Baseline"
+_TEXTS: Final = frozenset({"policy", "rule", "object", "field", "reason", "until", "result"})
+_KEYS: Final = _TEXTS | {"count"}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownViolation:
+    """An entry of a baseline.
+
+    count: of objects with this identity that violate the rule; until: the last day on which it is
+    accepted; index: its position in the file, -1 for a new one.
+    """
+
+    violation: Violation
+    count: int = 1
+    reason: str = ""
+    until: date | None = None
+    index: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The entries of a baseline in the file's order; document: None where there is no file yet."""
+
+    path: Path
+    entries: tuple[KnownViolation, ...] = ()
+    document: Document | None = field(default=None, repr=False, compare=False)
+
+    def locate(self, entry: KnownViolation) -> Location:
+        """Return the location of an entry."""
+        if self.document is None or entry.index < 0:
+            return Location(str(self.path))
+        return self.document.locate("violations", entry.index)
+
+
+def require_baseline(options: GateOptions) -> None:
+    """Raise InputError for options of a baseline without one."""
+    given = {
+        "--update-baseline": options.update_baseline,
+        "--fail-on-stale": options.fail_on_stale,
+    }
+    for option, is_given in given.items():
+        if is_given and options.baseline is None:
+            raise InputError(f"{option} needs a baseline", hint="name it with --baseline FILE")
+
+
+def open_baseline(options: GateOptions, today: date) -> BaselineMatcher | None:
+    """Return the comparison with the baseline that the options name, None if they name none; one
+    that is to be updated need not be there. Raise InputError."""
+    path = options.baseline
+    if path is None:
+        return None
+    if not is_there(path):
+        if not options.update_baseline:
+            hint = "--update-baseline writes it"
+            raise InputError("there is no baseline", Location(str(path)), hint)
+        return BaselineMatcher(Baseline(path), today, updates=True)
+    return BaselineMatcher(read_baseline(path), today, options.update_baseline)
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline; raise InputError for a file that is none."""
+    return parse_baseline(read_file(path), path)
+
+
+def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
+    """Return the baseline in a file's documents; raise InputError."""
+    if len(documents) != 1:
+        raise InputError("a baseline is one YAML document", Location(str(path)))
+    document = documents[0]
+    if not _is_valid(document.body):
+        # The library for schemas costs more than a scan: only a mistake needs it.
+        from chartkit.schemas import json_schema
+
+        json_schema.require(document, json_schema.load(SCHEMA))
+    violations = enumerate(document.body["violations"])
+    entries = tuple(_entry(document, index, body) for index, body in violations)
+    baseline = Baseline(path, entries, document)
+    _require_unique(baseline)
+    return baseline
+
+
+def _is_valid(body: Json) -> bool:
+    """Return whether a document is a baseline; false in case of doubt."""
+    if not isinstance(body, dict) or body.keys() != {"apiVersion", "kind", "violations"}:
+        return False
+    given = body["violations"]
+    known = body["apiVersion"] == API_VERSION and body["kind"] == KIND
+    return known and isinstance(given, list) and all(map(_is_valid_entry, given))
+
+
+def _is_valid_entry(body: Json) -> bool:
+    return (
+        isinstance(body, dict)
+        and _KEYS.issuperset(body)
+        and bool(body.get("policy") and body.get("object"))
+        and all(isinstance(body[key], str) for key in _TEXTS.intersection(body))
+        and body.get("result", "error") == "error"
+        and type(body.get("count", 1)) is int
+        and body.get("count", 1) > 0
+    )
+
+
+def _entry(document: Document, index: int, body: Body) -> KnownViolation:
+    until = None
+    if "until" in body:
+        until = parse_date(body["until"], document.locate("violations", index, "until"))
+    return KnownViolation(
+        Violation(
+            body["policy"],
+            body.get("rule", ""),
+            body["object"],
+            body.get("field", ""),
+            "result" in body,
+        ),
+        body.get("count", 1),
+        body.get("reason", ""),
+        until,
+        index,
+    )
+
+
+def _require_unique(baseline: Baseline) -> None:
+    first: dict[Violation, KnownViolation] = {}
+    for entry in baseline.entries:
+        other = first.setdefault(entry.violation, entry)
+        if other is not entry:
+            hint = f"the other is at {baseline.locate(other)}; write the number as 'count'"
+            raise InputError(f"{entry.violation} is here twice", baseline.locate(entry), hint)
+
+
+class BaselineMatcher:
+    """A comparison of violations with a baseline, one by one."""
+
+    def __init__(self, baseline: Baseline, today: date, updates: bool = False) -> None:
+        """updates: whether the baseline is written anew afterwards, so that all violations are
+        known."""
+        self.baseline = baseline
+        self._today = today
+        self._updates = updates
+        self._entries = {entry.violation: entry for entry in baseline.entries}
+        self._used: Counter[Violation] = Counter()
+        self._new: Counter[Violation] = Counter()
+
+    def match(self, violations: Sequence[Violation]) -> KnownViolation | None:
+        """Return the entry that accepts violations of one result, the first of several; None if
+        any of them is not known, or no longer accepted."""
+        found = [self._covering(each) for each in violations]
+        for each, entry in zip(violations, found, strict=True):
+            if entry is None:
+                self._new[each] += 1
+        entries = {each.violation: each for each in found if each is not None}
+        self._used.update(entries.keys())
+        if any(map(self.is_expired, entries.values())):
+            return None
+        if self._updates and None in found:
+            return KnownViolation(violations[0])
+        return found[0] if None not in found else None
+
+    def is_expired(self, entry: KnownViolation) -> bool:
+        """Return whether an entry accepted violations until a day that is over."""
+        return entry.until is not None and entry.until < self._today
+
+    def expired(self) -> Iterator[KnownViolation]:
+        """Yield the entries that violations match and that no longer accept them."""
+        return (
+            each
+            for each in self._entries.values()
+            if self._used[each.violation] and self.is_expired(each)
+        )
+
+    def stale(self, looked_at: Callable[[Violation], bool]) -> Iterator[tuple[KnownViolation, int]]:
+        """Yield the entries that are not needed any more, each with the number of its violations
+        that are left; looked_at: whether the run would have found a violation."""
+        for each in self._entries.values():
+            left = self._used[each.violation]
+            if left < each.count and looked_at(each.violation):
+                yield each, left
+
+    def updated(self, looked_at: Callable[[Violation], bool]) -> list[KnownViolation]:
+        """Return the entries of the updated baseline, sorted. Those that the run did not look at
+        stay."""
+        kept = [
+            replace(each, count=self._used[each.violation]) if looked_at(each.violation) else each
+            for each in self._entries.values()
+            if self._used[each.violation] or not looked_at(each.violation)
+        ]
+        new = [KnownViolation(violation, count) for violation, count in self._new.items()]
+        return sorted((*kept, *new), key=lambda each: each.violation)
+
+    def _covering(self, violation: Violation) -> KnownViolation | None:
+        """Return the entry for a violation that has room for one more."""
+        for each in (violation, replace(violation, field="")):
+            entry = self._entries.get(each)
+            if entry is not None and (self._updates or self._used[each] < entry.count):
+                return entry
+        return None

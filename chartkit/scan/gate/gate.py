@@ -1,0 +1,150 @@
+"""The gate of one run: it takes the results object by object, and says at the end whether they fail
+the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from chartkit.model import Diagnostic, Resource, RuleResult, Status
+from chartkit.report import PolicyFacts
+from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
+from chartkit.scan.gate.baseline import BaselineMatcher
+from chartkit.scan.gate.options import GateOptions, Threshold
+from chartkit.scan.gate.selection import PolicyTraits, Selection, selected
+from chartkit.scan.gate.suppressions import (
+    Suppression,
+    has_suppressions,
+    read_suppressions,
+    unneeded,
+)
+from chartkit.scan.gate.violation import (
+    VIOLATIONS,
+    Violation,
+    kind_and_namespace,
+    object_name,
+    violations_of,
+)
+
+_FAILING: Final = frozenset({Status.FAIL, Status.ERROR})
+_RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
+
+
+@dataclass(slots=True)
+class Tally:
+    """The numbers of a run. statuses: of the results that count, accepted ones left out; failing:
+    the violations that fail the run; below: those that do not, for they are less severe than
+    `--fail-on`; matched: the IDs of policies with any result."""
+
+    statuses: Counter[Status]
+    matched: set[str]
+    failing: int = 0
+    below: int = 0
+
+
+class Gate:
+    """The gate of one run; notes: findings about suppressions."""
+
+    def __init__(
+        self,
+        options: GateOptions,
+        traits: PolicyTraits,
+        facts: Mapping[str, PolicyFacts],
+        selection: Selection,
+        matcher: BaselineMatcher | None,
+        today: date,
+    ) -> None:
+        """Raise InputError for selectors of policies that match none."""
+        selection.require_policies(traits)
+        self.tally = Tally(Counter(), set())
+        self.notes: list[Diagnostic] = []
+        self.matcher = matcher
+        self.objects: set[str] = set()
+        self._options = options
+        self._traits = traits
+        self._facts = facts
+        self._selection = selection
+        self._today = today
+
+    def looks_at(self, resource: Resource) -> bool:
+        """Return whether the results of an object count at all."""
+        select = self._selection
+        return not select or select.has_object(
+            resource.api_version, resource.kind, resource.namespace
+        )
+
+    def judge(
+        self, resource: Resource, results: Sequence[RuleResult]
+    ) -> tuple[Sequence[RuleResult], Accepted]:
+        """Return the selected results of an object, and those that are accepted."""
+        if self._selection:
+            results = selected(self._selection, self._traits, resource, results)
+        if self.matcher is not None:
+            self.objects.add(object_name(resource))
+        accepted = self._accepted(resource, results)
+        tally = self.tally
+        for position, result in enumerate(results):
+            tally.matched.add(result.policy_id)
+            if position not in accepted:
+                tally.statuses[result.status] += 1
+                if result.status in _FAILING:
+                    self._count(result)
+        return results, accepted
+
+    def require_objects(self) -> None:
+        """Raise InputError for selectors of objects that match none."""
+        self._selection.require_objects()
+
+    def looked_at(self, violation: Violation, is_partial: bool = False) -> bool:
+        """Return whether the run would have found a violation; is_partial: whether it looks only at
+        some of the objects."""
+        if is_partial and violation.object not in self.objects:
+            return False
+        select = self._selection
+        return not select or (
+            select.has_rule(self._traits, violation.policy, violation.rule)
+            and select.has_object(*kind_and_namespace(violation.object))
+        )
+
+    def _accepted(self, resource: Resource, results: Sequence[RuleResult]) -> Accepted:
+        found: dict[int, Acceptance] = {}
+        if has_suppressions(resource):
+            found.update(self._suppressed(resource, results))
+        if self.matcher is None:
+            return found or NONE_ACCEPTED
+        for position, result in enumerate(results):
+            if result.status in VIOLATIONS and position not in found:
+                known = self.matcher.match(list(violations_of(resource, result)))
+                if known is not None:
+                    found[position] = _acceptance(AcceptedAs.KNOWN, known.reason, known.until)
+        return found or NONE_ACCEPTED
+
+    def _suppressed(
+        self, resource: Resource, results: Sequence[RuleResult]
+    ) -> Iterator[tuple[int, Acceptance]]:
+        known, warnings = read_suppressions(resource, self._today, self._options.suppressions)
+        self.notes += warnings
+        used: list[Suppression] = []
+        for position, result in enumerate(results):
+            each = next((one for one in known if one.covers(result)), None)
+            if each is not None and result.status in VIOLATIONS:
+                used.append(each)
+                yield position, _acceptance(AcceptedAs.SUPPRESSED, each.reason, each.until)
+        if not self._selection:
+            self.notes += unneeded(known, used, self._traits.known("policy"))
+
+    def _count(self, result: RuleResult) -> None:
+        least = self._options.fail_on
+        # A violation of unknown severity fails the run: it may be a critical one.
+        rank = _RANKS.get(self._facts[result.policy_id].severity.lower(), 0)
+        if least is None or (least != Threshold.NONE and rank <= _RANKS[least]):
+            self.tally.failing += 1
+        else:
+            self.tally.below += 1
+
+
+def _acceptance(state: AcceptedAs, reason: str, until: date | None) -> Acceptance:
+    return Acceptance(state, reason, until.isoformat() if until else "")

@@ -1,0 +1,129 @@
+"""The outcome of a run: what it says about the baseline, and its exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from chartkit.model import Diagnostic, Explanation, Location, Severity, Status
+from chartkit.report.outputs import write_over, write_whole
+from chartkit.scan.gate.baseline import Baseline, KnownViolation
+from chartkit.scan.gate.baseline_text import baseline_text
+from chartkit.scan.gate.gate import Gate
+from chartkit.scan.gate.options import GateOptions
+
+STALE: Final = "CK602"
+EXPIRED: Final = "CK603"
+NOTHING: Final = "CK604"
+_LISTED: Final = 20
+_EXPLANATIONS: Final = (
+    Explanation(
+        STALE,
+        what="A known violation of the baseline that no longer occurs.",
+        why="The same violation would be accepted if it came back.",
+        do="Run the scan with --update-baseline; the other entries stay as they are.",
+    ),
+    Explanation(
+        EXPIRED,
+        what="A known violation of the baseline whose 'until' is over.",
+        why="It was accepted for a time, and fails the run again.",
+        do="Fix the violation, or write a later day.",
+    ),
+    Explanation(
+        NOTHING,
+        what="No policy matched any object.",
+        why="Such a run passes whatever the objects are: a kind may be misspelt, or the wrong "
+        "folder scanned.",
+        do="Compare the kinds and namespaces in the policies' match blocks with the objects; "
+        "--fail-on-nothing makes it a failure.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a run: findings about it, and its exit code."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    exit_code: int
+
+
+def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool) -> Outcome:
+    """Return the outcome of a run, and write the baseline where it is to be updated.
+
+    is_broken: whether a policy does not compile, or something could not be read; is_partial:
+    whether only some of the objects were scanned. Raise InputError for a selector of objects that
+    matches none, and where the baseline cannot be written.
+    """
+    tally = gate.tally
+    found: list[Diagnostic] = []
+    is_stale = False
+    if gate.matcher is not None:
+        expired = list(gate.matcher.expired())
+        found += _expired(gate.matcher.baseline, expired)
+        looked_at = partial(gate.looked_at, is_partial=is_partial)
+        if options.update_baseline:
+            _write(gate.matcher.baseline, gate.matcher.updated(looked_at))
+        else:
+            stale = list(gate.matcher.stale(looked_at))
+            is_stale = bool(stale)
+            found += _stale(gate.matcher.baseline, stale, options.fail_on_stale)
+    is_nothing = not tally.matched
+    if is_nothing:
+        found.append(_nothing(options.fail_on_nothing))
+    fails = (
+        is_broken
+        or tally.failing
+        or (is_stale and options.fail_on_stale)
+        or (is_nothing and options.fail_on_nothing)
+    )
+    warns = tally.statuses[Status.WARN] or tally.below
+    code = 1 if fails else (options.warn_exit_code or 0) if warns else 0
+    return Outcome(tuple(found), code)
+
+
+def _nothing(fails: bool) -> Diagnostic:
+    severity = Severity.ERROR if fails else Severity.NOTE
+    message = "no policy matched any object"
+    hint = "compare the kinds that the policies match with the objects"
+    return Diagnostic(NOTHING, severity, message, None, hint)
+
+
+def _stale(
+    baseline: Baseline, found: Sequence[tuple[KnownViolation, int]], fails: bool
+) -> Iterator[Diagnostic]:
+    severity = Severity.ERROR if fails else Severity.WARNING
+    for entry, left in found[:_LISTED]:
+        message = f"no longer found: {entry.violation}"
+        if left:
+            message = f"found {left} times, not {entry.count}: {entry.violation}"
+        hint = "--update-baseline removes it" if not left else "--update-baseline counts again"
+        yield Diagnostic(STALE, severity, message, baseline.locate(entry), hint)
+    yield from _others(STALE, severity, len(found), baseline)
+
+
+def _expired(baseline: Baseline, found: Sequence[KnownViolation]) -> Iterator[Diagnostic]:
+    for entry in found[:_LISTED]:
+        ended = entry.until.isoformat() if entry.until else ""
+        message = f"accepted until {ended}: {entry.violation}"
+        hint = "fix it, or write a later day"
+        yield Diagnostic(EXPIRED, Severity.ERROR, message, baseline.locate(entry), hint)
+    yield from _others(EXPIRED, Severity.ERROR, len(found), baseline)
+
+
+def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> Iterator[Diagnostic]:
+    more = count - _LISTED
+    if more > 0:
+        entries = "entry" if more == 1 else "entries"
+        yield Diagnostic(rule, severity, f"and {more} more {entries}", Location(str(baseline.path)))
+
+
+def _write(baseline: Baseline, entries: Sequence[KnownViolation]) -> None:
+    """Write a baseline in one step, unless its text stays the same."""
+    text = baseline_text(baseline, entries)
+    if baseline.document is None:
+        write_whole(baseline.path, text)
+    elif text != baseline.document.source.text:
+        write_over(baseline.path, text)

@@ -1,0 +1,249 @@
+"""The part of a scan that counts: selectors of policies, rules, severities, kinds and namespaces.
+
+A selector is `KEY:PATTERN`, or the name of a policy; `*` and `?` are wildcards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from chartkit.engine import RunnablePolicy
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import InputError
+from chartkit.model import Resource, RuleResult
+from chartkit.report import PolicyFacts
+from chartkit.scan.gate.violation import written_rule
+from chartkit.suggestions import suggestion
+
+_OF_POLICIES: Final = ("policy", "rule", "category", "severity")
+_OF_OBJECTS: Final = ("kind", "namespace")
+KEYS: Final = (*_OF_POLICIES, *_OF_OBJECTS)
+_CHANGING: Final = frozenset({Phase.MUTATE, Phase.IMAGES})
+
+
+class Standards(Protocol):
+    """The standards whose controls select policies."""
+
+    def names(self) -> Collection[str]:
+        """Return the names of the standards."""
+
+    def controls(self, standard: str) -> Mapping[str, Collection[str]]:
+        """Return the names of the policies of each control of a standard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """One selector. option: `--select` or `--skip`; key: one of `KEYS`, or the name of a
+    standard."""
+
+    option: str
+    key: str
+    pattern: str
+    policies: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.option} {self.key}:{self.pattern}"
+
+    def matches(self, values: Iterable[str]) -> bool:
+        """Return whether any of the values matches."""
+        return any(map(compile_wildcard(self.pattern), values))
+
+
+class PolicyTraits:
+    """The values of policies that selectors are about: names, rules, categories, severities."""
+
+    def __init__(
+        self, policies: Sequence[RunnablePolicy], facts: Mapping[str, PolicyFacts]
+    ) -> None:
+        self._facts = facts
+        self.policies = policies
+        self._values: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def of_policy(self, identity: str, key: str) -> tuple[str, ...]:
+        """Return the values of a policy for a key other than `rule`; identity: its ID."""
+        known = self._values.get((identity, key))
+        if known is None:
+            known = self._values[identity, key] = tuple(self._find(identity, key))
+        return known
+
+    def _find(self, identity: str, key: str) -> Iterator[str]:
+        facts = self._facts.get(identity)
+        name = facts.name if facts is not None else identity
+        if key == "category":
+            yield facts.category if facts is not None else ""
+        elif key == "severity":
+            yield facts.severity.lower() if facts is not None else ""
+        else:
+            yield from dict.fromkeys((name, identity))
+
+    def known(self, key: str) -> set[str]:
+        """Return all values that a selector of policies may name."""
+        found: set[str] = set()
+        for each in self.policies:
+            if key in ("rule", "policy"):
+                given = each.rules_in(frozenset(Phase))
+                rules = {*given, *map(written_rule, given)}
+                names = self.of_policy(each.policy.id, "policy")
+                found.update(names if key == "policy" else ())
+                found.update(rules if key == "rule" else ())
+                found.update(f"{name}/{rule}" for name in names for rule in rules if rule)
+            else:
+                found.update(self.of_policy(each.policy.id, key))
+        return found - {""}
+
+
+class Selection:
+    """The selected policies, rules and objects: those that a selector of each given key matches,
+    without those that a `--skip` matches."""
+
+    def __init__(self, select: Sequence[Selector], skip: Sequence[Selector]) -> None:
+        self._select: dict[str, list[Selector]] = {}
+        for each in select:
+            self._select.setdefault(each.key, []).append(each)
+        self._skip = tuple(skip)
+        self._unseen = {each for each in (*select, *skip) if each.key in _OF_OBJECTS}
+        self._seen: dict[str, set[str]] = {key: set() for key in _OF_OBJECTS}
+
+    def __bool__(self) -> bool:
+        return bool(self._select or self._skip)
+
+    @property
+    def selectors(self) -> Iterator[Selector]:
+        """All selectors."""
+        for each in self._select.values():
+            yield from each
+        yield from self._skip
+
+    def has_object(self, api_version: str, kind: str, namespace: str) -> bool:
+        """Return whether objects of a kind and namespace are selected."""
+        values = {"kind": (kind, f"{api_version}/{kind}"), "namespace": (namespace,)}
+        if self._unseen:
+            self._note(values)
+        return self._has(_OF_OBJECTS, values.__getitem__)
+
+    def _note(self, values: Mapping[str, tuple[str, ...]]) -> None:
+        for key, each in values.items():
+            self._seen[key].add(each[0])
+        self._unseen -= {each for each in self._unseen if each.matches(values[each.key])}
+
+    def has_rule(self, traits: PolicyTraits, identity: str, rule: str) -> bool:
+        """Return whether a rule of a policy is selected; identity: the policy's ID."""
+        names = traits.of_policy(identity, "policy")
+
+        def values(key: str) -> tuple[str, ...]:
+            if key in ("policy", "rule"):
+                rules = dict.fromkeys((rule, written_rule(rule))) if rule else ()
+                full = tuple(f"{name}/{each}" for name in names for each in rules)
+                return (*names, *full) if key == "policy" else (*rules, *full)
+            return traits.of_policy(identity, key if key in _OF_POLICIES else "policy")
+
+        return self._has(None, values)
+
+    def _has(self, keys: Collection[str] | None, values: Callable[[str], tuple[str, ...]]) -> bool:
+        """Return whether selectors of some keys match; None: all keys but those of objects."""
+
+        def is_asked(key: str) -> bool:
+            return key in keys if keys is not None else key not in _OF_OBJECTS
+
+        for key, selectors in self._select.items():
+            if is_asked(key) and not any(_matches(each, values(key)) for each in selectors):
+                return False
+        return not any(
+            _matches(each, values(each.key)) for each in self._skip if is_asked(each.key)
+        )
+
+    def runs(self, traits: PolicyTraits, policy: RunnablePolicy) -> bool:
+        """Return whether a policy needs to run: it may change objects for others, or any of its
+        rules is selected."""
+        rules = policy.rules_in(frozenset(Phase)) or ("",)
+        identity = policy.policy.id
+        return bool(policy.phases & _CHANGING) or any(
+            self.has_rule(traits, identity, rule) for rule in rules
+        )
+
+    def require_policies(self, traits: PolicyTraits) -> None:
+        """Raise InputError for a selector of policies that matches none of them."""
+        for each in self.selectors:
+            if each.key in _OF_OBJECTS:
+                continue
+            known = traits.known(each.key if each.key in _OF_POLICIES else "policy")
+            if not _matches(each, known):
+                raise _nothing(each, known)
+
+    def require_objects(self) -> None:
+        """Raise InputError for a selector of objects that matched none of those seen."""
+        for each in self.selectors:
+            if each in self._unseen:
+                raise _nothing(each, self._seen[each.key] - {""})
+
+
+def _matches(selector: Selector, values: Iterable[str]) -> bool:
+    if selector.key in KEYS:
+        return selector.matches(values)
+    return not selector.policies.isdisjoint(values)
+
+
+def _nothing(selector: Selector, known: Collection[str]) -> InputError:
+    if selector.key not in KEYS:
+        listed = ", ".join(sorted(selector.policies))
+        hint = f"its policies are not among those of this scan: {listed}" if listed else None
+        return InputError(f"{selector} selects nothing", hint=hint or "no policy covers it")
+    found = ", ".join(sorted(known)[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
+    hint = suggestion(selector.pattern, known) or (f"there are {found}" if known else None)
+    return InputError(f"{selector} selects nothing", hint=hint)
+
+
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorReader:
+    """A parser of selectors; standards: those whose controls may be named."""
+
+    standards: Standards
+    known: dict[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+
+    def selection(self, select: Sequence[str], skip: Sequence[str]) -> Selection:
+        """Parse the texts of `--select` and `--skip`; raise InputError."""
+        return Selection(
+            [self._parse("--select", text) for text in select],
+            [self._parse("--skip", text) for text in skip],
+        )
+
+    def _parse(self, option: str, text: str) -> Selector:
+        key, colon, pattern = text.partition(":")
+        if not colon:
+            key, pattern = "policy", text
+        if not pattern:
+            hint = "write KEY:PATTERN, or the name of a policy"
+            raise InputError(f"{option} '{text}' names nothing", hint=hint)
+        if key in KEYS:
+            return Selector(option, key, pattern.lower() if key == "severity" else pattern)
+        if key in self.standards.names():
+            return Selector(option, key, pattern, self._policies(option, key, pattern))
+        known = (*KEYS, *self.standards.names())
+        hint = suggestion(key, known) or f"known are {', '.join(known)}"
+        raise InputError(f"{option} '{text}': there is no key '{key}'", hint=hint)
+
+    def _policies(self, option: str, standard: str, pattern: str) -> frozenset[str]:
+        if standard not in self.known:
+            self.known[standard] = self.standards.controls(standard)
+        controls = self.known[standard]
+        matches = compile_wildcard(pattern)
+        found = [policies for control, policies in controls.items() if matches(control)]
+        if not found:
+            hint = suggestion(pattern, controls) or f"it has {', '.join(list(controls)[:_SHOWN])} …"
+            raise InputError(f"{option} {standard}:{pattern} is no control", hint=hint)
+        return frozenset(name for policies in found for name in policies)
+
+
+def selected(
+    selection: Selection, traits: PolicyTraits, resource: Resource, results: Sequence[RuleResult]
+) -> list[RuleResult]:
+    """Return the selected results of an object."""
+    if not selection.has_object(resource.api_version, resource.kind, resource.namespace):
+        return []
+    return [each for each in results if selection.has_rule(traits, each.policy_id, each.rule)]

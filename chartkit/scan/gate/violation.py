@@ -1,0 +1,101 @@
+"""The identity of a violation, which stays the same where lines move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from chartkit.model import Body, Json, Resource, RuleResult, Status, pointer_steps
+
+_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
+_WITHOUT_NAME: Final = " in "
+_PARTS: Final = 4
+VIOLATIONS: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Violation:
+    """A violation of a rule by an object.
+
+    policy: its ID, the name but for policies in CEL; rule: empty for a policy without rules;
+    object: `apiVersion/kind/namespace/name`, the namespace empty for cluster-scoped objects; for an
+    object without a name with its file, which is all that plain JSON has; field: the path of the
+    field that it is about, such as `spec.containers[name=app].image`, empty where none is known;
+    is_error: whether the rule could not be evaluated.
+    """
+
+    policy: str
+    rule: str
+    object: str
+    field: str = ""
+    is_error: bool = False
+
+    def __str__(self) -> str:
+        rule = f"{self.policy}/{self.rule}" if self.rule else self.policy
+        at = f" at {self.field}" if self.field else ""
+        return f"{rule}: {self.object}{at}"
+
+
+def violations_of(resource: Resource, result: RuleResult) -> Iterator[Violation]:
+    """Yield the violations that a result stands for: one for each field, at least one."""
+    name, is_error = object_name(resource), result.status is Status.ERROR
+    for pointer in result.fields or ("",):
+        field = field_path(resource.body, pointer)
+        yield Violation(result.policy_id, result.rule, name, field, is_error)
+
+
+def written_rule(rule: str) -> str:
+    """Return the name of a rule as its policy has it, without Kyverno's prefixes for the forms for
+    pod controllers."""
+    for prefix in _AUTOGEN:
+        rule = rule.removeprefix(prefix)
+    return rule
+
+
+def object_name(resource: Resource) -> str:
+    """Return the identity of an object, without a line number."""
+    place = PurePath(resource.location.file).as_posix() + resource.location.path
+    if not resource.kind:
+        return place
+    parts = (resource.api_version, resource.kind, resource.namespace, resource.name)
+    return "/".join(parts) + ("" if resource.name else f"{_WITHOUT_NAME}{place}")
+
+
+def kind_and_namespace(name: str) -> tuple[str, str, str]:
+    """Return the API version, kind and namespace of an object of that name; empty for plain
+    JSON."""
+    parts = name.partition(_WITHOUT_NAME)[0].rsplit("/", 3)
+    return (parts[0], parts[1], parts[2]) if len(parts) == _PARTS else ("", "", "")
+
+
+def field_path(body: Body, pointer: str) -> str:
+    """Return the path of a field. An item of a list is named by its `name`, where it alone has it,
+    and by its index otherwise."""
+    value: Json = body
+    parts: list[str] = []
+    for step in pointer_steps(pointer):
+        if isinstance(value, list):
+            index = int(step) if step.isdecimal() else -1
+            item = value[index] if 0 <= index < len(value) else None
+            parts.append(f"[{_item_name(value, item) or step}]")
+            value = item
+        else:
+            parts.append(_key(step, is_first=not parts))
+            value = value.get(step) if isinstance(value, dict) else None
+    return "".join(parts)
+
+
+def _item_name(items: list[Json], item: Json) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    if not isinstance(name, str) or not name:
+        return ""
+    same = [each for each in items if isinstance(each, dict) and each.get("name") == name]
+    return f"name={name}" if len(same) == 1 else ""
+
+
+def _key(step: str, is_first: bool) -> str:
+    if not step or "." in step or "/" in step:
+        return f"[{step}]"
+    return step if is_first else f".{step}"

@@ -23,6 +23,10 @@ class Places(Protocol):
         """Return the location of the key or list item at a path, or of its nearest existing
         parent."""
 
+    def value_of(self, *path: str | int) -> Location | None:
+        """Return the location of the value of a Helm chart that the field at a path shows; None
+        where that cannot be told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -44,6 +48,13 @@ class Location:
         if self.places is None:
             return self
         return self.places.locate(*pointer_steps(self.path), *pointer_steps(pointer))
+
+    def value_of(self, pointer: str) -> Location | None:
+        """Return the location of the value of a Helm chart that a field of the value here shows;
+        None where that cannot be told. Its path is the key: `/securityContext/privileged`."""
+        if self.places is None:
+            return None
+        return self.places.value_of(*pointer_steps(self.path), *pointer_steps(pointer))
 
     def __reduce__(self) -> tuple[type[Location], tuple[str, int, int, str]]:
         """Leave the text of the whole file out where a location goes to another process."""

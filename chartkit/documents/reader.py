@@ -70,6 +70,9 @@ class Document:
         pointer = pointer_of(*steps[:reached])
         return Location(self.source.file, line or self.line, column, pointer, self)
 
+    def value_of(self, *_path: str | int) -> None:
+        """Return None: no chart's value is shown here."""
+
     def repeated_key(self) -> Location | None:
         """The location of a duplicate key in a mapping; its pointer ends with the key."""
         todo = [(_compose(self.source.text[self.start : self.end]), "")]

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from chartkit.documents.reader import Document, read_file, read_text, resources
+from chartkit.documents.reader import Document, read_text, resources
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.backend import helm
+from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
-from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.helm.template_places import ChartPlaces, RenderInputs, TemplatePlaces
+from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
 from chartkit.output.write import GeneratedChart
-from chartkit.schemas.json_schema import require_single_keys
 from chartkit.temporary import temporary_folder
-
-ValuesSource = Path | Document | Mapping[str, Any]
-"""A values file, one that was read already, or values as they are."""
 
 HOOK = "helm.sh/hook"
 WARNING_RULE = "helm-warning"
@@ -85,7 +82,8 @@ def render_chart(
             crds = helm().crds(folder) if _may_have_crds(folder) else {}
         rendered = answer.files
         texts = {file: text for file, text in rendered.items() if not file.endswith(_NOTES)}
-        found = _objects(texts, folder, name)
+        inputs = RenderInputs(folder, name, values.merged, values.documents, target)
+        found = _objects(texts, folder, name, inputs if folder == chart else None)
         return RenderedChart(
             resources=tuple(each for each in found if not is_hook(each)),
             hooks=tuple(each for each in found if is_hook(each)),
@@ -178,62 +176,6 @@ def hook_moments(resource: Resource) -> frozenset[str]:
     return frozenset(part.strip() for part in str(text).split(",")) if text else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """merged: what Helm is given; documents: the files it comes from, the last wins."""
-
-    merged: Body
-    documents: tuple[Document, ...]
-
-    def locate(self, path: Sequence[str | int]) -> Location | None:
-        """The place of a key in the last file that has all of it, or most of it."""
-        found: Location | None = None
-        for document in reversed(self.documents):
-            location = document.locate(*path)
-            if found is None or location.path.count("/") > found.path.count("/"):
-                found = location
-        return found
-
-
-def read_values(sources: Sequence[ValuesSource]) -> Values:
-    """Values merged as Helm merges them: maps key by key, anything else whole, null kept."""
-    merged: Body = {}
-    documents: list[Document] = []
-    for source in sources:
-        if isinstance(source, Mapping):
-            body = source
-        else:
-            read = [source] if isinstance(source, Document) else read_file(source)
-            documents.extend(read[:1])
-            body = _values_body(read, source)
-        merged = merge(merged, body)
-    return Values(merged, tuple(documents))
-
-
-def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Body:
-    """One values map laid over another, as Helm lays values files over one another."""
-    merged = dict(base)
-    for key, value in over.items():
-        below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(below, value) if both and below is not None else value
-    return merged
-
-
-def _values_body(documents: Sequence[Document], source: Path | Document) -> Mapping[str, Any]:
-    if not documents or documents[0].body is None:
-        return {}
-    body = documents[0].body
-    if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
-    if not isinstance(body, dict):
-        file = str(source) if isinstance(source, Path) else source.source.file
-        raise InputError("must be a mapping of values", Location(file, 1))
-    if isinstance(source, Path):
-        require_single_keys(documents[0])
-    return body
-
-
 @contextmanager
 def _chart_folder(chart: Path | GeneratedChart, shown: Path | None) -> Iterator[tuple[Path, Path]]:
     """The folder to render from, and the one that messages speak of."""
@@ -321,26 +263,51 @@ def _diagnostic(found: Finding, folder: Path, shown: Path, values: Values) -> Di
     return Diagnostic("helm-lint", _SEVERITIES[found.severity], message, location, hint)
 
 
-def _objects(texts: Mapping[str, str], folder: Path, shown: Path) -> list[Resource]:
+def _objects(
+    texts: Mapping[str, str], folder: Path, shown: Path, inputs: RenderInputs | None = None
+) -> list[Resource]:
+    """Return the objects of rendered texts, in the order of the templates' names; inputs: of the
+    render, None where fields have no places."""
+    documents = {_inside(name): _read(name, texts[name], shown) for name in sorted(texts)}
+    chart = None if inputs is None else ChartPlaces(inputs, documents)
     return [
-        resource for name in sorted(texts) for resource in _read(name, texts[name], folder, shown)
+        each
+        for name, found in documents.items()
+        for each in _resources(name, found, folder / name, shown / name, chart)
     ]
 
 
-def _read(name: str, text: str, folder: Path, shown: Path) -> Iterable[Resource]:
-    inside = name.partition("/")[2] or name
-    file = str(shown / inside)
+def _inside(name: str) -> str:
+    return name.partition("/")[2] or name
+
+
+def _read(name: str, text: str, shown: Path) -> tuple[Document, ...]:
+    file = str(shown / _inside(name))
     try:
-        found = resources(_documents(text, file))
+        return _documents(text, file)
     except InputError as error:
-        hint = error.hint or "`helm template` shows the text"
-        message = f"renders to what Kubernetes cannot read: {error.message}"
-        raise RenderError(message, Location(file), hint) from None
-    lines = _kind_lines(folder / inside)
-    return [
-        Resource(each.body, Location(file, lines.get(each.kind, 1), 0, each.location.path))
-        for each in found
-    ]
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: str, error: InputError) -> RenderError:
+    hint = error.hint or "`helm template` shows the text"
+    message = f"renders to what Kubernetes cannot read: {error.message}"
+    return RenderError(message, Location(file), hint)
+
+
+def _resources(
+    name: str, documents: Sequence[Document], template: Path, shown: Path, chart: ChartPlaces | None
+) -> Iterator[Resource]:
+    lines = _kind_lines(template)
+    for number, document in enumerate(documents):
+        try:
+            found = resources([document])
+        except InputError as error:
+            raise _unreadable(str(shown), error) from None
+        for each in found:
+            place = Location(str(shown), lines.get(each.kind, 1), 0, each.location.path)
+            places = None if chart is None else TemplatePlaces(chart, name, number, place)
+            yield Resource(each.body, replace(place, places=places))
 
 
 @lru_cache(maxsize=1024)

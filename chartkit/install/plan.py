@@ -15,7 +15,8 @@ from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.helm.render import RenderedChart, read_values, render_chart
+from chartkit.helm.chart_values import read_values
+from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.install.records import deployed_objects
 from chartkit.install.releases import DesiredRelease, Release, Releases, Status
 from chartkit.kyverno import matrix as compat

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.helm.render import merge
+from chartkit.helm.chart_values import merge
 from chartkit.model import Body, Json
 from chartkit.values.migrate.context import Outcome, Step
 from chartkit.values.migrate.tree import Block, Leaf, Path, Tree

@@ -1,0 +1,330 @@
+"""The places of a manifest's fields in the templates of a chart, and of the values they show.
+
+A chart is rendered once more with a comment at the end of each line of its templates, when a place
+is first requested. What comes out has to be the same objects, and then the comments tell the lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from json import dumps
+from pathlib import Path
+from typing import Any, Final
+
+from chartkit.documents.input_files import is_file
+from chartkit.documents.reader import Document, Source, read_file, read_text
+from chartkit.errors import ChartkitError
+from chartkit.helm.backend import helm
+from chartkit.helm.chart_folder import entries, read
+from chartkit.helm.chart_values import merge
+from chartkit.helm.model import Target
+from chartkit.helm.template_lines import TemplateLine, marked, marks, template_lines
+from chartkit.model import Body, Json, Location, pointer_of
+from chartkit.temporary import temporary_folder
+
+_ROUNDS: Final = 4
+"""Renders, each without the comments that became part of a value in the one before."""
+_SUBCHART: Final = re.compile(r"charts/([^/]+)/")
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class RenderInputs:
+    """The inputs of a chart's render: its folder, the folder that messages name, the user's values
+    with the files that they come from, and the release."""
+
+    folder: Path
+    shown: Path
+    values: Body
+    documents: Sequence[Document]
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePlaces:
+    """The places of the fields of one rendered document.
+
+    name: its template's path in the chart; number: the document's in the text; begin: the place of
+    the object, for fields without one.
+    """
+
+    chart: ChartPlaces
+    name: str
+    number: int
+    begin: Location
+
+    def locate(self, *path: str | int) -> Location:
+        """Return the line of a template that gave the field at a path, or its nearest parent."""
+        found = self.chart.find(self.name, self.number, [str(step) for step in path])
+        if found is None:
+            return replace(self.begin, places=self)
+        file = str(self.chart.shown / found.template)
+        return Location(file, found.line.number, found.column, pointer_of(*found.path), self)
+
+    def value_of(self, *path: str | int) -> Location | None:
+        """Return the place of the chart's value that the field at a path shows, or its nearest
+        existing parent; None where that cannot be told."""
+        body = self.chart.document(self.name, self.number)
+        steps = [str(step) for step in path]
+        while steps and _at(body, steps) is _MISSING:
+            steps.pop()
+        found = self.chart.find(self.name, self.number, steps)
+        if found is None or len(found.path) < len(steps):
+            return None
+        return self.chart.value_of(found, _at(body, steps))
+
+
+Rendered = Mapping[str, Sequence[Document]]
+"""The documents of each rendered text, by the template's path in the chart."""
+
+
+class ChartPlaces:
+    """The places in one chart."""
+
+    def __init__(self, inputs: RenderInputs, originals: Rendered) -> None:
+        self._inputs = inputs
+        self._originals = originals
+        self._names = list(originals)
+        self._values: dict[tuple[str, ...], _ScopedValues] = {}
+
+    @property
+    def shown(self) -> Path:
+        """The chart's folder in messages."""
+        return self._inputs.shown
+
+    def document(self, name: str, number: int) -> Json:
+        """Return the value of a template's document."""
+        return self._originals[name][number].body
+
+    def find(self, name: str, number: int, path: Sequence[str]) -> FieldPlace | None:
+        """Return the place of a field of a template's document, or of its nearest parent that has
+        one; None where none has."""
+        rendered = self._rendered.get(name)
+        steps = list(path) if rendered else []
+        while rendered and steps:
+            found = rendered.documents[number].locate(*steps)
+            steps = steps[: found.path.count("/")]
+            origin = rendered.origins[found.line - 1] if steps else None
+            if origin is not None:
+                file, line = self._names[origin[0]], self._templates[origin[0]][origin[1] - 1]
+                return FieldPlace(file, line, tuple(steps))
+            steps = steps[:-1]
+        return None
+
+    def value_of(self, place: FieldPlace, value: Json) -> Location | None:
+        """Return the place of the one value of the chart that a field shows, by its template's line
+        and by being equal; path: its key; None where that cannot be told."""
+        key = place.line.value_key
+        if key is None:
+            return None
+        values = self._scoped(tuple(_SUBCHART.findall(place.template)))
+        for count in range(len(place.path) + 1):
+            whole = (*key, *place.path[len(place.path) - count :])
+            found = _at(values.merged, whole)
+            if _shows(value, found):
+                return values.locate(whole, found)
+        return None
+
+    def _scoped(self, scope: tuple[str, ...]) -> _ScopedValues:
+        if scope not in self._values:
+            self._values[scope] = _scoped_values(self._inputs, scope)
+        return self._values[scope]
+
+    @cached_property
+    def _templates(self) -> list[list[TemplateLine]]:
+        return [template_lines(self._text(name)) for name in self._names]
+
+    def _text(self, name: str) -> str:
+        return (self._inputs.folder / name).read_text("utf-8-sig")
+
+    @cached_property
+    def _rendered(self) -> Mapping[str, _Rendered]:
+        """The texts whose marks are known to be comments."""
+        passed_over: dict[int, set[int]] = {}
+        try:
+            for _ in range(_ROUNDS):
+                texts = self._render(passed_over)
+                swallowed = set[tuple[int, int]]()
+                found: dict[str, _Rendered] = {}
+                for name, originals in self._originals.items():
+                    documents = _documents(texts.get(name, ""))
+                    swallowed.update(_swallowed(each.body for each in documents))
+                    if _same_shapes(originals, documents):
+                        found[name] = _Rendered(documents, self._origins(texts[name]))
+                if not swallowed:
+                    return found
+                for file, line in swallowed:
+                    passed_over.setdefault(file, set()).add(line)
+        except (ChartkitError, OSError, UnicodeDecodeError):
+            pass
+        return {}
+
+    def _render(self, passed_over: Mapping[int, set[int]]) -> dict[str, str]:
+        """Render the chart with marks; passed_over: the lines without one."""
+        inputs = self._inputs
+        numbers = {name: number for number, name in enumerate(self._names)}
+        with temporary_folder() as parent:
+            folder = parent / (inputs.folder.resolve().name or "chart")
+            for entry in entries(inputs.folder):
+                target = folder / entry.name
+                if entry.folder:
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                number = numbers.get(entry.name)
+                content = read(entry.path, entry.name)
+                if number is not None:
+                    lines = passed_over.get(number, ())
+                    content = marked(self._text(entry.name), number, lines).encode()
+                target.write_bytes(content)
+            files = helm().render(folder, inputs.values, inputs.target).files
+        return {name.partition("/")[2]: text for name, text in files.items()}
+
+    def _origins(self, text: str) -> list[tuple[int, int] | None]:
+        """Return the file and line of a template that each line of a marked text comes from."""
+        origins: list[tuple[int, int] | None] = []
+        before, pending = (-1, 0), 0
+        for line in text.split("\n"):
+            found = marks(line)
+            pending += 1
+            if found:
+                mark = found[0]
+                whole = pending == 1 or self._gave_several(before, mark)
+                origins += [mark if whole else None] * (pending - 1) + [mark]
+                before, pending = found[-1], 0
+        return origins + [None] * pending
+
+    def _gave_several(self, before: tuple[int, int], mark: tuple[int, int]) -> bool:
+        """Return whether one line of a template gave all lines since another mark: no line between
+        the two gives any."""
+        file, line = mark
+        first = before[1] if before[0] == file else 0
+        between = self._templates[file][first : line - 1]
+        return first < line and not any(each.content for each in between)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlace:
+    """The place of a field: its template's path in the chart, the line, and the steps of its path
+    that exist there."""
+
+    template: str
+    line: TemplateLine
+    path: tuple[str, ...]
+
+    @property
+    def column(self) -> int:
+        """The column (from 1) of the field's key; 0 where the line has it not at all, or twice."""
+        key = re.compile(rf"(?<![\w.-])[\"']?{re.escape(self.path[-1])}[\"']?:(?=\s|$)")
+        columns = [found.start() + 1 for found in key.finditer(self.line.text)]
+        return columns[0] if len(columns) == 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rendered:
+    """A marked text: its documents, and the template's file and line of each of its lines."""
+
+    documents: Sequence[Document]
+    origins: Sequence[tuple[int, int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _ScopedValues:
+    """The values of a chart or subchart; scope: the subcharts' names; layers: the files, the last
+    wins, each with the number of the scope's names that it leaves out."""
+
+    scope: tuple[str, ...]
+    merged: Json
+    layers: Sequence[tuple[Document, int]]
+
+    def locate(self, key: Sequence[str], value: Json) -> Location:
+        """Return the place of a key in the last file that has it; its path is the key below the
+        values of the whole chart."""
+        whole = (*self.scope, *key)
+        for document, above in reversed(self.layers):
+            found = _at(document.body, whole[above:])
+            if found is not _MISSING:
+                if found != value:
+                    break
+                return replace(document.locate(*whole[above:]), path=pointer_of(*whole))
+        return Location("<values>", path=pointer_of(*whole))
+
+
+def _scoped_values(inputs: RenderInputs, scope: tuple[str, ...]) -> _ScopedValues:
+    layers = [(document, 0) for document in inputs.documents]
+    merged: Json = dict(inputs.values)
+    inside = ""
+    for above, name in enumerate(("", *scope)):
+        inside += f"charts/{name}/" if name else ""
+        merged = merged.get(name) if name else merged
+        file = inputs.folder / inside / "values.yaml"
+        for document in read_file(file)[:1] if is_file(file) else ():
+            shown = Source(str(inputs.shown / inside / "values.yaml"), document.source.text)
+            layers.insert(0, (replace(document, source=shown), above))
+            if isinstance(document.body, dict):
+                merged = merge(document.body, merged if isinstance(merged, dict) else {})
+        if not isinstance(merged, dict):
+            break
+    return _ScopedValues(scope, merged, layers)
+
+
+def _at(value: Json, path: Sequence[str]) -> Json:
+    """Return the value at a path, _MISSING without one."""
+    for step in path:
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
+        else:
+            return _MISSING
+    return value
+
+
+def _shows(field: Json, value: Json) -> bool:
+    """Return whether a field is a chart's value, as it is or in quotes."""
+    if value is _MISSING or value is None:
+        return False
+    if type(field) is type(value):
+        return bool(field == value)
+    return isinstance(field, str) and not isinstance(value, dict | list) and field == dumps(value)
+
+
+def _documents(text: str) -> Sequence[Document]:
+    """Return the documents of a marked text; none where a mark broke it."""
+    try:
+        return read_text(text)
+    except ChartkitError:
+        return ()
+
+
+def _swallowed(values: Iterable[Json]) -> Iterator[tuple[int, int]]:
+    """Yield the marks that are part of texts or keys."""
+    todo = list(values)
+    while todo:
+        value = todo.pop()
+        if isinstance(value, str):
+            yield from marks(value)
+        elif isinstance(value, dict):
+            todo += [*value, *value.values()]
+        elif isinstance(value, list):
+            todo += value
+
+
+def _same_shapes(before: Sequence[Document], after: Sequence[Document]) -> bool:
+    """Return whether documents have the same fields of the same types. Values may differ: those of
+    chance, and digests of other templates."""
+    pairs: list[tuple[Any, Any]] = [([one.body for one in before], [one.body for one in after])]
+    while pairs:
+        old, new = pairs.pop()
+        if type(old) is not type(new) or (isinstance(old, dict | list) and len(old) != len(new)):
+            return False
+        if isinstance(old, dict):
+            if old.keys() != new.keys():
+                return False
+            pairs += [(each, new[key]) for key, each in old.items()]
+        elif isinstance(old, list):
+            pairs += zip(old, new, strict=True)
+    return True

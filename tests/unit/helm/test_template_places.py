@@ -1,0 +1,249 @@
+"""helm.template_places: fields of rendered objects, in the templates and values that gave them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.helm.render import render_chart
+from chartkit.helm.template_lines import template_lines
+from chartkit.model import Location, Resource
+
+DEPLOYMENT = """\
+{{- if .Values.enabled }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+  labels: {{- include "labels" . | nindent 4 }}
+  annotations:
+    checksum/config: {{ include (print $.Template.BasePath "/config.yaml") . | sha256sum }}
+spec:
+  replicas: {{ .Values.replicas }}
+  template:
+    spec:
+      {{- with .Values.podSecurityContext }}
+      securityContext:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      containers:
+        {{- range .Values.sidecars }}
+        - name: {{ .name }}
+          image: {{ .image }}
+        {{- end }}
+        - name: main
+          image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
+          imagePullPolicy: {{ .Values.image.pullPolicy | quote }}
+          {{- if .Values.debug }}
+          tty: true
+          {{- else }}
+          tty: false
+          {{- end }}
+          command:
+            - sh
+            - -c
+            - |
+              echo {{ .Values.greeting }}
+              exit: 1
+          securityContext:
+            {{- toYaml .Values.securityContext | nindent 12 }}
+          resources: {{- toYaml .Values.resources | nindent 12 }}
+          env: [{name: A, value: {{ .Values.greeting -}} }]
+{{- end }}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: "s"}
+spec:
+  type: {{ .Values.service.type }}
+"""
+CONFIG = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c
+data:
+  plain: some words
+    and more
+  token: {{ randAlphaNum 8 }}
+"""
+HELPERS = """\
+{{- define "labels" -}}
+app: x
+{{ if .Values.debug }}debug: "true"{{ end }}
+{{- end }}
+"""
+VALUES = """\
+enabled: true
+replicas: 2
+debug: false
+greeting: hello
+podSecurityContext:
+  runAsNonRoot: true
+sidecars:
+- {name: one, image: a:1}
+- {name: two, image: b:2}
+image: {repository: nginx, tag: "1"}
+service:
+  type: NodePort
+securityContext:
+  privileged: true
+  capabilities:
+    add: [ALL]
+resources: {}
+"""
+OVER = "image:\n  pullPolicy: Always\nreplicas: 3\n"
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Resource]:
+    folder = tmp_path_factory.mktemp("chart") / "app"
+    files = {
+        "Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+        "values.yaml": VALUES,
+        "over.yaml": OVER,
+        "templates/deployment.yaml": DEPLOYMENT,
+        "templates/config.yaml": CONFIG,
+        "templates/_helpers.tpl": HELPERS,
+        "charts/db/Chart.yaml": "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+        "charts/db/values.yaml": "port: 1\nhost: h\n",
+        "charts/db/templates/db.yaml": (
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: db\nspec:\n"
+            "  ports:\n  - port: {{ .Values.port }}\n  externalName: {{ .Values.host }}\n"
+        ),
+    }
+    files["values.yaml"] += "db:\n  port: 80\n"
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    rendered = render_chart(folder, [folder / "over.yaml"], shown=Path("app"))
+    return {f"{each.kind}/{each.name}": each for each in rendered.resources}
+
+
+POD = "/spec/template/spec"
+PLACES = [
+    ("Deployment/release", "/metadata/name", "deployment.yaml:5:3"),
+    ("Deployment/release", "/metadata/labels", "deployment.yaml:6:3"),
+    ("Deployment/release", "/metadata/labels/app", "deployment.yaml:6"),
+    ("Deployment/release", "/metadata/annotations/checksum~1config", "deployment.yaml:8:5"),
+    ("Deployment/release", "/spec/replicas", "deployment.yaml:10:3"),
+    ("Deployment/release", f"{POD}/securityContext/runAsNonRoot", "deployment.yaml:15"),
+    ("Deployment/release", f"{POD}/containers/0/image", "deployment.yaml:20:11"),
+    ("Deployment/release", f"{POD}/containers/1/name", "deployment.yaml:19:11"),
+    ("Deployment/release", f"{POD}/containers/2/image", "deployment.yaml:23:11"),
+    ("Deployment/release", f"{POD}/containers/2/imagePullPolicy", "deployment.yaml:24:11"),
+    ("Deployment/release", f"{POD}/containers/2/tty", "deployment.yaml:28:11"),
+    ("Deployment/release", f"{POD}/containers/2/command/1", "deployment.yaml:32"),
+    ("Deployment/release", f"{POD}/containers/2/securityContext", "deployment.yaml:36:11"),
+    (
+        "Deployment/release",
+        f"{POD}/containers/2/securityContext/capabilities/add/0",
+        "deployment.yaml:37",
+    ),
+    # A missing field is where its parent is.
+    ("Deployment/release", f"{POD}/containers/2/securityContext/x", "deployment.yaml:36:11"),
+    ("Deployment/release", f"{POD}/containers/0/securityContext/x", "deployment.yaml:19"),
+    # The action trims what follows, so that the line cannot be marked.
+    ("Service/s", "/spec/type", "deployment.yaml:46:3"),
+    ("Service/s", "/metadata/name", "deployment.yaml:44:12"),
+    ("Service/db", "/spec/ports/0/port", "../charts/db/templates/db.yaml:7:5"),
+]
+
+
+@pytest.mark.parametrize(("name", "pointer", "place"), PLACES)
+def test_fields_are_where_a_line_of_the_template_gives_them(
+    objects: dict[str, Resource], name: str, pointer: str, place: str
+) -> None:
+    expected = str(Path("app/templates") / place).replace("templates/../", "")
+    assert str(objects[name].location.within(pointer)) == expected
+
+
+VALUE_KEYS = [
+    ("Deployment/release", "/spec/replicas", "over.yaml:3:1 /replicas"),
+    (
+        "Deployment/release",
+        f"{POD}/securityContext/runAsNonRoot",
+        "values.yaml:6:3 /podSecurityContext/runAsNonRoot",
+    ),
+    (
+        "Deployment/release",
+        f"{POD}/containers/2/imagePullPolicy",
+        "over.yaml:2:3 /image/pullPolicy",
+    ),
+    (
+        "Deployment/release",
+        f"{POD}/containers/2/securityContext/privileged",
+        "values.yaml:14:3 /securityContext/privileged",
+    ),
+    (
+        "Deployment/release",
+        f"{POD}/containers/2/securityContext/capabilities/add/0",
+        "values.yaml:16:11 /securityContext/capabilities/add/0",
+    ),
+    # A missing field is in its parent's value.
+    (
+        "Deployment/release",
+        f"{POD}/containers/2/securityContext/capabilities/drop",
+        "values.yaml:15:3 /securityContext/capabilities",
+    ),
+    ("Service/s", "/spec/type", "values.yaml:12:3 /service/type"),
+    ("Service/db", "/spec/ports/0/port", "values.yaml:19:3 /db/port"),
+    ("Service/db", "/spec/externalName", "charts/db/values.yaml:2:1 /db/host"),
+    # Two values, one of a loop, a constant in a condition, a key that no value gave.
+    ("Deployment/release", f"{POD}/containers/2/image", None),
+    ("Deployment/release", f"{POD}/containers/0/image", None),
+    ("Deployment/release", f"{POD}/containers/2/tty", None),
+    ("Deployment/release", "/metadata/labels/app", None),
+    ("Deployment/release", "/metadata/name", None),
+]
+
+
+@pytest.mark.parametrize(("name", "pointer", "value"), VALUE_KEYS)
+def test_fields_name_the_value_that_they_show(
+    objects: dict[str, Resource], name: str, pointer: str, value: str | None
+) -> None:
+    found = objects[name].location.value_of(pointer)
+    text = "" if found is None else f"{found} {found.path}"
+    assert text.rpartition("app/")[2] == (value or "")
+
+
+def test_values_that_no_file_has_are_named_by_their_key(tmp_path: Path) -> None:
+    chart = tmp_path / "app"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: app\nversion: 1.0.0\n")
+    (chart / "values.yaml").write_text("type: NodePort\n")
+    (chart / "templates/s.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {type: {{ .Values.type }} }\n"
+    )
+    (service,) = render_chart(chart, [{"type": "ClusterIP"}]).resources
+    assert service.location.value_of("/spec/type") == Location("<values>", path="/type")
+
+
+def test_a_text_that_marks_break_has_the_places_of_its_objects(
+    objects: dict[str, Resource],
+) -> None:
+    location = objects["ConfigMap/c"].location
+    assert str(location.within("/data/token")) == str(location) == "app/templates/config.yaml:2"
+    assert location.value_of("/data/token") is None
+
+
+def test_paths_that_lines_read_follow_the_dot() -> None:
+    lines = template_lines(
+        "a: {{ .Values.a }}\n{{ with .Values.b }}\nb: {{ .c }} {{ $.Values.d }}\n"
+        "{{ else }}\nx: {{ .Values.e }}\n{{ end }}\n{{ range .Values.l }}\ny: {{ . }}\n{{ end }}\n"
+        '{{ define "t" }}\nz: {{ .Values.z }}\n{{ end }}\n{{ $v := .Values.v }}\nv: {{ $v }}\n'
+        "w: {{/* a\ncomment */}}\nu: {{ (index .Values.u 0).x }}\nn: {{ unread | ?? }}\n"
+    )
+    reads = {line.number: line.reads for line in lines if line.reads}
+    assert reads == {
+        1: [("Values", "a")],
+        3: [("Values", "b", "c"), ("Values", "d")],
+        5: [("Values", "e")],
+        8: [None],
+        11: [None],
+        14: [None],
+        17: [None, ("Values", "u")],
+        18: [None],
+    }
+    assert [line.number for line in lines if line.can_be_marked] == [1, 3, 5, 8, 14, 17, 18]

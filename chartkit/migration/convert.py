@@ -27,11 +27,13 @@ from chartkit.migration.rule import ConvertedRule, RuleConverter
 from chartkit.migration.rules import type_of
 from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
+from chartkit.migration.validate.pod_security import convert_pod_security
 from chartkit.model import Body, Location, Resource, single_line
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
     RuleKind.CEL: convert_cel,
+    RuleKind.POD_SECURITY: convert_pod_security,
     RuleKind.MUTATE: convert_mutate,
     RuleKind.GENERATE: convert_generate,
 }

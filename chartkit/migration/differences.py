@@ -76,3 +76,12 @@ DIVISION: Final = "a division by zero is infinite, or no number, and no error"
 """A change of rules that divide."""
 NO_DATA: Final = "a ConfigMap without data is an error, where what is read of it was null"
 """A change of rules that read ConfigMaps."""
+LATEST_STANDARD: Final = (
+    "the Pod Security Standards stay as Kyverno 1.19 has them at latest: a newer Kyverno adds no "
+    "check"
+)
+"""A change of `validate.podSecurity` rules without a version."""
+JOB_ANNOTATIONS: Final = (
+    "of a CronJob, the annotations of its Pods are judged, and not those of its Jobs"
+)
+"""A change of `validate.podSecurity` rules that are extended to CronJobs."""

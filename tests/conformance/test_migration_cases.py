@@ -12,7 +12,13 @@ from tests.shared import shared
 
 @pytest.mark.parametrize(
     ("file", "least"),
-    [("patterns", 620), ("conditions", 570), ("variables", 120), ("match", 190)],
+    [
+        ("patterns", 620),
+        ("conditions", 570),
+        ("variables", 120),
+        ("match", 190),
+        ("podsecurity", 91),
+    ],
 )
 def test_recorded_cases_agree_where_they_convert(
     file: str, least: int, record_property: Callable[[str, object], None]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB
 from chartkit.migration.assumptions import meets
 from chartkit.migration.differences import (
     ANCHOR_ERRORS,
@@ -13,6 +15,7 @@ from chartkit.migration.differences import (
     DELETIONS,
     ERRORS,
     EXISTING,
+    JOB_ANNOTATIONS,
     SKIPS,
     TIDIED_LISTS,
 )
@@ -56,6 +59,8 @@ class NamedDifferences:
         operation = case.document.get("operation")
         if operation == "DELETE" and DELETIONS in self.changes and new.result is Result.NONE:
             return DELETIONS
+        if JOB_ANNOTATIONS in self.changes and _judges_job_annotations(case, legacy, ask_new):
+            return JOB_ANNOTATIONS
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return CEL_ERRORS if CEL_ERRORS in self.changes else ""
         return _general(aspect, case, legacy, new, ask_new) if self.general else ""
@@ -70,6 +75,25 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         known = any("execution error: " in error for error in legacy.errors)
         return ANCHOR_ERRORS.text if known else ERRORS.text
     return ""
+
+
+def _judges_job_annotations(case: Case, legacy: Answer, ask_new: Ask) -> bool:
+    """Return whether both forms agree on a CronJob whose Pods have the annotations of its Jobs."""
+    body = case.document.get("object")
+    if not isinstance(body, dict) or body.get("kind") != CRON_JOB:
+        return False
+    body = copy.deepcopy(body)
+    try:
+        job = body["spec"]["jobTemplate"]
+        pod = job["spec"]["template"]
+        described = job.get("metadata") or {}
+        pod["metadata"] = {**(pod.get("metadata") or {})}
+        pod["metadata"]["annotations"] = described.get("annotations") or {}
+    except (KeyError, TypeError, AttributeError):
+        return False
+    same = replace(case, document={**case.document, "object": body})
+    refused = (Result.FAIL, Result.ERROR)
+    return (ask_new(same).result in refused) == (legacy.result in refused)
 
 
 def _violated_before(case: Case, ask_new: Ask) -> bool:

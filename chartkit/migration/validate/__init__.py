@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
-
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import CelKind
-from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
 from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
@@ -24,12 +20,12 @@ from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.texts import text_of
 from chartkit.migration.validate.containers import one_loop_for_all_containers
 from chartkit.migration.validate.deny import denied
+from chartkit.migration.validate.extension import require_one_extension
 from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.validate.variables import with_variables
 from chartkit.model import Body
 
-_POD: Final = "Pod"
 __all__ = ["convert_validate"]
 
 
@@ -37,7 +33,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     """Return a validate rule as validations; raises `NotConvertible`."""
     if has_references(rule.body):
         raise NotConvertible("a reference to another part of the policy")
-    _check_extension(rule, policy)
+    require_one_extension(rule, policy)
     stated = operations_in(rule.preconditions)
     is_deny = rule.validate.deny is not None
     may_delete = is_deny and stated.stated
@@ -72,20 +68,6 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         changes=(*_changes(rule, stated), *names.changes),
         assumed=scope.object.assumed or {},
     )
-
-
-def _check_extension(rule: Rule, policy: Policy) -> None:
-    """Raise `NotConvertible` for a rule of Pods and other kinds that is extended to controllers."""
-    kinds = {kind for each in (*rule.match.any, *rule.match.all) for kind in each.kinds}
-    if _POD not in kinds or len(kinds) == 1:
-        return
-    allowed = autogen.controllers(policy)
-    only = replace(policy, rules=(rule,))
-    for kind in allowed:
-        if any(each is not rule for each in autogen.rules_for_kind(only, allowed, kind)):
-            raise NotConvertible(
-                "a rule of Pods and other kinds is extended to controllers", "match"
-            )
 
 
 def _expression(validation: Validation, scope: Scope, names: Names, namespace: str) -> Expr:

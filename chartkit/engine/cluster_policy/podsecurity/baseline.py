@@ -24,12 +24,12 @@ from chartkit.model import Body, Json
 
 Judge = Callable[[Pod], Violation | None]
 
-_HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
+HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
 
 
 def host_namespaces(pod: Pod) -> Violation | None:
     """The host's network, PID and IPC namespaces are not shared."""
-    used = [name for name in _HOST_NAMESPACES if pod.spec.get(name)]
+    used = [name for name in HOST_NAMESPACES if pod.spec.get(name)]
     if not used:
         return None
     return Violation(
@@ -87,14 +87,14 @@ def host_probes(pod: Pod) -> Violation | None:
     return Violation("probe or lifecycle host", f"{using('container', sorted(names))} {shown}")
 
 
-_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
-_HANDLERS: Final = ("postStart", "preStop")
+PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+HANDLERS: Final = ("postStart", "preStop")
 
 
 def _probed_hosts(container: Body) -> Iterator[str]:
     lifecycle: Body = container.get("lifecycle") or {}
-    actions: list[Json] = [container.get(name) for name in _PROBES]
-    actions += [lifecycle.get(name) for name in _HANDLERS]
+    actions: list[Json] = [container.get(name) for name in PROBES]
+    actions += [lifecycle.get(name) for name in HANDLERS]
     for action in actions:
         for kind in ("httpGet", "tcpSocket"):
             host = ((action or {}).get(kind) or {}).get("host")
@@ -133,7 +133,7 @@ def proc_mount(pod: Pod) -> Violation | None:
     )
 
 
-_DEFAULT_CAPABILITIES: Final = frozenset(
+DEFAULT_CAPABILITIES: Final = frozenset(
     (
         *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
         *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
@@ -143,7 +143,7 @@ _DEFAULT_CAPABILITIES: Final = frozenset(
 
 def capabilities(pod: Pod) -> Violation | None:
     """No capability beyond those of a container runtime's default is added."""
-    found = added_capabilities(pod, _DEFAULT_CAPABILITIES)
+    found = added_capabilities(pod, DEFAULT_CAPABILITIES)
     if found is None:
         return None
     detail, errors = found

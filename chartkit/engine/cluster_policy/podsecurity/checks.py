@@ -8,7 +8,7 @@ its first form, "restricted" does not replace checks of "baseline", and every le
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,16 +33,16 @@ class Check:
     level: str
     forms: tuple[tuple[int, Judge], ...]
 
-    def form(self, minor: float) -> Judge:
-        """The form for a version."""
-        chosen = self.forms[0][1]
-        for since, judge in self.forms:
-            if since <= minor:
-                chosen = judge
+    def form(self, minor: float) -> tuple[int, Judge]:
+        """The form for a version, and the minor version from which it holds."""
+        chosen = self.forms[0]
+        for form in self.forms:
+            if form[0] <= minor:
+                chosen = form
         return chosen
 
 
-_SYSCTLS_0: Final = frozenset(
+_SYSCTLS: Final = frozenset(
     (
         "kernel.shm_rmid_forced",
         "net.ipv4.ip_local_port_range",
@@ -51,7 +51,7 @@ _SYSCTLS_0: Final = frozenset(
         "net.ipv4.ip_unprivileged_port_start",
     )
 )
-_SYSCTLS_27: Final = _SYSCTLS_0 | {"net.ipv4.ip_local_reserved_ports"}
+_SYSCTLS_27: Final = _SYSCTLS | {"net.ipv4.ip_local_reserved_ports"}
 _SYSCTLS_29: Final = _SYSCTLS_27 | {
     "net.ipv4.tcp_keepalive_time",
     "net.ipv4.tcp_fin_timeout",
@@ -59,9 +59,12 @@ _SYSCTLS_29: Final = _SYSCTLS_27 | {
     "net.ipv4.tcp_keepalive_probes",
 }
 _SYSCTLS_32: Final = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+SYSCTLS: Final = {0: _SYSCTLS, 27: _SYSCTLS_27, 29: _SYSCTLS_29, 32: _SYSCTLS_32}
+"""The sysctls that may be set, by the minor version from which they may."""
 
-_SELINUX_0: Final = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
-_SELINUX_31: Final = _SELINUX_0 | {"container_engine_t"}
+_SELINUX: Final = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
+SELINUX_TYPES: Final = {0: _SELINUX, 31: _SELINUX | {"container_engine_t"}}
+"""The SELinux types that may be set, by the minor version from which they may."""
 
 CHECKS: Final = (
     Check(
@@ -91,7 +94,7 @@ CHECKS: Final = (
     Check(
         "seLinuxOptions",
         _BASELINE,
-        ((0, profiles.selinux(_SELINUX_0)), (31, profiles.selinux(_SELINUX_31))),
+        tuple((since, profiles.selinux(types)) for since, types in SELINUX_TYPES.items()),
     ),
     Check(
         "seccompProfile_baseline",
@@ -106,12 +109,7 @@ CHECKS: Final = (
     Check(
         "sysctls",
         _BASELINE,
-        (
-            (0, baseline.sysctls(_SYSCTLS_0)),
-            (27, baseline.sysctls(_SYSCTLS_27)),
-            (29, baseline.sysctls(_SYSCTLS_29)),
-            (32, baseline.sysctls(_SYSCTLS_32)),
-        ),
+        tuple((since, baseline.sysctls(names)) for since, names in SYSCTLS.items()),
     ),
     Check("windowsHostProcess", _BASELINE, ((0, baseline.windows_host_process),)),
 )
@@ -148,12 +146,20 @@ def choose(level: str, version: str) -> Chosen:
 
     version: `v1.x`, `latest` or empty, which is the latest. Raises ValueError for another.
     """
+    return tuple((check.id, judge) for check, (_, judge) in _forms(level, version))
+
+
+def versions_of_checks(level: str, version: str) -> dict[str, int]:
+    """Return the ids of a level's checks at a version, each with the minor version from which its
+    form holds. Raises ValueError as `choose` does."""
+    return {check.id: since for check, (since, _) in _forms(level, version)}
+
+
+def _forms(level: str, version: str) -> Iterator[tuple[Check, tuple[int, Judge]]]:
     minor = _minor(version)
-    return tuple(
-        (check.id, check.form(minor))
-        for check in CHECKS
-        if level != _BASELINE or check.level == _BASELINE
-    )
+    for check in CHECKS:
+        if level != _BASELINE or check.level == _BASELINE:
+            yield check, check.form(minor)
 
 
 def _minor(version: str) -> float:

@@ -20,9 +20,9 @@ from chartkit.engine.cluster_policy.podsecurity.pod import (
 from chartkit.go.fmt import go_json
 from chartkit.model import Body
 
-_ALLOWED: Final = ("RuntimeDefault", "Localhost")
+ALLOWED: Final = ("RuntimeDefault", "Localhost")
 
-_APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def app_armor(pod: Pod) -> Violation | None:
@@ -31,7 +31,7 @@ def app_armor(pod: Pod) -> Violation | None:
     annotations = [
         (key, value)
         for key, value in sorted(pod.annotations.items())
-        if key.startswith(_APPARMOR) and not _is_allowed(value, "", "runtime/default")
+        if key.startswith(APPARMOR) and not _is_allowed(value, "", "runtime/default")
     ]
     shown = sorted(values)
     if annotations:
@@ -61,14 +61,14 @@ def _bad_types(pod: Pod, profile: str) -> tuple[list[str], set[str], list[FieldE
     values: set[str] = set()
     errors: list[FieldError] = []
     own = pod.security.get(profile)
-    if own is not None and own.get("type") not in _ALLOWED:
+    if own is not None and own.get("type") not in ALLOWED:
         setters.append("pod")
         values.add(own.get("type") or "")
         errors.append(FieldError(f"spec.securityContext.{profile}.type", own.get("type") or ""))
     names = []
     for container in pod.containers:
         given = (container.security or {}).get(profile)
-        if given is not None and given.get("type") not in _ALLOWED:
+        if given is not None and given.get("type") not in ALLOWED:
             names.append(container.name)
             values.add(given.get("type") or "")
             errors.append(container.forbidden(f"{profile}.type", given.get("type") or ""))
@@ -77,13 +77,13 @@ def _bad_types(pod: Pod, profile: str) -> tuple[list[str], set[str], list[FieldE
     return setters, values, errors
 
 
-_SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
+SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
 
 
 def seccomp_annotations(pod: Pod) -> Violation | None:
     """Seccomp profiles in the annotations of old are the runtime's default or local."""
-    keys = [_SECCOMP_POD, *(_SECCOMP + one.name for one in pod.containers)]
+    keys = [SECCOMP_POD, *(SECCOMP + one.name for one in pod.containers)]
     bad: dict[str, list[FieldError]] = {}
     for key in keys:
         value = pod.annotations.get(key)

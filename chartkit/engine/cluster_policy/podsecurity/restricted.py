@@ -48,13 +48,13 @@ def _escalation(container: Container) -> FieldError | None:
     return container.forbidden(field, True) if allowed else None
 
 
-_BIND: Final = frozenset(("NET_BIND_SERVICE",))
+BINDING: Final = frozenset(("NET_BIND_SERVICE",))
 
 
 def capabilities(pod: Pod) -> Violation | None:
     """Every container drops ALL capabilities and adds none but NET_BIND_SERVICE."""
     kept = [error for one in pod.containers if (error := _kept(one)) is not None]
-    added = added_capabilities(pod, _BIND)
+    added = added_capabilities(pod, BINDING)
     details, errors = [], kept
     if kept:
         names = counted("container", (error.container or "" for error in kept))
@@ -119,11 +119,11 @@ def _is_root(security: Body) -> bool:
     return user is not None and user == 0
 
 
-_ALLOWED_VOLUMES: Final = (
+ALLOWED_VOLUMES: Final = (
     *("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image"),
     *("persistentVolumeClaim", "projected", "secret"),
 )
-_OTHER_VOLUMES: Final = (
+OTHER_VOLUMES: Final = (
     *("hostPath", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "nfs", "iscsi"),
     *("glusterfs", "rbd", "flexVolume", "cinder", "cephfs", "flocker", "fc", "azureFile"),
     *("vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume"),
@@ -148,6 +148,6 @@ def restricted_volumes(pod: Pod) -> Violation | None:
 
 
 def _other_kind(volume: Body) -> str | None:
-    if any(volume.get(kind) is not None for kind in _ALLOWED_VOLUMES):
+    if any(volume.get(kind) is not None for kind in ALLOWED_VOLUMES):
         return None
-    return next((kind for kind in _OTHER_VOLUMES if volume.get(kind) is not None), "unknown")
+    return next((kind for kind in OTHER_VOLUMES if volume.get(kind) is not None), "unknown")

@@ -13,6 +13,7 @@ from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import output_option
 from chartkit.cli.options.project import project_option
 from chartkit.cli.terminal import wants_colour
+from chartkit.errors import InputError
 from chartkit.model import Location
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
 )
+@click.option(
+    "--update-baseline",
+    is_flag=True,
+    help="Write the violations of the workloads to each environment's baseline; reasons, ends and "
+    "comments stay.",
+)
 @helm_option()
 @output_option("text", "json")
 def render(
@@ -50,6 +57,7 @@ def render(
     workloads: Sequence[Path],
     prefer: str | None,
     kustomize: bool,
+    update_baseline: bool,
     output: str,
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
@@ -64,6 +72,8 @@ def render(
         raise click.UsageError(
             "--kustomize needs all environments, which share one base: name no ENV"
         )
+    if check and update_baseline:
+        raise click.UsageError("--check writes nothing, and --update-baseline does")
     project = read_project(path)
     chosen = [project.environment(name) for name in dict.fromkeys(environments)]
     options = RenderOptions(
@@ -72,7 +82,12 @@ def render(
         prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
         check=check,
         kustomize=kustomize,
+        update_baseline=update_baseline,
     )
+    if update_baseline and not any(each.baseline for each in options.environments):
+        raise InputError(
+            "no environment has a baseline", project.locate("environments"), "baseline: FILE"
+        )
     result = render_project(project, options)
     click.echo(_report(result, output, check), nl=False)
     raise SystemExit(1 if result.failed else 0)

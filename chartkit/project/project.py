@@ -114,6 +114,8 @@ class Environment:
     profiles: names of built-in profiles or paths as written; parameters: for every policy that
     has them; policies: settings of single policies by name, the project's under its own; exclude:
     for every policy, the project's first;
+    baseline: known violations of its workloads, None without; suppressions: whether objects may
+    let findings about themselves off;
     apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
     monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
     None where the environment says nothing.
@@ -133,6 +135,8 @@ class Environment:
     exclude: tuple[Exclusion, ...]
     apis: Mapping[str, bool]
     workloads: tuple[Workload, ...]
+    baseline: Path | None
+    suppressions: bool
     monitoring: Monitoring | None
     policy_reporter: PolicyReporter | None
     document: Document = field(repr=False, compare=False)
@@ -252,6 +256,8 @@ def _environment(name: str, document: Document, root: Path) -> Environment:
         exclude=_exclusions(document, (), project) + _exclusions(document, place, body),
         apis=MappingProxyType(dict(body.get("apis", {}))),
         workloads=workloads,
+        baseline=root / body["baseline"] if "baseline" in body else None,
+        suppressions=body.get("suppressions", project.get("suppressions", True)),
         monitoring=read_monitoring(document, place),
         policy_reporter=read_policy_reporter(document, place),
         document=document,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from chartkit.charts.engine import chart as engine_chart
@@ -45,13 +46,15 @@ from chartkit.temporary import temporary_folder
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
     """environments: those to check and to write manifests of; workloads: further ones to scan;
-    kustomize: whether to write overlays as well."""
+    kustomize: whether to write overlays as well; update_baseline: whether to write the baselines
+    of environments that name one."""
 
     environments: tuple[Environment, ...]
     workloads: tuple[Workload, ...] = ()
     prefer: Prefer = Prefer.NEITHER
     check: bool = False
     kustomize: bool = False
+    update_baseline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ def _generate(
         subjects = _subjects(project, options, charts, [each.plan for each in composed])
         rows = (
             *vendored_rows(project, upstream, options.environments),
-            *_check(subjects, [each.plan for each in composed]),
+            *_check(subjects, [each.plan for each in composed], options),
             *_overwritten(each.tree for each in composed),
         )
         if failed(rows) and not options.check:
@@ -180,10 +183,16 @@ def _subjects(
     ]
 
 
-def _check(subjects: Sequence[CheckTarget], plans: Sequence[ChartPlan]) -> Iterator[Row]:
-    policies = _policies(plans).policies
+def _check(
+    subjects: Sequence[CheckTarget], plans: Sequence[ChartPlan], options: RenderOptions
+) -> Iterator[Row]:
+    policies, today = _policies(plans).policies, datetime.now(UTC).date()
     return merge_environments(
-        [row for each in subjects for row in check_environment(each, policies)]
+        [
+            row
+            for each in subjects
+            for row in check_environment(each, policies, today, options.update_baseline)
+        ]
     )
 
 

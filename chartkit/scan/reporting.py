@@ -98,10 +98,10 @@ class ScanReport:
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Add the results of one object to every report, as far as they are selected."""
-        noted = len(self._gate.notes)
+        noted = len(self._gate.acceptor.notes)
         results, accepted = self._gate.judge(resource, results)
         self._outputs.add(resource, results, accepted)
-        for note in self._gate.notes[noted:]:
+        for note in self._gate.acceptor.notes[noted:]:
             self._console.note(note)
         if not self._asks_registries:
             self._unasked += sum(map(_needs_registry, results))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
@@ -19,6 +19,7 @@ from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.project.project import Workload
 from chartkit.render.chart import Chart, CheckTarget
+from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
 from chartkit.scan.inputs import ChartOptions, is_chart, read_inputs
@@ -81,7 +82,9 @@ def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]
     return rows(subject.environment.name, "policies", found, right, place)
 
 
-def workloads(subject: CheckTarget, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
+def workloads(
+    subject: CheckTarget, compiled: PolicySet, unsent: Unsent, accepted: AcceptedViolations
+) -> Iterable[Row]:
     """Check what the policies report for the project's workloads."""
     env = subject.environment
     if not subject.workloads:
@@ -91,30 +94,36 @@ def workloads(subject: CheckTarget, compiled: PolicySet, unsent: Unsent) -> Iter
         found, notes = read_workload(workload, env.kube_version)
         shown = workload.path.as_posix()
         yield from findings(env.name, HELM_WARNINGS, notes, workload.location)
-        yield from _scan(subject, compiled, unsent, found, ("workloads", shown), workload.location)
+        what = ("workloads", shown)
+        place = workload.location
+        yield from _scan(subject, compiled, unsent, accepted, found, what, place)
 
 
-def own_pods(subject: CheckTarget, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
+def own_pods(
+    subject: CheckTarget, compiled: PolicySet, unsent: Unsent, accepted: AcceptedViolations
+) -> Iterable[Row]:
     """Check what the policies report for Kyverno's own pods, and for charts installed with it. Pods
     of `helm test` do not count."""
     if subject.engine is not None:
         what = ("engine's pods", "Kyverno's own")
-        yield from _own(subject, compiled, unsent, subject.engine, what)
+        yield from _own(subject, compiled, unsent, accepted, subject.engine, what)
     for chart in subject.others:
-        yield from _own(subject, compiled, unsent, chart, ("workloads", chart.name))
+        what = ("workloads", chart.name)
+        yield from _own(subject, compiled, unsent, accepted, chart, what)
 
 
 def _own(
     subject: CheckTarget,
     compiled: PolicySet,
     unsent: Unsent,
+    accepted: AcceptedViolations,
     chart: Chart,
     what: tuple[str, str],
 ) -> Iterable[Row]:
     rendered = chart.rendered()
     hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
     found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
-    return _scan(subject, compiled, unsent, found, what, chart.values.location)
+    return _scan(subject, compiled, unsent, accepted, found, what, chart.values.location)
 
 
 def read_workload(workload: Workload, kube_version: str) -> Workloads:
@@ -143,6 +152,7 @@ def _scan(
     subject: CheckTarget,
     compiled: PolicySet,
     unsent: Unsent,
+    accepted: AcceptedViolations,
     found: Sequence[Resource],
     what: tuple[str, str],
     place: Location,
@@ -155,17 +165,16 @@ def _scan(
     order = iter(away)
 
     def take(resource: Resource, results: Sequence[RuleResult]) -> None:
-        given = next(order)
-        for result in results:
-            if result.status in _SHOWN:
-                policy = by_id[result.policy_id]
-                if given.reasons and asks_kyverno(policy):
-                    given.violations += 1
-                    continue
-                own = labels.get(resource.namespace, {})
-                # A ClusterPolicy has its name for an ID: this one stands next to it.
-                form = f" ({result.kind})" if result.kind and result.policy in by_id else ""
-                diagnostics.append(_violation(resource, result, policy, own, form))
+        shown = _judged(results, next(order), by_id)
+        own = labels.get(resource.namespace, {})
+        violations = [
+            # A ClusterPolicy has its name for an ID: one in CEL may stand next to it.
+            _violation(resource, each, by_id[each.policy_id], own, by_id)
+            for each in shown
+        ]
+        refused = {at for at, each in enumerate(violations) if each.severity is Severity.ERROR}
+        left = accepted.take(resource, shown, refused)
+        diagnostics.extend(each for at, each in enumerate(violations) if at not in left)
 
     world = UserInputs().world(compiled.policies, found)
     run_scan(compiled.policies, found, take, ScanContext(labels, world=world))
@@ -182,6 +191,19 @@ class _UnsentObject:
     resource: Resource
     reasons: Sequence[Reason]
     violations: int = 0
+
+
+def _judged(
+    results: Sequence[RuleResult], given: _UnsentObject, by_id: Mapping[str, RunnablePolicy]
+) -> list[RuleResult]:
+    """Return the violations of an object that count; those of policies that are not sent it are
+    only counted."""
+    found = [each for each in results if each.status in _SHOWN]
+    if not given.reasons:
+        return found
+    judged = [each for each in found if not asks_kyverno(by_id[each.policy_id])]
+    given.violations += len(found) - len(judged)
+    return judged
 
 
 def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagnostic]:
@@ -210,12 +232,12 @@ def _violation(
     result: RuleResult,
     policy: RunnablePolicy,
     labels: dict[str, str],
-    form: str,
+    known: Container[str],
 ) -> Diagnostic:
     action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
-    name += form
+    name += f" ({result.kind})" if result.kind and result.policy in known else ""
     message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"
     hint = "fix it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
     severity = Severity.ERROR if refused else Severity.WARNING

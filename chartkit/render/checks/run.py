@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Final
 
 from chartkit.charts.plan import ENGINE
@@ -17,6 +18,7 @@ from chartkit.library.policy import LibraryPolicy
 from chartkit.project.project import Environment, PolicyType, Project
 from chartkit.render.access_reviews import slow_admission
 from chartkit.render.chart import ALL, CheckTarget
+from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.generators import removed_generators
@@ -36,9 +38,14 @@ from chartkit.render.model import (
 from chartkit.scan.policies import PolicySet
 
 
-def check_environment(subject: CheckTarget, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
+def check_environment(
+    subject: CheckTarget,
+    carried: Sequence[LibraryPolicy] | None,
+    today: date,
+    updates_baseline: bool = False,
+) -> list[Row]:
     """Return every row of an environment's summary; carried: the policies of its chart, None where
-    they are upstream's and have no examples.
+    they are upstream's and have no examples; updates_baseline: whether its baseline is written.
 
     Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
     RenderError where a chart does not render, InputError where a workload cannot be read.
@@ -60,8 +67,11 @@ def check_environment(subject: CheckTarget, carried: Sequence[LibraryPolicy] | N
         found += without_examples(subject)
     else:
         found += examples(subject, carried, compiled, unsent)
-    found += workloads(subject, compiled, unsent)
-    found += own_pods(subject, compiled, unsent)
+    names = [one.policy.key for one in compiled.policies]
+    accepted = AcceptedViolations(subject.environment, names, today, updates_baseline)
+    found += workloads(subject, compiled, unsent, accepted)
+    found += own_pods(subject, compiled, unsent, accepted)
+    found += accepted.rows()
     return found
 
 

@@ -162,7 +162,7 @@ class BaselineMatcher:
         known."""
         self.baseline = baseline
         self._today = today
-        self._updates = updates
+        self.updates = updates
         self._entries = {entry.violation: entry for entry in baseline.entries}
         self._used: Counter[Violation] = Counter()
         self._new: Counter[Violation] = Counter()
@@ -178,7 +178,7 @@ class BaselineMatcher:
         self._used.update(entries.keys())
         if any(map(self.is_expired, entries.values())):
             return None
-        if self._updates and None in found:
+        if self.updates and None in found:
             return KnownViolation(violations[0])
         return found[0] if None not in found else None
 
@@ -217,6 +217,6 @@ class BaselineMatcher:
         """Return the entry for a violation that has room for one more."""
         for each in (violation, replace(violation, field="")):
             entry = self._entries.get(each)
-            if entry is not None and (self._updates or self._used[each] < entry.count):
+            if entry is not None and (self.updates or self._used[each] < entry.count):
                 return entry
         return None

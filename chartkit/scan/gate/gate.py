@@ -4,30 +4,19 @@ the run."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from chartkit.model import Diagnostic, Resource, RuleResult, Status
+from chartkit.model import Resource, RuleResult, Status
 from chartkit.report import PolicyFacts
-from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, AcceptedAs
+from chartkit.report.findings import Accepted
+from chartkit.scan.gate.acceptance import Acceptor
 from chartkit.scan.gate.baseline import BaselineMatcher
 from chartkit.scan.gate.options import GateOptions, Threshold
 from chartkit.scan.gate.selection import PolicyTraits, Selection, selected
-from chartkit.scan.gate.suppressions import (
-    Suppression,
-    has_suppressions,
-    read_suppressions,
-    unneeded,
-)
-from chartkit.scan.gate.violation import (
-    VIOLATIONS,
-    Violation,
-    kind_and_namespace,
-    object_name,
-    violations_of,
-)
+from chartkit.scan.gate.violation import Violation, kind_and_namespace, object_name
 
 _FAILING: Final = frozenset({Status.FAIL, Status.ERROR})
 _RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
@@ -46,7 +35,8 @@ class Tally:
 
 
 class Gate:
-    """The gate of one run; notes: findings about suppressions."""
+    """The gate of one run; objects: the names of those that were judged, where there is a
+    baseline."""
 
     def __init__(
         self,
@@ -60,14 +50,13 @@ class Gate:
         """Raise InputError for selectors of policies that match none."""
         selection.require_policies(traits)
         self.tally = Tally(Counter(), set())
-        self.notes: list[Diagnostic] = []
-        self.matcher = matcher
+        names = () if selection else traits.known("policy")
+        self.acceptor = Acceptor(matcher, today, names, options.suppressions)
         self.objects: set[str] = set()
         self._options = options
         self._traits = traits
         self._facts = facts
         self._selection = selection
-        self._today = today
 
     def looks_at(self, resource: Resource) -> bool:
         """Return whether the results of an object count at all."""
@@ -82,9 +71,9 @@ class Gate:
         """Return the selected results of an object, and those that are accepted."""
         if self._selection:
             results = selected(self._selection, self._traits, resource, results)
-        if self.matcher is not None:
+        if self.acceptor.matcher is not None:
             self.objects.add(object_name(resource))
-        accepted = self._accepted(resource, results)
+        accepted = self.acceptor.accepted(resource, results)
         tally = self.tally
         for position, result in enumerate(results):
             tally.matched.add(result.policy_id)
@@ -109,33 +98,6 @@ class Gate:
             and select.has_object(*kind_and_namespace(violation.object))
         )
 
-    def _accepted(self, resource: Resource, results: Sequence[RuleResult]) -> Accepted:
-        found: dict[int, Acceptance] = {}
-        if has_suppressions(resource):
-            found.update(self._suppressed(resource, results))
-        if self.matcher is None:
-            return found or NONE_ACCEPTED
-        for position, result in enumerate(results):
-            if result.status in VIOLATIONS and position not in found:
-                known = self.matcher.match(list(violations_of(resource, result)))
-                if known is not None:
-                    found[position] = _acceptance(AcceptedAs.KNOWN, known.reason, known.until)
-        return found or NONE_ACCEPTED
-
-    def _suppressed(
-        self, resource: Resource, results: Sequence[RuleResult]
-    ) -> Iterator[tuple[int, Acceptance]]:
-        known, warnings = read_suppressions(resource, self._today, self._options.suppressions)
-        self.notes += warnings
-        used: list[Suppression] = []
-        for position, result in enumerate(results):
-            each = next((one for one in known if one.covers(result)), None)
-            if each is not None and result.status in VIOLATIONS:
-                used.append(each)
-                yield position, _acceptance(AcceptedAs.SUPPRESSED, each.reason, each.until)
-        if not self._selection:
-            self.notes += unneeded(known, used, self._traits.known("policy"))
-
     def _count(self, result: RuleResult) -> None:
         least = self._options.fail_on
         # A violation of unknown severity fails the run: it may be a critical one.
@@ -144,7 +106,3 @@ class Gate:
             self.tally.failing += 1
         else:
             self.tally.below += 1
-
-
-def _acceptance(state: AcceptedAs, reason: str, until: date | None) -> Acceptance:
-    return Acceptance(state, reason, until.isoformat() if until else "")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from chartkit.model import Diagnostic, Explanation, Location, Severity, Status
 from chartkit.report.outputs import write_over, write_whole
-from chartkit.scan.gate.baseline import Baseline, KnownViolation
+from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
 from chartkit.scan.gate.baseline_text import baseline_text
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.options import GateOptions
+from chartkit.scan.gate.violation import Violation
 
 STALE: Final = "CK602"
 EXPIRED: Final = "CK603"
@@ -57,31 +58,44 @@ def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool
     whether only some of the objects were scanned. Raise InputError for a selector of objects that
     matches none, and where the baseline cannot be written.
     """
-    tally = gate.tally
+    tally, matcher = gate.tally, gate.acceptor.matcher
+    looked_at = partial(gate.looked_at, is_partial=is_partial)
     found: list[Diagnostic] = []
-    is_stale = False
-    if gate.matcher is not None:
-        expired = list(gate.matcher.expired())
-        found += _expired(gate.matcher.baseline, expired)
-        looked_at = partial(gate.looked_at, is_partial=is_partial)
-        if options.update_baseline:
-            _write(gate.matcher.baseline, gate.matcher.updated(looked_at))
-        else:
-            stale = list(gate.matcher.stale(looked_at))
-            is_stale = bool(stale)
-            found += _stale(gate.matcher.baseline, stale, options.fail_on_stale)
+    if matcher is not None and options.update_baseline:
+        update(matcher, looked_at)
+    if matcher is not None:
+        found += about_baseline(matcher, looked_at, options.fail_on_stale)
     is_nothing = not tally.matched
     if is_nothing:
         found.append(_nothing(options.fail_on_nothing))
-    fails = (
-        is_broken
-        or tally.failing
-        or (is_stale and options.fail_on_stale)
-        or (is_nothing and options.fail_on_nothing)
-    )
+    fails = is_broken or tally.failing or any(each.severity is Severity.ERROR for each in found)
     warns = tally.statuses[Status.WARN] or tally.below
     code = 1 if fails else (options.warn_exit_code or 0) if warns else 0
     return Outcome(tuple(found), code)
+
+
+def about_baseline(
+    matcher: BaselineMatcher, looked_at: Callable[[Violation], bool], fails_on_stale: bool = False
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each entry that violations match after its end, and, unless the baseline
+    is updated, a warning for each that is not needed any more; looked_at: whether the run would
+    have found a violation; fails_on_stale: whether these are errors."""
+    yield from _expired(matcher.baseline, list(matcher.expired()))
+    if not matcher.updates:
+        yield from _stale(matcher.baseline, list(matcher.stale(looked_at)), fails_on_stale)
+
+
+def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> bool:
+    """Write a baseline in one step; return whether its text has changed. Raise InputError."""
+    baseline = matcher.baseline
+    text = baseline_text(baseline, matcher.updated(looked_at))
+    if baseline.document is None:
+        write_whole(baseline.path, text)
+    elif text != baseline.document.source.text:
+        write_over(baseline.path, text)
+    else:
+        return False
+    return True
 
 
 def _nothing(fails: bool) -> Diagnostic:
@@ -109,8 +123,8 @@ def _expired(baseline: Baseline, found: Sequence[KnownViolation]) -> Iterator[Di
         ended = entry.until.isoformat() if entry.until else ""
         message = f"accepted until {ended}: {entry.violation}"
         hint = "fix it, or write a later day"
-        yield Diagnostic(EXPIRED, Severity.ERROR, message, baseline.locate(entry), hint)
-    yield from _others(EXPIRED, Severity.ERROR, len(found), baseline)
+        yield Diagnostic(EXPIRED, Severity.WARNING, message, baseline.locate(entry), hint)
+    yield from _others(EXPIRED, Severity.WARNING, len(found), baseline)
 
 
 def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> Iterator[Diagnostic]:
@@ -118,12 +132,3 @@ def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> It
     if more > 0:
         entries = "entry" if more == 1 else "entries"
         yield Diagnostic(rule, severity, f"and {more} more {entries}", Location(str(baseline.path)))
-
-
-def _write(baseline: Baseline, entries: Sequence[KnownViolation]) -> None:
-    """Write a baseline in one step, unless its text stays the same."""
-    text = baseline_text(baseline, entries)
-    if baseline.document is None:
-        write_whole(baseline.path, text)
-    elif text != baseline.document.source.text:
-        write_over(baseline.path, text)

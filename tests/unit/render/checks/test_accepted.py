@@ -1,0 +1,83 @@
+"""Known and suppressed violations of a project's workloads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chartkit.errors import InputError
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from tests.unit.render.test_pipeline import NEW, POD, project, rows
+
+ENFORCE = NEW + "    action: Enforce\n    baseline: known/dev.yaml\n"
+WORKLOADS = "workloads: [pod.yaml]\n"
+SUPPRESS = (
+    "metadata: {name: pod, namespace: default, annotations: {chartkit.dev/suppress: "
+    "'- {policy: disallow-latest-tag, reason: a demo}'}}"
+)
+
+
+def run(folder: Path, updates: bool = False) -> RenderResult:
+    found = read_project(folder)
+    options = RenderOptions(tuple(found.environments.values()))
+    return render_project(found, replace(options, update_baseline=updates))
+
+
+def said(done: RenderResult, check: str) -> list[str]:
+    return [each.message for each in rows(done, check)]
+
+
+def test_baseline_of_an_environment(tmp_path: Path) -> None:
+    folder = project(tmp_path, ENFORCE, WORKLOADS)
+    with pytest.raises(InputError, match="there is no baseline"):
+        run(folder)
+    written = run(folder, updates=True)
+    assert not written.failed
+    file = folder / "known" / "dev.yaml"
+    assert said(written, "baseline")[0] == f"wrote {file}"
+    assert "object: v1/Pod/default/pod" in file.read_text()
+    done = run(folder)
+    assert not done.failed
+    (row,) = rows(done, "baseline")
+    assert row.outcome is Outcome.NOTE
+    assert row.message == ("1 known violation; Kyverno refuses the objects of 1 of them (Enforce)")
+    # A process reads a workload once: each text has its own file.
+    project(tmp_path, ENFORCE, "workloads: [fixed.yaml]\n")
+    (folder / "fixed.yaml").write_text(POD.replace("nginx:latest", "nginx:1"))
+    stale = [row for row in rows(run(folder), "baseline") if row.outcome is Outcome.WARNING]
+    assert [_start(row) for row in stale] == ["no longer found"]
+    project(tmp_path, ENFORCE, "workloads: [two.yaml]\n")
+    (folder / "two.yaml").write_text(POD + "---\n" + POD.replace("name: pod", "name: other"))
+    assert run(folder).failed
+
+
+def _start(row: Row) -> str:
+    return row.message.partition(":")[0]
+
+
+def test_suppressed_violation_is_a_note(tmp_path: Path) -> None:
+    folder = project(tmp_path, NEW + "    action: Enforce\n", WORKLOADS)
+    text = POD.replace("metadata: {name: pod, namespace: default}", SUPPRESS)
+    (folder / "pod.yaml").write_text(text)
+    done = run(folder)
+    assert not done.failed
+    (message,) = said(done, "suppressed")
+    assert message.startswith("Pod/default/pod: disallow-latest-tag")
+    assert message.endswith("suppressed: a demo")
+
+
+@pytest.mark.parametrize("rest", ["suppressions: false\n", ""])
+def test_suppressions_can_be_forbidden(tmp_path: Path, rest: str) -> None:
+    own = "" if rest else "    suppressions: false\n"
+    folder = project(tmp_path, NEW + "    action: Enforce\n" + own, WORKLOADS + rest)
+    (folder / "pod.yaml").write_text(
+        POD.replace("metadata: {name: pod, namespace: default}", SUPPRESS)
+    )
+    done = run(folder)
+    assert done.failed
+    (message,) = said(done, "suppressed")
+    assert message == "chartkit.dev/suppress does not count: suppressions are off"

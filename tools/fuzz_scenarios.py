@@ -14,6 +14,8 @@ from typing import Final
 
 import yaml
 
+from chartkit.report import FORMATS
+
 _ROOT: Final = Path(__file__).parents[1]
 _CASES: Final = _ROOT / "tests" / "cases"
 _INPUTS: Final = Path(__file__).parent / "fuzz_inputs"
@@ -78,7 +80,7 @@ RECORDING: Final = {
     f"rec/{file.name}": file.read_text("utf-8")
     for file in sorted((_INPUTS / "recording").iterdir())
 }
-_OUTPUTS: Final = ("text", "json", "policyreport", "openreports", "junit", "markdown")
+_OUTPUTS: Final = tuple(FORMATS)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,8 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 _LINE: Final = r" -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _ONE_LINE: Final = re.compile(f"[{_LINE}]*")
 _BLOCK: Final = re.compile(f"(?=[^ \n])[{_LINE}\n]*(?<! )")
+_MARK: Final = re.compile(r"(?<=#)#(?=\w*\[)")
+"""The second character of a command in logs (`##[`), which stands between double quotes alone."""
 _NOT_PLAIN: Final = re.compile(
     r"""[-?](?: |$)|[ #,\[\]{}&*!|>'"%@`]|---|\.\.\.|.*(?: #|: |[: ]$)"""
 )
@@ -123,7 +125,7 @@ def dump_documents(documents: Iterable[Json], flow_leaves: bool = False) -> str:
         default_flow_style=None if flow_leaves else False,
         width=2**31 - 1,
     )
-    return text
+    return _MARK.sub(r"\\x23", text) if "##" in text else text
 
 
 LIST_KEYS: Final = ("name", "containerPort", "key", "mountPath")

@@ -1,10 +1,10 @@
-"""The report for programs: one JSON object with every result."""
+"""The reports for programs: one JSON object with every result, or a line for each."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from chartkit.model import Body, Json, Resource, RuleResult, Status
@@ -15,16 +15,83 @@ from chartkit.report.findings import (
     FieldPlace,
     field_places,
 )
-from chartkit.report.model import ReportOptions, ResultCache, summary
+from chartkit.report.json_text import json_text, quoted
+from chartkit.report.model import SCHEMA_VERSION, ReportOptions, ResultCache, summary
 from chartkit.report.spool import Spool
 
-_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
-_STEP: Final = "\n      "
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The white space of a row: before its first member, before the others, and at its end;
+    indent: of nested values."""
+
+    first: str
+    step: str
+    end: str
+    indent: int | None
+
+    def nested(self, value: Json) -> str:
+        """Return a value that is a member of a row."""
+        text = json_text(value, self.indent)
+        return text if self.indent is None else text.replace("\n", self.step)
+
+
+_LINES: Final = _Layout("\n      ", "\n      ", "\n    ", 2)
+_ONE_LINE: Final = _Layout("", " ", "", None)
 _NEXT_LINE: Final = "\n  "
 
 
+class _Rows:
+    """The rows of results: `{policy, rule, resource, result, message, …}`."""
+
+    def __init__(self, options: ReportOptions, layout: _Layout) -> None:
+        self._options = options
+        self._layout = layout
+        self._known = ResultCache(self._parts)
+
+    def of(
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted
+    ) -> Iterator[str]:
+        """Yield the text of each result of a resource."""
+        identity = quoted(identity_text(resource))
+        location = quoted(str(resource.location))
+        end = f"{self._layout.end}}}"
+        for position, result in enumerate(results):
+            head, middle, tail = self._known(result)
+            action = self._options.action(resource, result)
+            row = f'{head}{identity}{middle}"{action}"{tail}'
+            row += self._places(field_places(resource, result)) if result.fields else location
+            if position in accepted:
+                row += self._member("accepted", acceptance_body(accepted[position]))
+            others = other_members(result).items()
+            yield row + "".join(self._member(*each) for each in others) + end
+
+    def _parts(self, result: RuleResult) -> tuple[str, str, str]:
+        """Return a row's text up to the resource, up to the action, and up to the location."""
+        facts, step = self._options.facts(result), self._layout.step
+        return (
+            f'{{{self._layout.first}"policy": {quoted(result.policy)},'
+            f'{step}"rule": {quoted(result.rule)},{step}"resource": ',
+            f',{step}"result": "{result.status}",{step}"message": {quoted(result.message)},'
+            f'{step}"action": ',
+            f',{step}"severity": {quoted(facts.severity)},'
+            f'{step}"category": {quoted(facts.category)},{step}"location": ',
+        )
+
+    def _places(self, places: Sequence[FieldPlace]) -> str:
+        """Return the location of a finding and its fields."""
+        first, step = places[0], self._layout.step
+        text = f'{quoted(str(first.location))},{step}"field": {quoted(first.field)}'
+        if len(places) == 1:
+            return text
+        return text + self._member("fields", place_rows(places))
+
+    def _member(self, name: str, value: Json) -> str:
+        return f',{self._layout.step}"{name}": {self._layout.nested(value)}'
+
+
 class JsonWriter:
-    """A report `{"summary": {…}, "results": [{policy, rule, resource, result, message, …}]}`.
+    """A report `{"schemaVersion", "summary": {…}, "results": [{policy, rule, resource, …}]}`.
 
     `resource` is `apiVersion/kind/namespace/name`, without a namespace for cluster-scoped objects,
     and empty for plain JSON. Where a failure names fields, `field` is the most telling one and
@@ -35,8 +102,8 @@ class JsonWriter:
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._rows = Spool()
-        self._known = ResultCache(self._parts)
+        self._spool = Spool()
+        self._rows = _Rows(options, _LINES)
 
     def add(
         self,
@@ -45,67 +112,80 @@ class JsonWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Add one resource's results."""
-        identity = "/".join(
-            (resource.api_version, resource.kind, resource.namespace, resource.name)
-        )
-        identity = _quoted(identity if resource.kind else "")
-        location = _quoted(str(resource.location))
-        for position, result in enumerate(results):
-            head, middle, tail = self._known(result)
-            action = self._options.action(resource, result)
-            row = f'{head}{identity}{middle}"{action}"{tail}'
-            row += _places(field_places(resource, result)) if result.fields else location
-            if position in accepted:
-                row += f',{_STEP}"accepted": {_nested(acceptance_body(accepted[position]))}'
-            if result.properties:
-                row += f',{_STEP}"properties": {_nested(dict(result.properties))}'
-            if result.generated:
-                row += f',{_STEP}"generated": {_nested(list(result.generated))}'
-            if result.updated:
-                row += f',{_STEP}"overwritten": {_nested(list(result.updated))}'
-            if result.unmade:
-                row += f',{_STEP}"refused": {_quoted(result.unmade)}'
-            comma = "," if self._rows.size else ""
-            self._rows.write(f"{comma}\n    {row}\n    }}")
+        for row in self._rows.of(resource, results, accepted):
+            comma = "," if self._spool.size else ""
+            self._spool.write(f"{comma}\n    {row}")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
-        totals = json.dumps(summary(counts), indent=2).replace("\n", "\n  ")
-        yield f'{{\n  "summary": {totals},\n  "results": ['
-        yield from self._rows.pieces()
-        yield f"{_NEXT_LINE if self._rows.size else ''}]"
+        totals = json_text(summary(counts)).replace("\n", _NEXT_LINE)
+        yield f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "summary": {totals},\n  "results": ['
+        yield from self._spool.pieces()
+        yield f"{_NEXT_LINE if self._spool.size else ''}]"
         if self._options.deletions is not None:
-            yield f',\n  "deletions": {_nested(list(self._options.deletions), _NEXT_LINE)}'
+            rows = json_text(list(self._options.deletions)).replace("\n", _NEXT_LINE)
+            yield f',\n  "deletions": {rows}'
         yield "\n}\n"
 
-    def _parts(self, result: RuleResult) -> tuple[str, str, str]:
-        """Return a row's text up to the resource, up to the action, and up to the location."""
-        facts = self._options.facts(result)
-        return (
-            f'{{{_STEP}"policy": {_quoted(result.policy)},{_STEP}"rule": {_quoted(result.rule)},'
-            f'{_STEP}"resource": ',
-            f',{_STEP}"result": "{result.status}",{_STEP}"message": {_quoted(result.message)},'
-            f'{_STEP}"action": ',
-            f',{_STEP}"severity": {_quoted(facts.severity)},'
-            f'{_STEP}"category": {_quoted(facts.category)},{_STEP}"location": ',
-        )
+
+class NdjsonWriter:
+    """A report of lines: an object for each result, as in the JSON report, and at the end one with
+    `schemaVersion`, `summary` and any `deletions`.
+
+    On standard output each line appears as soon as it is known.
+    """
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._spool = Spool()
+        self._rows = _Rows(options, _ONE_LINE)
+
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
+        """Add one resource's results."""
+        rows = self._rows.of(resource, results, accepted)
+        write = self._options.live.write if self._options.live else self._spool.write
+        write("".join(f"{row}\n" for row in rows))
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        """Yield the report, ending with a newline."""
+        yield from self._spool.pieces()
+        body: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
+        if self._options.deletions is not None:
+            body["deletions"] = list(self._options.deletions)
+        yield f"{json_text(body, indent=None)}\n"
 
 
-def _places(places: Sequence[FieldPlace]) -> str:
-    """Return the location of a finding and its fields."""
-    first = places[0]
-    text = f'{_quoted(str(first.location))},{_STEP}"field": {_quoted(first.field)}'
-    if len(places) == 1:
-        return text
-    rows = [{"field": place.field, "location": str(place.location)} for place in places]
-    return f'{text},{_STEP}"fields": {_nested(rows)}'
+def identity_text(resource: Resource) -> str:
+    """Return `apiVersion/kind/namespace/name`, empty for plain JSON."""
+    if not resource.kind:
+        return ""
+    return "/".join((resource.api_version, resource.kind, resource.namespace, resource.name))
+
+
+def other_members(result: RuleResult) -> Body:
+    """Return what only some results have, by its key."""
+    if not (result.properties or result.generated or result.updated or result.unmade):
+        return {}
+    members = {
+        "properties": dict(result.properties),
+        "generated": list(result.generated),
+        "overwritten": list(result.updated),
+        "refused": result.unmade,
+    }
+    return {name: value for name, value in members.items() if value}
+
+
+def place_rows(places: Sequence[FieldPlace]) -> list[Body]:
+    """Return fields with their places for programs."""
+    return [{"field": place.field, "location": str(place.location)} for place in places]
 
 
 def acceptance_body(acceptance: Acceptance) -> Body:
     """Return an acceptance for programs; an empty reason or date has no key."""
     body = {"state": acceptance.state, "reason": acceptance.reason, "until": acceptance.until}
     return {key: str(value) for key, value in body.items() if value}
-
-
-def _nested(value: Json, step: str = _STEP) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", step)

@@ -20,8 +20,8 @@ from chartkit.safe_text import without_commands
 _NOT_XML: Final = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff"
 """Characters that XML 1.0 does not allow, not even escaped."""
 _IN_TEXT: Final = re.compile(f"[&<>{_NOT_XML}]")
-_IN_ATTRIBUTE: Final = re.compile(f'[&<>"\\r\\n\\t{_NOT_XML}]')
-_REFERENCES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
+_IN_ATTRIBUTE: Final = re.compile(f'[&<>"\\r\\n\\t{_NOT_XML}]|(?<=#)#')
+_REFERENCES: Final = {"#": "&#35;", "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
     control: f"&#{ord(control):02};" for control in "\r\n\t"
 }
 

@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TextIO, TypeVar
 
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
 
 T = TypeVar("T")
 
+SCHEMA_VERSION: Final = 1
+"""The version of the shapes of JSON outputs: keys may come, none goes or changes its meaning
+without a new one."""
 KYVERNO: Final = "kyverno"
 """The source of results of policies with rules."""
 
@@ -24,7 +27,8 @@ class PolicyFacts:
 
     action: `Enforce` or `Audit` for a rule's name and an object's namespace; severity and category:
     the policy's annotations, empty if missing; scored: false if its failures are warnings; source:
-    as Kyverno's reports name the source of such results.
+    as Kyverno's reports name the source of such results; title, description, remediation: why the
+    policy exists and what to change; url: its page; controls: of standards, as `CIS 5.2.3`.
     """
 
     name: str
@@ -33,6 +37,11 @@ class PolicyFacts:
     category: str = ""
     scored: bool = True
     source: str = KYVERNO
+    title: str = ""
+    description: str = ""
+    remediation: str = ""
+    url: str = ""
+    controls: tuple[str, ...] = ()
 
 
 class ReportPer(StrEnum):
@@ -47,7 +56,9 @@ class ReportOptions:
     """policies: facts by the ID of the policy (`RuleResult.policy_id`); detailed: whether to
     include passes and skips; colour: whether to use ANSI colours; now: the time in reports; per:
     the scope of each report, for formats with several; deletions: by cleanup policies and TTL
-    labels, None if not planned; quiet: whether the text for people has only failures and errors."""
+    labels, None if not planned; quiet: whether the text for people has only failures and errors;
+    live: the stream for formats that write each result at once, None where a report is written
+    whole."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -56,6 +67,7 @@ class ReportOptions:
     per: ReportPer = ReportPer.NAMESPACE
     deletions: Sequence[Body] | None = None
     quiet: bool = False
+    live: TextIO | None = None
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""

@@ -12,8 +12,9 @@ from typing import TextIO
 from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report import FORMATS, ReportOptions, Writer
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
+from chartkit.report.formats import writer_of
+from chartkit.report.model import ReportOptions, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,7 @@ class Output:
     def parse(cls, text: str) -> Output:
         """Parse `FORMAT` or `FORMAT=FILE`; raise InputError for an unknown format."""
         name, equals, file = text.partition("=")
-        if name not in FORMATS:
-            known = ", ".join(FORMATS)
-            raise InputError(f"unknown report format '{name}'", hint=f"one of {known}")
+        writer_of(name)
         if equals and not file:
             raise InputError(f"'{text}' names no file", hint=f"write {name} or {name}=FILE")
         return cls(name, Path(file) if file else None)
@@ -52,9 +51,9 @@ class Outputs:
 
     def __init__(self, outputs: Sequence[Output], options: ReportOptions, stdout: TextIO) -> None:
         self._stdout = stdout
-        plain = replace(options, colour=False)
+        plain, shown = replace(options, colour=False), replace(options, live=stdout)
         self._writers: list[tuple[Output, Writer]] = [
-            (output, FORMATS[output.format](options if output.file is None else plain))
+            (output, writer_of(output.format)(shown if output.file is None else plain))
             for output in outputs
         ]
 

@@ -189,6 +189,13 @@ def policy_report_writer(
     return make(options, api)
 
 
+def open_report_writer(
+    options: ReportOptions,
+) -> NamespaceReportWriter | ObjectReportWriter:
+    """Return the writer of reports of openreports.io."""
+    return policy_report_writer(options, OPENREPORTS)
+
+
 def _head(api: ReportApi, namespace: str) -> str:
     return f"apiVersion: {api.version}\nkind: {api.namespaced if namespace else api.cluster}\n"
 

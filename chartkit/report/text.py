@@ -107,7 +107,7 @@ class TextWriter:
     ) -> list[str]:
         facts = self._options.facts(result)
         action = self._options.action(resource, result)
-        about = ", ".join(part for part in (action, facts.severity) if part)
+        about = ", ".join(part for part in (action, shown(facts.severity)) if part)
         status = self._status(result.status)
         message = result.message or "(no message)"
         if result.status is Status.ERROR:

@@ -109,7 +109,7 @@ def test_nothing_to_say_is_still_a_report(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("yaml", "unknown report format 'yaml'"), ("json=", "'json=' names no file")],
+    [("yml", "unknown report format 'yml'"), ("json=", "'json=' names no file")],
 )
 def test_wrong_outputs_are_refused(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):

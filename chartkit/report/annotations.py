@@ -1,0 +1,108 @@
+"""Commands in the logs of pipelines, which show findings at their lines: GitHub's and Azure's."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from chartkit.model import Severity, Status
+from chartkit.report.finding import Finding, FindingFormat
+from chartkit.report.findings import AcceptedAs
+from chartkit.report.model import ReportOptions, summary
+from chartkit.report.spool import Spool
+from chartkit.safe_text import escape_controls, shown, without_commands
+
+_GITHUB: Final = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_GITHUB_PROPERTY: Final = {**_GITHUB, ":": "%3A", ",": "%2C"}
+_AZURE: Final = {"%": "%AZP25", "\r": "%0D", "\n": "%0A"}
+_AZURE_PROPERTY: Final = {**_AZURE, "]": "%5D", ";": "%3B"}
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+class _Annotations(FindingFormat):
+    """A line for each finding that is not known, and at the end what there was in all."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        super().__init__(options)
+        self._spool = Spool()
+        self._known = 0
+
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+        acceptance = finding.acceptance
+        if acceptance is not None and acceptance.state is AcceptedAs.KNOWN:
+            self._known += 1
+        else:
+            level = Severity.NOTE if acceptance is not None else finding.level
+            self._spool.write(f"{self._line(finding, level)}\n")
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        """Yield the report, ending with a newline."""
+        yield from self._spool.pieces()
+        totals = ", ".join(f"{status}: {count}" for status, count in summary(counts).items())
+        known = f"; known: {self._known}" if self._known else ""
+        yield f"chartkit: {totals}{known}\n"
+
+    @abstractmethod
+    def _line(self, finding: Finding, level: Severity) -> str:
+        """Return the command that shows a finding."""
+
+
+class GithubWriter(_Annotations):
+    """Workflow commands (`::error file=…,line=…::message`), which GitHub shows as annotations in
+    the files of a pull request; suppressed findings are notices."""
+
+    def _line(self, finding: Finding, level: Severity) -> str:
+        place = finding.location
+        properties = {
+            "file": finding.file,
+            "line": place.line if place and finding.file else 0,
+            "col": place.column if place and finding.file else 0,
+            "title": finding.rule.id,
+        }
+        pairs = (
+            f"{key}={_written(str(value), _GITHUB_PROPERTY)}"
+            for key, value in properties.items()
+            if value
+        )
+        return f"::{_COMMANDS[level]} {','.join(pairs)}::{_written(_text(finding), _GITHUB)}"
+
+
+class AzureWriter(_Annotations):
+    """Logging commands (`##vso[task.logissue …]`) of Azure Pipelines, which has errors and
+    warnings; suppressed findings and notes are lines."""
+
+    def _line(self, finding: Finding, level: Severity) -> str:
+        if level is Severity.NOTE:
+            where = f"{finding.location}: " if finding.file else ""
+            return f"note {shown(where + finding.rule.id)}: {shown(_text(finding))}"
+        place = finding.location
+        properties = {
+            "type": str(level),
+            "sourcepath": finding.file,
+            "linenumber": place.line if place and finding.file else 0,
+            "columnnumber": place.column if place and finding.file else 0,
+            "code": finding.rule.id,
+        }
+        pairs = (
+            f"{key}={_written(str(value), _AZURE_PROPERTY)};"
+            for key, value in properties.items()
+            if value
+        )
+        return f"##vso[task.logissue {''.join(pairs)}]{_written(_text(finding), _AZURE)}"
+
+
+def _text(finding: Finding) -> str:
+    lines = [finding.message or finding.rule.id]
+    if finding.subject:
+        lines[0] = f"{finding.subject}: {lines[0]}"
+    lines += [each for each in (finding.field, finding.hint) if each]
+    lines += [str(finding.acceptance)] if finding.acceptance else []
+    return "\n".join(lines)
+
+
+def _written(text: str, escapes: Mapping[str, str]) -> str:
+    text = without_commands(text)
+    return escape_controls("".join(escapes.get(character, character) for character in text))

@@ -1,0 +1,90 @@
+"""Tables of comma-separated values (RFC 4180), in which spreadsheets run no formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+from chartkit.model import Status
+from chartkit.report.finding import Finding, FindingFormat
+from chartkit.report.model import ReportOptions
+from chartkit.report.spool import Spool
+from chartkit.safe_text import escape_controls, without_commands
+
+_COLUMNS: Final = (
+    "result",
+    "policy",
+    "rule",
+    "severity",
+    "category",
+    "action",
+    "apiVersion",
+    "kind",
+    "namespace",
+    "name",
+    "field",
+    "file",
+    "line",
+    "column",
+    "message",
+    "accepted",
+)
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
+"""The beginnings of text that a spreadsheet may take for a formula."""
+
+
+class CsvWriter(FindingFormat):
+    """A table of failures, warnings and errors; with `detailed`, of every result."""
+
+    with_passes: ClassVar[bool] = True
+
+    def __init__(self, options: ReportOptions) -> None:
+        super().__init__(options)
+        self._spool = Spool()
+
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+        rule, resource, location = finding.rule, finding.resource, finding.location
+        place = location if location is not None and finding.file else None
+        self._spool.write(
+            _row(
+                finding.result,
+                rule.policy,
+                rule.name,
+                rule.severity,
+                rule.category,
+                finding.action,
+                resource.api_version if resource else "",
+                resource.kind if resource else "",
+                resource.namespace if resource else "",
+                resource.name if resource else "",
+                finding.field,
+                finding.file or (location.file if location else ""),
+                str(place.line) if place and place.line else "",
+                str(place.column) if place and place.column else "",
+                f"{finding.message} ({finding.hint})" if finding.hint else finding.message,
+                str(finding.acceptance or ""),
+            )
+        )
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - rows alone
+        """Yield the report, ending with a newline."""
+        yield _row(*_COLUMNS)
+        yield from self._spool.pieces()
+
+
+def _row(*cells: str) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(map(_cell, cells))
+    return line.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return a text that a spreadsheet shows as it is, after an apostrophe where it would not."""
+    if text.isalnum():
+        return text
+    text = without_commands(escape_controls(text))
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,189 @@
+"""Findings: failures of rules, and diagnostics, as formats for pipelines have them."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import ClassVar, Final
+
+from chartkit.model import Diagnostic, Explanation, Location, Resource, RuleResult, Severity, Status
+from chartkit.report.findings import (
+    NONE_ACCEPTED,
+    Acceptance,
+    Accepted,
+    FieldPlace,
+    field_places,
+)
+from chartkit.report.model import ReportOptions, ResultCache, resource_id, rule_id
+
+FAILED: Final = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
+_LEVELS: Final = {
+    Status.FAIL: Severity.ERROR,
+    Status.ERROR: Severity.ERROR,
+    Status.WARN: Severity.WARNING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRule:
+    """The rule of a finding: `policy/rule`, or the ID of a diagnostic.
+
+    description: why the rule exists; remediation: what to change; url: the rule's page; severity:
+    `critical`, `high`, `medium`, `low`, `info` or empty; controls: of standards.
+    """
+
+    id: str
+    policy: str
+    name: str = ""
+    kind: str = ""
+    title: str = ""
+    description: str = ""
+    remediation: str = ""
+    url: str = ""
+    severity: str = ""
+    category: str = ""
+    controls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A failure or a diagnostic.
+
+    result: `fail`, `warn`, `error`, or the severity of a diagnostic; location: of the most telling
+    field, else of the object; field: that field, as `spec.containers[0].image`; others: further
+    fields; resource: None for a diagnostic.
+    """
+
+    rule: FindingRule
+    level: Severity
+    result: str
+    message: str
+    location: Location | None = None
+    field: str = ""
+    others: Sequence[FieldPlace] = ()
+    resource: Resource | None = None
+    action: str = ""
+    hint: str = ""
+    acceptance: Acceptance | None = None
+
+    @property
+    def subject(self) -> str:
+        """The object as `kind/namespace/name`, empty for a diagnostic."""
+        return resource_id(self.resource) if self.resource else ""
+
+    @property
+    def file(self) -> str:
+        """The file with `/` between folders; empty where there is no text, as for objects of a
+        cluster."""
+        location = self.location
+        if location is None or location.file.startswith("<"):
+            return ""
+        if self.resource is not None and not location.line:
+            return ""
+        return PurePath(location.file).as_posix()
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity of the finding from run to run: it names no line, so that moved lines and
+        reordered documents keep it."""
+        parts = (self.rule.kind, self.rule.policy, self.rule.name, *self._identity(), self.field)
+        text = "\0".join(parts).encode("utf-8", "replace")
+        return hashlib.sha256(text).hexdigest()[:32]
+
+    def _identity(self) -> tuple[str, ...]:
+        resource = self.resource
+        if resource is not None and resource.kind:
+            group = resource.api_version.rpartition("/")[0]
+            return group, resource.kind, resource.namespace, resource.name
+        if self.location is None:
+            return (self.message,)
+        path = self.location.path
+        return (self.file, path) if path else (self.file, self.message)
+
+
+def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None = None) -> Finding:
+    """Return a diagnostic as a finding; explanation: of its ID, if there is one."""
+    name = diagnostic.rule_id
+    rule = FindingRule(name, name)
+    if explanation is not None:
+        rule = FindingRule(
+            name, name, title=explanation.what, description=explanation.why,
+            remediation=explanation.do,
+        )  # fmt: skip
+    severity = diagnostic.severity
+    return Finding(
+        rule,
+        severity,
+        str(severity),
+        diagnostic.message,
+        diagnostic.location,
+        hint=diagnostic.hint or "",
+    )
+
+
+class FindingFormat(ABC):
+    """A writer of findings: those of results, and those of commands without results."""
+
+    with_passes: ClassVar[bool] = False
+    """True for a format that has passes and skips, where they are asked for."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._rule = ResultCache(self._rule_of)
+
+    def add(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        accepted: Accepted = NONE_ACCEPTED,
+    ) -> None:
+        """Add one resource's results."""
+        has_all = self.with_passes and self._options.detailed
+        for position, result in enumerate(results):
+            if has_all or result.status in FAILED:
+                self.write(self._finding(resource, result, accepted.get(position)))
+
+    @abstractmethod
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+
+    @abstractmethod
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        """Yield the report, ending with a newline."""
+
+    def _finding(
+        self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
+    ) -> Finding:
+        first, *others = field_places(resource, result) or (FieldPlace("", resource.location),)
+        return Finding(
+            self._rule(result),
+            _LEVELS.get(result.status, Severity.NOTE),
+            str(result.status),
+            result.message,
+            first.location,
+            first.field,
+            others,
+            resource,
+            self._options.action(resource, result),
+            acceptance=acceptance,
+        )
+
+    def _rule_of(self, result: RuleResult) -> FindingRule:
+        facts = self._options.facts(result)
+        return FindingRule(
+            rule_id(result),
+            result.policy,
+            result.rule,
+            result.kind,
+            facts.title,
+            facts.description,
+            facts.remediation,
+            facts.url,
+            facts.severity,
+            facts.category,
+            facts.controls,
+        )

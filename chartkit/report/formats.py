@@ -1,0 +1,95 @@
+"""The formats of reports by their names: those of chartkit, and those of other packages.
+
+A package adds a format by an entry point of the group `chartkit.reports`, which names a callable:
+`ReportOptions` in, `Writer` out. Modules of formats are imported when their format is asked for,
+entry points are read when a format is not built in or help lists all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from chartkit.errors import InputError
+from chartkit.report.model import ReportOptions, Writer
+from chartkit.suggestions import suggestion
+
+MakeWriter: TypeAlias = Callable[[ReportOptions], Writer]
+GROUP: Final = "chartkit.reports"
+
+BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "text": "chartkit.report.text:TextWriter",
+        "json": "chartkit.report.json_report:JsonWriter",
+        "yaml": "chartkit.report.yaml_report:YamlWriter",
+        "ndjson": "chartkit.report.json_report:NdjsonWriter",
+        "sarif": "chartkit.report.sarif:SarifWriter",
+        "github": "chartkit.report.annotations:GithubWriter",
+        "gitlab": "chartkit.report.gitlab:GitlabWriter",
+        "azure": "chartkit.report.annotations:AzureWriter",
+        "junit": "chartkit.report.junit:JUnitWriter",
+        "markdown": "chartkit.report.markdown:MarkdownWriter",
+        "csv": "chartkit.report.csv_report:CsvWriter",
+        "policyreport": "chartkit.report.policyreport:policy_report_writer",
+        "openreports": "chartkit.report.policyreport:open_report_writer",
+    }
+)
+"""Each format's writer (`module:attribute`)."""
+
+
+def _built_in(place: str) -> MakeWriter:
+    module, _, attribute = place.partition(":")
+
+    def make(options: ReportOptions) -> Writer:
+        writer: Writer = getattr(import_module(module), attribute)(options)
+        return writer
+
+    return make
+
+
+FORMATS: Final[Mapping[str, MakeWriter]] = MappingProxyType(
+    {name: _built_in(place) for name, place in BUILT_IN.items()}
+)
+"""The writers of the formats that are built in."""
+
+
+def writer_of(name: str) -> MakeWriter:
+    """Return what makes a format's writers; raise InputError for an unknown format, and for one
+    whose package cannot be imported."""
+    if name in FORMATS:
+        return FORMATS[name]
+    added = _added()
+    if name not in added:
+        known = [*FORMATS, *added]
+        hint = suggestion(name, known) or f"one of {', '.join(known)}"
+        raise InputError(f"unknown report format '{name}'", hint=hint)
+    return _loaded(added[name])
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all formats, those of other packages last."""
+    return (*FORMATS, *_added())
+
+
+@cache
+def _added() -> Mapping[str, EntryPoint]:
+    """Return the formats of other packages, which cannot replace those that are built in."""
+    return {each.name: each for each in entry_points(group=GROUP) if each.name not in BUILT_IN}
+
+
+def _loaded(entry: EntryPoint) -> MakeWriter:
+    package = entry.dist.name if entry.dist else entry.value
+    try:
+        make: MakeWriter = entry.load()
+    except Exception as error:  # noqa: BLE001 - a package of someone else may raise anything
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"the report format '{entry.name}' of {package} cannot be loaded: {reason}"
+        raise InputError(message, hint=f"update or remove {package}") from None
+    if not callable(make):
+        message = f"the report format '{entry.name}' of {package} is no writer: {entry.value}"
+        raise InputError(message, hint=f"update or remove {package}")
+    return make

@@ -1,0 +1,129 @@
+"""SARIF 2.1.0, as code scanning of GitHub, Azure DevOps and editors read it.
+
+Source: the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import quote
+
+from chartkit import __version__
+from chartkit.model import Body, Location, Severity, Status
+from chartkit.report.finding import Finding, FindingFormat, FindingRule
+from chartkit.report.findings import Acceptance, AcceptedAs
+from chartkit.report.json_text import json_text
+from chartkit.report.model import ReportOptions
+from chartkit.report.spool import Spool
+
+_SCHEMA: Final = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_SCORES: Final = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.5", "info": "0.0"}
+"""GitHub's `security-severity` of a policy's severity."""
+_KINDS: Final = {AcceptedAs.KNOWN: "external", AcceptedAs.SUPPRESSED: "inSource"}
+_FINGERPRINTS: Final = ("chartkit/v1", "primaryLocationLineHash")
+"""The names of fingerprints: ours, and the one that GitHub would otherwise make of lines."""
+
+
+class SarifWriter(FindingFormat):
+    """A log of one run: the rules of failures, and each failure with its place and fingerprint."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        super().__init__(options)
+        self._spool = Spool()
+        self._rules: dict[tuple[str, str], tuple[int, FindingRule, Severity]] = {}
+
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+        rule = finding.rule
+        new = (len(self._rules), rule, finding.level)
+        index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
+        body: Body = {
+            "ruleId": rule.id,
+            "ruleIndex": index,
+            "level": _LEVELS[finding.level],
+            "message": {"text": _message(finding)},
+            "locations": [_location(finding)],
+            "partialFingerprints": dict.fromkeys(_FINGERPRINTS, finding.fingerprint),
+        }
+        if finding.others and finding.file:
+            body["relatedLocations"] = [
+                {
+                    "physicalLocation": _physical(finding.file, place.location),
+                    "message": {"text": place.field},
+                }
+                for place in finding.others
+            ]
+        if finding.acceptance is not None:
+            body["suppressions"] = [_suppression(finding.acceptance)]
+        properties = {"result": finding.result, "action": finding.action, "field": finding.field}
+        body["properties"] = {key: value for key, value in properties.items() if value}
+        comma = "," if self._spool.size else ""
+        self._spool.write(f"{comma}\n{json_text(body, indent=None)}")
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
+        """Yield the report, ending with a newline."""
+        driver: Body = {"name": "chartkit", "semanticVersion": __version__}
+        rules = sorted(self._rules.values(), key=lambda each: each[0])
+        driver["rules"] = [_rule(rule, level) for _, rule, level in rules]
+        head = json_text({"$schema": _SCHEMA, "version": "2.1.0"}, indent=None)
+        tool = json_text({"driver": driver}, indent=None)
+        yield f'{head[:-1]}, "runs": [{{"tool": {tool}, "columnKind": "unicodeCodePoints", '
+        yield '"results": ['
+        yield from self._spool.pieces()
+        yield "\n]}]}\n" if self._spool.size else "]}]}\n"
+
+
+def _message(finding: Finding) -> str:
+    """Return the message, with the object, which the location alone does not name."""
+    lines = [finding.message or finding.rule.id]
+    if finding.subject:
+        lines[0] = f"{finding.subject}: {lines[0]}"
+    lines += [finding.hint] if finding.hint else []
+    return "\n".join(lines)
+
+
+def _location(finding: Finding) -> Body:
+    body: Body = {}
+    if finding.file and finding.location is not None:
+        body["physicalLocation"] = _physical(finding.file, finding.location)
+    name = "/".join(filter(None, (finding.subject, finding.field))) or finding.rule.id
+    body["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
+    return body
+
+
+def _physical(file: str, location: Location) -> Body:
+    path = quote(file, errors="replace")
+    uri = f"file://{path}" if file.startswith("/") else path
+    body: Body = {"artifactLocation": {"uri": uri}}
+    if location.line:
+        body["region"] = {"startLine": location.line, "startColumn": max(location.column, 1)}
+    return body
+
+
+def _suppression(acceptance: Acceptance) -> Body:
+    body: Body = {"kind": _KINDS[acceptance.state], "status": "accepted"}
+    reason = str(acceptance) if acceptance.until else acceptance.reason
+    return {**body, "justification": reason} if reason else body
+
+
+def _rule(rule: FindingRule, level: Severity) -> Body:
+    title = rule.title or rule.id
+    help_text = "\n\n".join(filter(None, (rule.description, rule.remediation))) or title
+    properties: Body = {"tags": [*filter(None, (rule.category,)), *rule.controls]}
+    if rule.severity in _SCORES:
+        properties["tags"] = ["security", *properties["tags"]]
+        properties["security-severity"] = _SCORES[rule.severity]
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": rule.description or title},
+        "help": {"text": help_text},
+        **({"helpUri": rule.url} if rule.url else {}),
+        "defaultConfiguration": {"level": _LEVELS[level]},
+        "properties": properties,
+    }

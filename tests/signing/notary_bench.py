@@ -20,8 +20,9 @@ from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
 from chartkit.engine.ports.signatures import NOBODY_ELSE
 from chartkit.model import Body
-from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Settings
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, YEAR, PrivateKey, der, rsa_key
 from tests.unit.network.registry.registry_server import Registry, digest_of

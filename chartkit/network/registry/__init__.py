@@ -3,10 +3,3 @@
 Manifests are read, the blobs that they name, what refers to them, and the tokens that a registry
 wants for all that. Nothing is written, and nobody is asked unless the user says so.
 """
-
-from __future__ import annotations
-
-from chartkit.network.registry.images import Registries
-from chartkit.network.registry.settings import Settings, read_settings
-
-__all__ = ["Registries", "Settings", "read_settings"]

@@ -23,8 +23,8 @@ from chartkit.engine.ports import (
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.registry import Registries
 from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.images import Registries
 from chartkit.network.signatures.errors import installed
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 

@@ -11,20 +11,25 @@ import chartkit.scan.policies, chartkit.scan.run, chartkit.scan.user_inputs, cha
 from chartkit.documents.reader import read_text, resources
 compiled = chartkit.scan.policies.compile_all(resources(read_text(sys.argv[1])))
 assert compiled.policies, compiled.diagnostics
-print("chartkit.engine.cel" in sys.modules)
+print(sys.argv[2] in sys.modules)
 """
+PATTERN = "{pattern: {spec: {hostIPC: false}}}"
 RULE = "{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: %s}"
 POLICY = (
     "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [%s]}}"
 )
 
 
-def loads_cel(validate: str) -> str:
-    """Whether a policy's compilation loads CEL, as printed."""
-    command = [sys.executable, "-c", SCRIPT, POLICY % (RULE % validate)]
+def loads(module: str, validate: str) -> str:
+    """Return whether a policy's compilation loads a module, as printed."""
+    command = [sys.executable, "-c", SCRIPT, POLICY % (RULE % validate), module]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_cel_is_loaded_when_a_policy_needs_it() -> None:
-    assert loads_cel("{pattern: {spec: {hostIPC: false}}}") == "False"
-    assert loads_cel("{cel: {expressions: [{expression: 'true'}]}}") == "True"
+    assert loads("chartkit.engine.cel", PATTERN) == "False"
+    assert loads("chartkit.engine.cel", "{cel: {expressions: [{expression: 'true'}]}}") == "True"
+
+
+def test_the_client_of_registries_is_loaded_when_one_is_asked() -> None:
+    assert loads("chartkit.network.registry.client", PATTERN) == "False"

@@ -12,8 +12,8 @@ from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError, LookupFailed
 from chartkit.network.downloads.download import download
 from chartkit.network.downloads.limits import DEFAULT
-from chartkit.network.registry import Registries, Settings
-from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Limits, Settings
 from chartkit.network.services import Services, read_hosts
 
 Refusal = Callable[[str], str]

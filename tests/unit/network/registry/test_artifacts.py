@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from chartkit.engine.ports.signatures import NOBODY_ELSE
-from chartkit.network.registry import Registries, Settings, read_settings
 from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, parse_repository
 from chartkit.network.registry.errors import MissingError, RegistryError
-from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Limits, Settings, read_settings
 from tests.loopback import at_length
 from tests.unit.network.registry.registry_server import (
     INDEX,

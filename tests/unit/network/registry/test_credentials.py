@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from chartkit.errors import ChartkitError, InputError
-from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.credentials import Login, read_docker_config
-from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Limits, Settings
 from chartkit.network.registry.transport import read_challenge
 from tests.unit.network.registry.registry_server import Handler, Registry, basic, digest_of
 

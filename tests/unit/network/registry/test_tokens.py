@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from chartkit.errors import ChartkitError, InputError
-from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.credentials import Login, read_docker_config
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Limits, Settings
 from tests.unit.network.registry.registry_server import Handler, Registry, basic, digest_of
 
 PASSWORD = "correct horse"

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
-from chartkit.network.registry import Registries, read_settings
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import read_settings
 from chartkit.network.signatures.source import Signatures
 from tests.signing.authority import (
     Authority,

@@ -12,8 +12,9 @@ import pytest
 from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.artifacts import Artifacts, parse_repository
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Settings
 from chartkit.network.signatures.bundles import (
     BundleRequirements,
     find_bundles,

@@ -18,10 +18,10 @@ from chartkit.engine.ports.signatures import (
 )
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Limits, Settings
 from chartkit.network.signatures.bundles import verify_cluster_policy
 from chartkit.network.signatures.trust.trusted_root import Trust
 from tests.signing.authority import key_pem, new_key, rsa_key

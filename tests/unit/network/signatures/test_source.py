@@ -14,7 +14,8 @@ import yaml
 from chartkit.cli.main import main
 from chartkit.engine.ports.signatures import NOBODY_ELSE
 from chartkit.errors import InputError, LookupFailed
-from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.images import Registries
+from chartkit.network.registry.settings import Settings
 from chartkit.network.signatures.source import Signatures
 from tests.conformance.image_registry import run_command
 from tests.signing.bundle import Instance

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.causes import Path
+from chartkit.engine.cel.tracing.causes import Path, join, pointers
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, TraceError
-from chartkit.engine.cel.tracing.failure import failed_fields, traced
+from chartkit.engine.cel.tracing.failure import causes_of, traced
 from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.policy import MatchConstraints
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.model import pointer_of
 
 _OF_OBJECT: Final[tuple[tuple[str, Path], ...]] = (
     ("name", ("metadata", "name")),
@@ -25,31 +29,70 @@ _OF_KIND: Final[tuple[tuple[str, Path], ...]] = (
 """The fields of a request that say what the object's own say, and these."""
 
 
+_OBJECTS: Final = frozenset({"object", "oldObject", "variables"})
+_ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The requests that a policy is about: its match conditions and constraints."""
+
+    conditions: Sequence[Program] = ()
+    constraints: MatchConstraints | None = None
+
+
 def fields_of(
     program: Program,
     scope: Mapping[str, Value],
     variables: Mapping[str, Program],
     host: Host,
+    matching: Matching,
     roots: Mapping[str, Datum] | None = None,
 ) -> tuple[str, ...]:
     """Return the JSON pointers of the fields that made an expression of a policy false, or left it
     without a value, the most telling one first; none where none can be told.
 
-    scope: the policy's variables, as they were evaluated; variables: the programs of `variables`;
-    host: of the policy, or one that repeats more; roots: variables whose provenance is known.
+    Of an expression that is always false they are those by which the policy matches. scope: the
+    policy's variables, as they were evaluated; variables: the programs of `variables`; host: of
+    the policy, or one that repeats more; roots: variables whose provenance is known.
     """
     again = host if isinstance(host, RepeatHost) else RepeatHost(host)
     known = Roots(scope, variables, again, roots)
-    return failed_fields(program, known, again, known.judged)
+    causes = causes_of(program, known, again)
+    if causes is None:
+        return ()
+    found = pointers(causes, known.judged)
+    if causes or again.asked or not known.of_object_alone:
+        return found
+    asked = [causes_of(each, known, again, value=True) or () for each in matching.conditions]
+    return (*pointers(join(asked), known.judged), *_matched(matching.constraints))
+
+
+def _matched(constraints: MatchConstraints | None) -> Iterator[str]:
+    """Yield the fields of an object by which match constraints speak of it."""
+    if constraints is None or not constraints.rules:
+        return
+    selector = constraints.object_selector
+    if selector is not None:
+        keys = [*selector.labels, *(each.key for each in selector.expressions)]
+        yield from (pointer_of("metadata", "labels", key) for key in keys if not has_wildcard(key))
+    rules = constraints.rules
+    if all(rule.names for rule in rules):
+        yield "/metadata/name"
+    if all(_ANY not in rule.groups or _ANY not in rule.versions for rule in rules):
+        yield "/apiVersion"
+    if all(_ANY not in rule.resources for rule in rules):
+        yield "/kind"
 
 
 class Roots:
     """The variables of a policy with their provenance, each made when it is first read.
 
-    judged: the object, or the old one where there is no other.
+    judged: the object, or the old one where there is no other; of_object_alone: whether no other
+    variable was read.
     """
 
-    __slots__ = ("_host", "_known", "_programs", "_scope", "judged")
+    __slots__ = ("_host", "_known", "_programs", "_scope", "judged", "of_object_alone")
 
     def __init__(
         self,
@@ -63,9 +106,12 @@ class Roots:
         self._host = host
         self._known: dict[str, Datum] = dict(known or {})
         self.judged = scope["object"] or scope["oldObject"]
+        self.of_object_alone = True
 
     def get(self, name: str, /) -> Datum | None:
         """Return a variable; None if there is none."""
+        if name not in _OBJECTS:
+            self.of_object_alone = False
         found = self._known.get(name)
         if found is None:
             try:

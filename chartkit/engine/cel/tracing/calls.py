@@ -8,14 +8,16 @@ from typing import Final
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.interpreter.calls import apply, compared
 from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch
-from chartkit.engine.cel.tracing.causes import Causes, join
+from chartkit.engine.cel.tracing.causes import NO_CAUSES, guard, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
     Datum,
+    Extent,
     Step,
     TraceError,
     TraceFrame,
     elements,
+    extent_of,
     reads,
     unknown,
 )
@@ -86,7 +88,9 @@ def _sum(call: Call) -> Call:
         members = (*elements(left), *elements(right))
         frame.cost += len(members)
         frame.check()
-        return listed(members, join((reads(left), reads(right))))
+        first, second = extent_of(left), extent_of(right)
+        held = join((first.held, second.held))
+        return listed(members, Extent(held, join((first.lacking, second.lacking))))
 
     return run
 
@@ -108,7 +112,7 @@ def _rearranged(call: Call) -> Call:
         members = [
             known.get(_mark(value)) or Datum(value, None, result.causes) for value in result.value
         ]
-        return result._replace(members=members)
+        return result._replace(members=members, extent=extent_of(args[0]))
 
     return run
 
@@ -123,9 +127,14 @@ def _flattened(call: Call) -> Call:
         if len(args) > 1 or not isinstance(result.value, list):
             return result
         members: list[Datum] = []
+        extents = [extent_of(args[0])]
         for each in elements(args[0]):
-            members += elements(each) if _is_list(each) else [each]
-        return result._replace(members=members)
+            if _is_list(each):
+                members += elements(each)
+                extents.append(extent_of(each))
+            else:
+                members.append(each)
+        return listed(members, Extent(*(join(causes) for causes in zip(*extents, strict=True))))
 
     return run
 
@@ -149,16 +158,12 @@ def _end(at: int) -> Callable[[Call], Call]:
             if not isinstance(result.value, OptionalValue) or not result.value.present:
                 return result
             found = elements(args[0])[at]
-            return found._replace(value=result.value)
+            why = NO_CAUSES if args[0].extent is None else guard(args[0].extent.lacking)
+            return found._replace(value=result.value, causes=join((found.causes, why)))
 
         return run
 
     return known
-
-
-def causes_of(parts: Sequence[Datum]) -> Causes:
-    """Return the causes of a value that is made of parts."""
-    return join([reads(each) for each in parts])
 
 
 _SPECIAL: Final[dict[str, Callable[[Call], Call]]] = {

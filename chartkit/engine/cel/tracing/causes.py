@@ -61,9 +61,11 @@ def pointers(causes: Causes, root: Value) -> tuple[str, ...]:
 
     Fields that are there come before missing ones, and these before the fields of conditions and
     those that identify the object; otherwise the order of the expression holds. A field that was
-    only asked for is left out if something in it was read.
+    only asked for, or of a condition, is left out if something in it was read.
     """
     direct, conditions = _reads(causes)
+    inner = {read.path[:size] for read in direct for size in range(len(read.path))}
+    conditions = [read for read in conditions if read.path not in inner]
     named = [read for read in direct if read.path not in _IDENTITY]
     rest = [read for read in direct if read.path in _IDENTITY] + conditions
     if not named:

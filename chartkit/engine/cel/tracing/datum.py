@@ -11,7 +11,7 @@ from chartkit.engine.cel.interpreter.attributes import MISSING, find
 from chartkit.engine.cel.interpreter.frame import Frame
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.containers import list_index
-from chartkit.engine.cel.tracing.causes import NO_CAUSES, Causes, Path, Read, guard, join
+from chartkit.engine.cel.tracing.causes import NO_CAUSES, Causes, Guard, Path, Read, guard, join
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
 
 UNKNOWN: Final = object()
@@ -26,17 +26,27 @@ class Entries(Protocol):
         ...
 
 
+class Extent(NamedTuple):
+    """The causes of a list's length; held: that it has its elements; lacking: that it has no
+    others."""
+
+    held: Causes = NO_CAUSES
+    lacking: Causes = NO_CAUSES
+
+
 class Datum(NamedTuple):
     """A value and its provenance.
 
     path: where it stands, or would stand, in the object; None if an expression made it. causes:
-    what decided that it is this value. members: those of a list or map that an expression made.
+    what decided that it is this value. members: those of a list or map that an expression made;
+    extent: of such a list.
     """
 
     value: Value
     path: Path | None = None
     causes: Causes = NO_CAUSES
     members: Sequence[Datum] | Entries | None = None
+    extent: Extent | None = None
 
 
 class TraceError(CelError):
@@ -72,8 +82,16 @@ def reads(datum: Datum) -> Causes:
 def reads_of(path: Path | None, causes: Causes) -> Causes:
     """Return the causes of what is made of the value at a path, if there is one."""
     if path is None:
-        return causes
+        # Conditions alone decided.
+        return causes.causes if isinstance(causes, Guard) else causes
     return Read(path) if not causes else (Read(path), causes)
+
+
+def extent_of(datum: Datum) -> Extent:
+    """Return the causes of a list's length."""
+    if datum.extent is not None:
+        return datum.extent
+    return Extent(lacking=reads(datum) if datum.path is None else Read(datum.path))
 
 
 def unknown(causes: Causes) -> Datum:
@@ -89,7 +107,7 @@ def child(
     rest: the constant keys that are selected next, so that the error of a missing value knows its
     whole path; why: the causes of the key. Raises `TraceError` if there is no such member.
     """
-    value, path, causes, members = datum
+    value, path, causes, members, extent = datum
     if value.__class__ is OptionalValue:
         optional = True
         if not value.present:
@@ -100,6 +118,8 @@ def child(
         if value is UNKNOWN:
             return unknown(join((reads_of(path, causes), why)))
         found = _selected(Datum(value, path, causes), key, rest, optional)
+    elif extent is not None:
+        why = join((why, extent.lacking))
     if why:
         found = found._replace(causes=join((found.causes, guard(why))))
     if not optional or found.value is UNKNOWN or found.value.__class__ is OptionalValue:
@@ -119,7 +139,7 @@ def _member(members: Sequence[Datum] | Entries, key: Value) -> Datum | None:
 
 def _selected(datum: Datum, key: Value, rest: Path, optional: bool) -> Datum:
     """Return a member of a value that is known."""
-    value, path, causes, _ = datum
+    value, path, causes, _, _ = datum
     try:
         steps = (list_index(key),) if value.__class__ is list else _steps(key)
         found = find(value, key)
@@ -147,7 +167,7 @@ def _steps(key: Value) -> Path:
 
 def elements(datum: Datum) -> Sequence[Datum]:
     """Return the elements of a list with their provenance."""
-    value, path, causes, members = datum
+    value, path, causes, members, _ = datum
     if isinstance(members, Sequence):
         return members
     assert isinstance(value, list)
@@ -158,7 +178,7 @@ def elements(datum: Datum) -> Sequence[Datum]:
 
 def entries(datum: Datum) -> list[tuple[Datum, Datum]]:
     """Return the keys and values of a map with their provenance."""
-    value, path, causes, members = datum
+    value, path, causes, members, _ = datum
     assert isinstance(value, dict)
     found = []
     for key in value:

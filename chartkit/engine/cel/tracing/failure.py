@@ -1,4 +1,4 @@
-"""The fields of an object that an expression failed over."""
+"""The reads that an expression failed over."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.causes import Causes, pointers
+from chartkit.engine.cel.tracing.causes import Causes
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
     Datum,
@@ -25,27 +25,19 @@ _MOST_STEPS: Final = 30_000
 """Units of cost of one trace; longer ones tell nothing."""
 
 
-def failed_fields(program: Program, roots: Entries, host: Host, root: Value) -> tuple[str, ...]:
-    """Return the JSON pointers of the fields that made an expression false, or left it without a
-    value, the most telling one first; none where none can be told.
+def causes_of(program: Program, roots: Entries, host: Host, value: Value = False) -> Causes | None:
+    """Return the reads that gave an expression a value, or left it without any; None if it has
+    another value, or takes too long.
 
-    roots: the variables; host: a `RepeatHost`; root: the object.
+    roots: the variables; host: a `RepeatHost`.
     """
-    try:
-        return pointers(_causes(program, roots, host), root)
-    except (CelError, RecursionError):
-        return ()
-
-
-def _causes(program: Program, roots: Entries, host: Host) -> Causes:
     try:
         found = traced(program, roots, host)
     except TraceError as error:
         return error.causes
-    if found.value is not False and found.value is not UNKNOWN:
-        # The world has changed since.
-        return ()
-    return reads(found)
+    except (CelError, RecursionError):
+        return None
+    return reads(found) if found.value is value or found.value is UNKNOWN else None
 
 
 def traced(program: Program, roots: Entries, host: Host) -> Datum:

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chartkit.engine.cel.interpreter.go_type_names import go_type
-from chartkit.engine.cel.tracing.causes import NO_CAUSES, Causes, Read, guard, join
+from chartkit.engine.cel.tracing.causes import NO_CAUSES, Causes, guard, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
     Datum,
+    Extent,
     Step,
     TraceError,
     TraceFrame,
     elements,
     entries,
+    extent_of,
     reads,
     unknown,
 )
@@ -124,7 +126,7 @@ def some(loop: Loop, condition: Step) -> Step:
             return Datum(True, None, join(rounds.true))
         if rounds.doubt:
             return _doubtful(rounds, items)
-        return Datum(False, None, _lacking(items, rounds.false))
+        return Datum(False, None, _absence(items, rounds.false))
 
     return run
 
@@ -139,7 +141,7 @@ def single(loop: Loop, condition: Step) -> Step:
         rounds = _rounds(loop, condition, frame, items)
         if rounds.doubt:
             return _doubtful(rounds, items)
-        causes = join(rounds.true) if rounds.true else _lacking(items, rounds.false)
+        causes = join(rounds.true) if rounds.true else _absence(items, rounds.false)
         return Datum(len(rounds.true) == 1, None, causes)
 
     return run
@@ -153,12 +155,12 @@ def _doubtful(rounds: Rounds, items: Datum) -> Datum:
     return unknown(rounds.open[0] if len(rounds.doubt) == 1 else reads(items))
 
 
-def _lacking(items: Datum, rounds: Sequence[Causes]) -> Causes:
-    """Return the causes of a list with no element for which a condition is true: the list, and
-    then what its elements have instead."""
-    own = reads(items)
-    elements_ = join(rounds)
-    return join((own, guard(elements_))) if own else elements_
+def _absence(items: Datum, rounds: Sequence[Causes]) -> Causes:
+    """Return the causes of a list with no element for which a condition is true: the list that
+    may have more, and then what its elements have instead."""
+    lacking = extent_of(items).lacking
+    found = join(rounds)
+    return join((lacking, guard(found))) if lacking else found
 
 
 class Outcome(NamedTuple):
@@ -176,8 +178,9 @@ def collected(loop: Loop, outcome: Outcome) -> Step:
         items = loop.items(frame)
         if items.value is UNKNOWN and items.members is None:
             return unknown(reads(items))
+        outer = extent_of(items)
         made: list[tuple[Datum, Datum]] = []
-        kept: list[Causes] = []
+        held: list[Causes] = [outer.held]
         dropped: list[Causes] = []
         for element in loop.elements(frame, items):
             loop.round(frame, element)
@@ -195,23 +198,20 @@ def collected(loop: Loop, outcome: Outcome) -> Step:
             value = outcome.value(frame)
             key = value if outcome.key is None else outcome.key(frame)
             if why:
+                held.append(why)
                 value = value._replace(causes=join((value.causes, guard(why))))
             made.append((key, value))
-            kept.append(why or reads(value))
-        causes = join((join(kept), guard(_place(items)))) if made else _lacking(items, dropped)
-        return _made(made, causes, outcome.key is not None)
+        extent = Extent(join(held), _absence(items, dropped))
+        return _made(made, extent, outcome.key is not None)
 
     return run
 
 
-def _place(items: Datum) -> Causes:
-    return NO_CAUSES if items.path is None else Read(items.path)
-
-
-def _made(made: Sequence[tuple[Datum, Datum]], causes: Causes, keyed: bool) -> Datum:
+def _made(made: Sequence[tuple[Datum, Datum]], extent: Extent, keyed: bool) -> Datum:
     members = [value for _, value in made]
     if not keyed:
-        return listed(members, causes)
+        return listed(members, extent)
+    causes = _whole(members, extent)
     if any(key.value is UNKNOWN or value.value is UNKNOWN for key, value in made):
         return unknown(causes)
     if any(key.value.__class__ is not str for key, _ in made):
@@ -220,11 +220,19 @@ def _made(made: Sequence[tuple[Datum, Datum]], causes: Causes, keyed: bool) -> D
     return Datum(values, None, causes, {str(key.value): value for key, value in made})
 
 
-def listed(members: Sequence[Datum], causes: Causes) -> Datum:
+def listed(members: Sequence[Datum], extent: Extent) -> Datum:
     """Return a list that an expression made of values with a provenance."""
     values = [each.value for each in members]
     known = not any(each is UNKNOWN for each in values)
-    return Datum(values if known else UNKNOWN, None, causes, members)
+    return Datum(values if known else UNKNOWN, None, _whole(members, extent), members, extent)
+
+
+def _whole(members: Sequence[Datum], extent: Extent) -> Causes:
+    """Return the causes of a list or map as a whole: why it has its elements, or these."""
+    if not members:
+        return extent.lacking
+    values = join([reads(each) for each in members])
+    return join((extent.held, guard(values)) if extent.held else (values, guard(extent.lacking)))
 
 
 def bound(place: int, value: Step, result: Step) -> Step:

@@ -30,7 +30,7 @@ def attempt(step: Step, frame: TraceFrame) -> Datum | TraceError:
 
 
 def conjunction(left: Step, right: Step) -> Step:
-    """`left && right`."""
+    """`left && right`; where both are true, conditions come first as a rule."""
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
@@ -38,19 +38,24 @@ def conjunction(left: Step, right: Step) -> Step:
         if _is(first, False) and not reads(first):  # type: ignore[arg-type]
             # No field of the object changes that.
             return Datum(False)
-        return _joined((first, attempt(right, frame)), False)
+        second = attempt(right, frame)
+        both = _is(first, True) and _is(second, True)
+        return _joined((second, first) if both else (first, second), False)
 
     return run
 
 
-def disjunction(left: Step, right: Step, *, right_first: bool = False) -> Step:
-    """`left || right`; right_first: its fields are the more telling ones."""
+def disjunction(left: Step, right: Step, *, left_first: bool = False) -> Step:
+    """`left || right`; what is required comes last as a rule, after conditions and exceptions.
+
+    left_first: here it is the other way round.
+    """
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
         first = attempt(left, frame)
         found = (first, attempt(right, frame))
-        return _joined(found[::-1] if right_first else found, True)
+        return _joined(found if left_first else found[::-1], True)
 
     return run
 
@@ -78,8 +83,11 @@ def _joined(operands: Sequence[Datum | TraceError], decisive: bool) -> Datum:
 
 
 def is_guard(expr: ast.Expr) -> bool:
-    """Return whether an operand of `||` is of the form "this is not the case here"."""
-    return isinstance(expr, ast.Call) and expr.function in ("!_", "_!=_")
+    """Return whether an operand of `||` is of the form "there is no such field"."""
+    if not isinstance(expr, ast.Call) or expr.function != "!_":
+        return False
+    asked = expr.args[0]
+    return isinstance(asked, ast.Select) and asked.test_only
 
 
 def choice(condition: Step, yes: Step, no: Step) -> Step:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chartkit.engine.cel.interpreter.aggregates import keyed
-from chartkit.engine.cel.tracing.causes import join
+from chartkit.engine.cel.tracing.causes import NO_CAUSES, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
     Datum,
+    Extent,
     Step,
     TraceError,
     TraceFrame,
@@ -27,14 +28,14 @@ def list_of_steps(elements: Sequence[Step], optional: frozenset[int]) -> Step:
         causes = []
         for index, element in enumerate(elements):
             found = element(frame)
-            causes.append(reads(found))
             if index in optional:
+                causes.append(reads(found))
                 present = _opened(found)
                 if present is None:
                     continue
                 found = present
             members.append(found)
-        return listed(members, join(causes))
+        return listed(members, Extent(lacking=join(causes) if optional else NO_CAUSES))
 
     return run
 

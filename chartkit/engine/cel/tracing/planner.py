@@ -118,8 +118,7 @@ class Planner:
         if len(steps) == 2 and name in _JUNCTIONS:
             return _JUNCTIONS[name](*steps)
         if name == "_||_":
-            first, second = (junctions.is_guard(each) for each in arguments)
-            return junctions.disjunction(*steps, right_first=first and not second)
+            return junctions.disjunction(*steps, left_first=junctions.is_guard(arguments[1]))
         if name in ("_==_", "_!=_"):
             return step(comparison(equality=name == "_==_"), steps)
         ids = self._checked.overloads.get(expr.id, ())

@@ -19,7 +19,7 @@ from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.policy import NamedExpression
+from chartkit.engine.cel_policies.policy import MatchConstraints, NamedExpression
 from chartkit.engine.cel_policies.scope import Deferred, once
 from chartkit.engine.cel_policies.shared import (
     Fields,
@@ -115,14 +115,25 @@ class AdmissionExpressions:
         request."""
         return _Variables(self._variables, scope, computed)
 
-    def fields_of(self, expression: Expression, scope: Scope) -> tuple[str, ...]:
-        """Return the JSON pointers of the fields over which an expression failed."""
-        from chartkit.engine.cel_policies.fields import fields_of
+    def fields_of(
+        self,
+        expression: Expression,
+        scope: Scope,
+        conditions: Sequence[Expression],
+        constraints: MatchConstraints | None,
+    ) -> tuple[str, ...]:
+        """Return the JSON pointers of the fields over which an expression failed.
+
+        conditions, constraints: of the policy, which speak of the request.
+        """
+        from chartkit.engine.cel_policies.fields import Matching, fields_of
 
         if expression.program is None:
             return ()
         programs = {name: one.program for name, one in self._variables.items() if one.program}
-        return fields_of(expression.program, scope, programs, OFFLINE)
+        asked = [one.program for one in conditions if one.program]
+        matching = Matching(asked, constraints)
+        return fields_of(expression.program, scope, programs, OFFLINE, matching)
 
 
 @lru_cache(maxsize=512)

@@ -15,7 +15,11 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions, Expression
 from chartkit.engine.cel_policies.conditions import failed
-from chartkit.engine.cel_policies.policy import NamedExpression, Validation
+from chartkit.engine.cel_policies.policy import (
+    MatchConstraints,
+    NamedExpression,
+    Validation,
+)
 from chartkit.engine.cel_policies.scope import PolicyScope
 from chartkit.model import Body
 
@@ -47,7 +51,7 @@ class _Validation:
 class AdmissionValidation:
     """The compiled match conditions, variables and validations of a policy."""
 
-    __slots__ = ("_conditions", "_expressions", "_ignores_errors", "_validations")
+    __slots__ = ("_conditions", "_constraints", "_expressions", "_ignores_errors", "_validations")
 
     def __init__(
         self,
@@ -56,10 +60,12 @@ class AdmissionValidation:
         conditions: Sequence[NamedExpression] = (),
         variables: Sequence[NamedExpression] = (),
         validations: Sequence[Validation] = (),
+        constraints: MatchConstraints | None = None,
         has_params: bool = False,
         ignores_errors: bool = False,
     ) -> None:
         self._ignores_errors = ignores_errors
+        self._constraints = constraints
         self._expressions = AdmissionExpressions(environment, variables, has_params)
         compile_ = self._expressions.compile
         self._conditions = [compile_(each.expression, (types.BOOL,)) for each in conditions]
@@ -94,11 +100,16 @@ class AdmissionValidation:
                 if each.expression.evaluate(scope) is True:
                     continue
             except CelError as error:
-                fields = self._expressions.fields_of(each.expression, scope)
+                fields = self._fields(each, scope)
                 return Decision(error.message, is_error=True, fields=fields)
-            fields = self._expressions.fields_of(each.expression, scope)
+            fields = self._fields(each, scope)
             return Decision(_message(each, scope), fields=fields)
         return None
+
+    def _fields(self, failed: _Validation, scope: Mapping[str, Value]) -> tuple[str, ...]:
+        return self._expressions.fields_of(
+            failed.expression, scope, self._conditions, self._constraints
+        )
 
     def _match(self, scope: Mapping[str, Value]) -> Decision | None:
         failures = failed(lambda one: one.evaluate(scope), self._conditions)

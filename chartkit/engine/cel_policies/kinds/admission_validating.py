@@ -126,6 +126,7 @@ def compile_validating_admission(
         conditions=policy.conditions,
         variables=policy.variables,
         validations=policy.validations,
+        constraints=policy.constraints,
         has_params=bool(policy.spec.get("paramKind")),
         ignores_errors=policy.ignores_errors,
     )

@@ -86,11 +86,12 @@ class ValidatingEvaluator(Evaluator):
         self, index: int, scope: Mapping[str, Value], host: Host, error: CelError | None = None
     ) -> RuleResult:
         """Return the result of a validation that is false, or has no value because of an error."""
-        from chartkit.engine.cel_policies.fields import fields_of
+        from chartkit.engine.cel_policies.fields import Matching, fields_of
 
         failed = self._validations[index]
         decided = {INDEX: str(index)}
-        fields = fields_of(failed.program, scope, self._variables, host)
+        matching = Matching(self._conditions, self.policy.constraints)
+        fields = fields_of(failed.program, scope, self._variables, host, matching)
         if error is None:
             message = failure_message(failed, index, scope, host)
             try:

@@ -12,6 +12,8 @@ from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult
 from tests.unit.engine.cel_policies.policies import (
     PODS,
+    about,
+    conditions,
     deployment,
     pod,
     policy,
@@ -142,3 +144,37 @@ def test_parameters_have_no_fields() -> None:
     )
     result = only(results(resource))
     assert (result.status.value, result.fields) == ("error", ())
+
+
+def test_a_policy_that_refuses_all_it_matches_is_about_the_fields_by_which_it_matches() -> None:
+    constraints = {
+        "resourceRules": [about("pods", apiGroups=[""], resourceNames=["web"])],
+        "objectSelector": {"matchLabels": {"app": "x"}},
+    }
+    resource = validating(
+        "1 == 2",
+        matchConstraints=constraints,
+        matchConditions=conditions("has(object.spec.containers)", "request.operation == 'CREATE'"),
+    )
+    result = only(results(resource, pod(labels={"app": "x"})))
+    expected = (
+        "/spec/containers",
+        "/metadata/labels/app",
+        "/metadata/name",
+        "/apiVersion",
+        "/kind",
+    )
+    assert result.fields == expected
+
+
+def test_a_policy_that_refuses_everything_is_about_no_field() -> None:
+    everything = {"resourceRules": [about("*", apiGroups=["*"], apiVersions=["*"])]}
+    assert only(results(validating("false", matchConstraints=everything))).fields == ()
+
+
+def test_what_the_cluster_decides_is_about_no_field() -> None:
+    for expression in (
+        "has(resource.Get('v1', 'pods', 'a', 'b').spec)",
+        "time.now() < timestamp('2020-01-01T00:00:00Z')",
+    ):
+        assert only(results(validating(expression))).fields == ()

@@ -25,6 +25,14 @@ _LITERAL_OR_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
 _EXPANSION = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 
 
+_META = re.compile(r"[\\.+*?()|\[\]{}^$]")
+
+
+def quote_meta(text: str) -> str:
+    """Return the pattern that matches a text as it is (`regexp.QuoteMeta`)."""
+    return _META.sub(r"\\\g<0>", text)
+
+
 Groups = tuple[int, int, tuple[str | None, ...]]
 """Start and end of a match, and what its groups captured (None: took no part)."""
 

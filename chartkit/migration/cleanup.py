@@ -6,6 +6,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import NoLiteralError
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
 from chartkit.engine.cleanup import read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS
@@ -42,6 +43,8 @@ def convert_cleanup(legacy: Resource) -> Conversion:
         scope, body = _converted(legacy)
     except NotConvertible as reason:
         return _left(legacy, reason)
+    except NoLiteralError as error:
+        return _left(legacy, NotConvertible(str(error)))
     kind = f"{NAMESPACED}{CelKind.DELETING}" if policy.namespace else str(CelKind.DELETING)
     document: Body = {
         "apiVersion": API_VERSION,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -21,7 +22,7 @@ from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import FAILING_CONDITIONS
 from chartkit.migration.expressions.names import is_name
-from chartkit.migration.expressions.place import TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.expressions.wildcards import fits, fits_any, fits_any_value, fits_value
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
@@ -75,7 +76,7 @@ def _holds(condition: Condition, names: Names) -> Expr:
     test = _OPERATORS.get(condition.operator)
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
-    key, value = term_of(condition.key, names), term_of(condition.value, names)
+    key, value = (_as_text(term_of(each, names)) for each in (condition.key, condition.value))
     if isinstance(key, Constant) and isinstance(value, Constant):
         return _of_constants(condition.operator, key.value, value.value)
     if isinstance(key, Value) and key.place.is_optional and not key.strict:
@@ -83,6 +84,15 @@ def _holds(condition: Condition, names: Names) -> Expr:
         held = test(Value(key.place.settled()), value)
         return conjunction(key.place.is_present(), held)
     return test(key, value)
+
+
+def _as_text(term: Term) -> Term:
+    """Return a time as the text that conditions compare."""
+    match term:
+        case Value(place, strict) if place.type == TIME:
+            written = cel.call("string", place.settled().value)
+            return Value(replace(place, root=written, optional=(), type=TEXT), strict)
+    return term
 
 
 def _of_constants(operator: str, key: Json, value: Json) -> Expr:
@@ -140,7 +150,7 @@ def _equals_constant(place: Place, wanted: Json) -> Expr:
                 return value if wanted else cel.negate(value)
             return cel.equal(value, wanted)
         case int() | float() if place.type in ("int", "double"):
-            return cel.equal(value, wanted)
+            return cel.equal(value, float(wanted) if place.type == "double" else wanted)
         case str() if place.type == "int":
             if not wanted.lstrip("+-").isdigit():
                 return cel.FALSE

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.engine import compile_any, is_exception
+from chartkit.engine.cel.syntax.build import NoLiteralError
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
@@ -180,7 +181,10 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
         raise NotConvertible("celPreconditions next to a rule that is not CEL")
     if policy.apply_one and len(policy.rules) > 1:
         raise NotConvertible("applyRules: One makes rules depend on each other")
-    return converter(rule, policy)
+    try:
+        return converter(rule, policy)
+    except NoLiteralError as error:
+        raise NotConvertible(str(error)) from None
 
 
 def _outcome(

@@ -74,6 +74,24 @@ FAILING_CONDITIONS: Final = (
 """A change of conditions, which CEL joins whatever their order."""
 DIVISION: Final = "a division by zero is infinite, or no number, and no error"
 """A change of rules that divide."""
+ASCII_CASE: Final = "letters other than a to z keep their case"
+"""A change of rules that turn texts to upper or lower case."""
+DECIMALS: Final = "texts such as 1_000, 0x1p4 and inf are no numbers"
+"""A change of rules that read numbers of texts."""
+TIMES: Final = (
+    "times outside of the years 1 to 9999, spans of more than 292 years and times that are not "
+    "strictly in RFC 3339 are errors"
+)
+"""A change of rules that read times of texts."""
+DECODED: Final = (
+    "Base64 without padding is read, and of bytes that are no text there is an error instead of "
+    "what they look like"
+)
+"""A change of rules that decode Base64."""
+READ_TEXTS: Final = (
+    "what is read of a text as JSON or YAML is taken to be of the type that it is compared with"
+)
+"""An assumption of rules that read JSON or YAML."""
 NO_DATA: Final = "a ConfigMap without data is an error, where what is read of it was null"
 """A change of rules that read ConfigMaps."""
 LATEST_STANDARD: Final = (

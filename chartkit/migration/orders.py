@@ -12,9 +12,9 @@ from chartkit.engine.cluster_policy.conditions.comparison import (
     read_duration,
     seconds_of,
 )
-from chartkit.go.duration import duration_or_none, format_duration
+from chartkit.go.duration import HOUR, MINUTE, duration_or_none, format_duration
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.expressions.place import TEXT, Place
+from chartkit.migration.expressions.place import SPAN, TEXT, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.jmespath import Constant, Term, Value
 from chartkit.model import Json
@@ -40,7 +40,7 @@ def ordered(sign: str) -> Test:
                 return _ordered_constant(place, sign, limit)
             case Constant(limit), Value(place):
                 return _ordered_constant(place, _MIRRORED[sign], limit)
-            case Value(left), Value(right) if left.type == right.type == "int":
+            case Value(left), Value(right) if left.type == right.type and left.type in _ORDERED:
                 return cel.compare(sign, left.value, right.value)
         raise NotConvertible("an order of values whose types are not known")
 
@@ -51,6 +51,8 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     number = limit if isinstance(limit, int | float) else whole_number(limit)
     if not place.is_known and number is not None:
         place = place.taken_for("int")
+    if place.type == SPAN:
+        return _spans(place, sign, limit, read_duration)
     if isinstance(limit, bool):
         raise NotConvertible("an order of booleans")
     if place.type == "int" and number is not None:
@@ -94,12 +96,32 @@ def durations(sign: str) -> Test:
                 return _ordered_duration(place, sign, limit)
             case Constant(limit), Value(place):
                 return _ordered_duration(place, _MIRRORED[sign], limit)
+            case Value(left), Value(right) if left.type == right.type == SPAN:
+                return cel.compare(sign, left.value, right.value)
         raise NotConvertible("an order of durations that are computed")
 
     return test
 
 
+def _spans(place: Place, sign: str, limit: Json, read: Callable[[Json], int | None]) -> Expr:
+    """Return whether a span between times is in order with a duration or a number of seconds."""
+    against = read(limit) if isinstance(limit, str) else seconds_of(limit)
+    if against is None:
+        return cel.FALSE
+    return cel.compare(sign, place.value, cel.call("duration", _written(against)))
+
+
+def _written(nanoseconds: int) -> str:
+    """Return a duration as a text: in hours, minutes or seconds where it is whole."""
+    for unit, name in ((HOUR, "h"), (MINUTE, "m"), (SECOND, "s")):
+        if nanoseconds % unit == 0:
+            return f"{nanoseconds // unit}{name}"
+    return format_duration(nanoseconds)
+
+
 def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
+    if place.type == SPAN:
+        return _spans(place, sign, limit, _any_duration)
     is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
     against = duration_or_none(limit) if isinstance(limit, str) else None
     if is_number:
@@ -117,6 +139,11 @@ def _ordered_duration(place: Place, sign: str, limit: Json) -> Expr:
     raise NotConvertible("an order of durations whose types are not known")
 
 
+def _any_duration(limit: Json) -> int | None:
+    return duration_or_none(limit) if isinstance(limit, str) else None
+
+
+_ORDERED: Final = ("int", SPAN)
 _PART: Final = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
 _DURATION: Final = f"^[-+]?({_PART}(ns|us|µs|μs|ms|s|m|h))+$"
 _NUMBER: Final = f"^[-+]?{_PART}$"

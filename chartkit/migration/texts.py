@@ -24,14 +24,14 @@ from chartkit.engine.context.variables.syntax import (
 )
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import ANY_MAP, TEXT
-from chartkit.migration.jmespath import Constant, Names, Term, Translator, Value
+from chartkit.migration.jmespath import Constant, Names, Term, Translator
 from chartkit.migration.jmespath.embedded import (
     joined,
     placeholder,
     text_of_term,
     with_json_literals,
 )
-from chartkit.migration.jmespath.terms import computed, mixed
+from chartkit.migration.jmespath.terms import computed, list_of_terms, mixed
 from chartkit.model import Json
 
 _MAX_VARIABLES: Final = 120
@@ -47,9 +47,7 @@ def term_of(value: Json, names: Names) -> Term:
         terms = [term_of(each, names) for each in value]
         if all(isinstance(term, Constant) for term in terms):
             return Constant([term.value for term in terms if isinstance(term, Constant)])
-        types = {term.place.type if isinstance(term, Value) else TEXT for term in terms}
-        inner = types.pop() if len(types) == 1 else "dyn"
-        return computed(cel.list_of(mixed(terms)), f"[]{inner}")
+        return list_of_terms(terms)
     if isinstance(value, dict):
         members = {key: term_of(each, names) for key, each in value.items()}
         if any(has_variable(key) for key in value):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,26 @@ from chartkit.errors import ChartkitError
 from chartkit.migration.assumptions import meets
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import convert
-from chartkit.migration.differences import FAILING_CONDITIONS
-from chartkit.model import Body, Location, Resource, Status
+from chartkit.migration.differences import (
+    ASCII_CASE,
+    DECIMALS,
+    DECODED,
+    FAILING_CONDITIONS,
+    READ_TEXTS,
+    TIMES,
+)
+from chartkit.model import Body, Json, Location, Resource, Status
 
-_WIDGET = {
+_WIDGET: Body = {
     "apiVersion": "example.com/v1",
     "kind": "Widget",
     "metadata": {"name": "a", "namespace": "default"},
 }
 _PLACE = Location("recorded.jsonl")
+_TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_NUMBER = re.compile(r"`(-?\d{1,15})`")
+_NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, READ_TEXTS, TIMES))
+"""Changes that explain a difference of an unusual text."""
 
 
 @dataclass(slots=True)
@@ -73,10 +85,60 @@ def _of_condition(case: dict[str, Any]) -> Body:
     }
 
 
+def recorded_queries(path: Path) -> Iterator[tuple[dict[str, Any], Body, Sequence[Body]]]:
+    """Yield queries as conditions: the input is an object's, and so is an argument, one by one."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        case: dict[str, Any] = json.loads(line)
+        if "{{" in case["query"] or "}}" in case["query"]:
+            continue
+        for query, metadata in _with_fields(case["query"]):
+            body = {**_WIDGET, "spec": case["input"]}
+            body["metadata"] = {**_WIDGET["metadata"], **metadata}
+            for condition in _conditions(query, case.get("result")):
+                given = {"id": case["id"], "any_all": "any", "context": "deny"}
+                yield given, _of_condition({**given, "condition": condition}), [body]
+
+
+def _with_fields(query: str) -> Iterator[tuple[str, Body]]:
+    """Yield a query of an object's input, and with each of its literals as a field."""
+    yield f"request.object.spec | {query}", {}
+    for found in _TEXT.finditer(query):
+        if query.count("`", 0, found.start()) % 2 == 0:
+            text = found[1].replace("\\'", "'")
+            yield _spliced(query, found, "annotations.given"), {"annotations": {"given": text}}
+    for found in _NUMBER.finditer(query):
+        yield _spliced(query, found, "generation"), {"generation": int(found[1])}
+
+
+def _spliced(query: str, found: re.Match[str], field: str) -> str:
+    start, end = found.span()
+    return f"{query[:start]}request.object.metadata.{field}{query[end:]}"
+
+
+def _conditions(query: str, result: Json) -> Iterator[Body]:
+    key = f"{{{{ {query} }}}}"
+    is_scalar = isinstance(result, str | int | float)
+    if is_scalar:
+        yield {"key": key, "operator": "Equals", "value": result}
+        yield {"key": key, "operator": "AnyNotIn", "value": [result]}
+    if isinstance(result, list):
+        yield {"key": key, "operator": "AllIn", "value": result}
+    yield {"key": key, "operator": "GreaterThan", "value": "1h" if is_scalar else 2}
+
+
 def compare(path: Path) -> Shares:
     """Convert and compare the validate rules of a file."""
+    return _compared(recorded(path))
+
+
+def compare_queries(path: Path) -> Shares:
+    """Convert and compare the queries of a file."""
+    return _compared(recorded_queries(path))
+
+
+def _compared(cases: Iterable[tuple[dict[str, Any], Body, Sequence[Body]]]) -> Shares:
     shares = Shares()
-    for case, body, objects in recorded(path):
+    for case, body, objects in cases:
         legacy = Resource(body, _PLACE)
         # Kyverno's command line, which was recorded, knows no name of a request.
         if not _validates(body) or "request.name " in str(body):
@@ -119,7 +181,7 @@ def _compare_objects(
             continue
         shares.compared += 1
         before, after = _result([original], request), _result(new, request)
-        if before == "error" and FAILING_CONDITIONS in changes:
+        if (before == "error" and FAILING_CONDITIONS in changes) or changes & _NAMED:
             continue
         if (before in ("fail", "error")) != (after in ("fail", "error")):
             shares.different.append(f"{name} {before} {after}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.conformance.migration_cases import compare
+from tests.conformance.migration_cases import compare, compare_queries
 from tests.shared import shared
 
 
@@ -27,3 +27,12 @@ def test_recorded_cases_agree_where_they_convert(
     record_property("shares", str(shares))
     assert shares.different == []
     assert shares.converted >= least
+
+
+def test_recorded_queries_agree_where_they_convert(
+    record_property: Callable[[str, object], None],
+) -> None:
+    shares = compare_queries(shared("conformance/engine/jmespath.jsonl"))
+    record_property("shares", str(shares))
+    assert shares.different == []
+    assert shares.converted >= 1500

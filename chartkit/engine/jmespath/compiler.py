@@ -49,13 +49,13 @@ def is_false(value: Json) -> bool:
     return value is None or (not value and isinstance(value, (str, list, dict, bool)))
 
 
-def _keeps_null(node: Node) -> bool:
+def keeps_null(node: Node) -> bool:
     """Return whether the node gives null for null, so that an error need not stop before it."""
     if node.kind in _NULL_TO_NULL:
         return True
     if node.kind in _CHAINS:
-        return all(map(_keeps_null, node.children))
-    return node.kind in _FOLLOW_FIRST and _keeps_null(node.children[0])
+        return all(map(keeps_null, node.children))
+    return node.kind in _FOLLOW_FIRST and keeps_null(node.children[0])
 
 
 def _chain(names: tuple[str, ...], strict: bool) -> Search:
@@ -87,7 +87,7 @@ def _chain(names: tuple[str, ...], strict: bool) -> Search:
 
 def _subexpression(node: Node, strict: bool) -> Search:
     left, right = node.children
-    if not strict and not _keeps_null(right):
+    if not strict and not keeps_null(right):
         return _swallow(_subexpression(node, True))
     names: list[str] = []
     while right.kind is Kind.FIELD:
@@ -224,7 +224,7 @@ def _value_projection(node: Node, _: bool) -> Search:
     first = _quiet(node.children[0])
     apply = compile_node(node.children[1], False)
     # Kyverno visits as many nulls as there are members before the members themselves.
-    visits_nulls = not _keeps_null(node.children[1])
+    visits_nulls = not keeps_null(node.children[1])
     weight = node.children[1].weight
 
     def project(value: Json, budget: Budget) -> Json:

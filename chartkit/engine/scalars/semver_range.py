@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 from semver import Version
 
@@ -31,6 +32,13 @@ _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 _FIRST_DIGIT = re.compile(r"\d")
 
 InRange = Callable[[Version], bool]
+
+
+class Comparison(NamedTuple):
+    """An operator, empty for equality, and the version on its right."""
+
+    operator: str
+    version: Version
 
 
 class SemverError(GoError):
@@ -93,6 +101,18 @@ def _check_prerelease(part: str) -> None:
 def parse_range(text: str) -> InRange:
     """A function that tells whether a version is in the range; raises `SemverError`."""
     alternatives = [
+        [(_COMPARATORS[sign], other) for sign, other in comparisons]
+        for comparisons in read_range(text)
+    ]
+    return lambda version: any(
+        all(holds(version.compare(other)) for holds, other in conditions)
+        for conditions in alternatives
+    )
+
+
+def read_range(text: str) -> list[list[Comparison]]:
+    """Return the alternatives of a range, the comparisons of each; raises `SemverError`."""
+    alternatives = [
         [_condition(part) for part in expanded]
         for expanded in [
             [piece for part in parts for piece in _expand(part)]
@@ -101,10 +121,7 @@ def parse_range(text: str) -> InRange:
     ]
     if not all(alternatives):
         raise SemverError("empty range")
-    return lambda version: any(
-        all(holds(version.compare(other)) for holds, other in conditions)
-        for conditions in alternatives
-    )
+    return alternatives
 
 
 def _split(text: str) -> list[str]:
@@ -176,15 +193,14 @@ def _operator(part: str) -> tuple[str, str]:
     return part[: match.start()].strip(), part[match.start() :]
 
 
-def _condition(part: str) -> tuple[Callable[[int], bool], Version]:
+def _condition(part: str) -> Comparison:
     operator, text = _operator(part)
-    comparator = _COMPARATORS.get(operator)
     whole = quote(operator + text)
-    if comparator is None:
+    if operator not in _COMPARATORS:
         found = f"Could not parse comparator {quote(operator)} in {whole}"
         raise SemverError(f"Could not parse Range {quote(part)}: {found}")
     try:
-        return comparator, parse_version(text)
+        return Comparison(operator, parse_version(text))
     except SemverError as error:
         found = f"Could not parse version {quote(text)} in {whole}: {error}"
         raise SemverError(f"Could not parse Range {quote(part)}: {found}") from None

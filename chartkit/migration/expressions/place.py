@@ -20,6 +20,10 @@ from chartkit.migration.conversion import NotConvertible
 
 UNKNOWN: Final = "dyn"
 TEXT: Final = "string"
+TIME: Final = "timestamp"
+"""The type of a time that functions give: a timestamp in CEL, a text in JMESPath."""
+SPAN: Final = "duration"
+"""The type of a span between times: a duration in CEL, a text in JMESPath."""
 _LIST: Final = "[]"
 _MAP: Final = "{}"
 _RULES: Final = "[]rbac.v1.PolicyRule"
@@ -55,6 +59,9 @@ _IMAGES: Final[Mapping[str, Mapping[str, Field]]] = {
 _OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}
 """By type and key: the name of a field in CEL where it differs."""
 _LIST_OF: Final = "list:"
+_OPTIONAL: Final = cel.ident("optional")
+_TIMES: Final = ("metadata.creationTimestamp", "metadata.deletionTimestamp")
+"""Texts that API servers write; null in what is created."""
 _HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
 """Fields that an object must have because something in them is required."""
 
@@ -68,7 +75,8 @@ class Place:
     (`string`, `int`, `bool`, `quantity`, `int-or-string`, `[]T`, `{}T`, a type's name), `dyn` for
     one that is not known; path: where it is in the object, `spec.hosts[]`; assumed: what was taken
     for granted of fields of unknown types, by path, for all places of an object; whole: whether
-    there is an object at all, as the old one of a CREATE is not.
+    there is an object at all, as the old one of a CREATE is not; given: what else must hold for
+    there to be a value.
     """
 
     root: Expr
@@ -77,11 +85,12 @@ class Place:
     path: str = ""
     whole: bool = True
     assumed: dict[str, str] | None = field(default=None, compare=False, repr=False)
+    given: Expr = cel.TRUE
 
     @property
     def is_optional(self) -> bool:
         """Return whether there may be nothing here."""
-        return bool(self.optional)
+        return bool(self.optional) or self.given != cel.TRUE
 
     @property
     def is_known(self) -> bool:
@@ -106,10 +115,17 @@ class Place:
     @property
     def as_optional(self) -> Expr:
         """Return the value as an optional: `root.?a.?b`, none where a step is absent."""
-        return cel.optional_field(self.root, *self.optional)
+        if self.given == cel.TRUE:
+            return cel.optional_field(self.root, *self.optional)
+        inner = replace(self, given=cel.TRUE)
+        some = inner.as_optional if self.optional else cel.method(_OPTIONAL, "of", self.value)
+        return cel.conditional(self.given, some, cel.method(_OPTIONAL, "none"))
 
     def or_value(self, default: Operand) -> Expr:
         """Return the value, or a default where there may be none and is none."""
+        if self.given != cel.TRUE:
+            inner = replace(self, given=cel.TRUE).or_value(default)
+            return cel.conditional(self.given, inner, default)
         if not self.optional:
             return self.value
         if self._may_be_null:
@@ -124,6 +140,9 @@ class Place:
 
     def is_present(self) -> Expr:
         """Return whether there is a value: true where it is always there."""
+        if self.given != cel.TRUE:
+            there = replace(self, given=cel.TRUE).is_present()
+            return cel.all_of(each for each in (self.given, there) if each != cel.TRUE)
         match self.optional:
             case ():
                 return cel.TRUE
@@ -153,7 +172,7 @@ class Place:
         """
         if self.is_known:
             return self
-        if self.assumed is not None and self.path:
+        if self.assumed is not None and self.path and self.path not in _TIMES:
             before = self.assumed.setdefault(self.path, type_)
             if before != type_:
                 raise NotConvertible(
@@ -177,11 +196,13 @@ class Place:
         """Return the place of a loop's variable over the list here."""
         inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
         path = f"{self.path}[]" if self.path else ""
-        return replace(self, root=cel.ident(variable), optional=(), type=inner, path=path)
+        return replace(
+            self, root=cel.ident(variable), optional=(), type=inner, path=path, given=cel.TRUE
+        )
 
     def settled(self) -> Place:
         """Return the same place where it is known to be there: after `is_present`."""
-        return replace(self, root=self.value, optional=())
+        return replace(self, root=self.value, optional=(), given=cel.TRUE)
 
     def _field(self, key: str) -> tuple[str, bool]:
         if self.type.startswith(_MAP):

@@ -9,7 +9,7 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.go.fmt import embedded_json
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.expressions.place import TEXT
+from chartkit.migration.expressions.place import TEXT, TIME
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.terms import Constant, Stream, Term, Value, is_json
 
@@ -17,7 +17,7 @@ PLACEHOLDER: Final = r"__variable_\d+__"
 _PLACEHOLDER: Final = re.compile(PLACEHOLDER)
 _JSON: Final = "json:"
 _JSON_LITERAL: Final = re.compile(rf"`({PLACEHOLDER})`")
-_PRINTED: Final = ("int", "bool", "quantity", "int-or-string")
+_PRINTED: Final = ("int", "bool", "quantity", "int-or-string", TIME)
 
 
 def placeholder(number: int) -> str:

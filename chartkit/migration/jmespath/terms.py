@@ -6,15 +6,15 @@ lists and an item), so that a question about it becomes `exists` or `all` and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.tree import Ident, ListLiteral, Literal, MapLiteral, Select
+from chartkit.engine.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Select
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.expressions.place import TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.place import SPAN, TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.model import Json
 
@@ -103,6 +103,11 @@ class Stream:
             made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
         return made
 
+    def listed(self) -> Place:
+        """Return the place of the items as a list."""
+        path = self.item.path.removesuffix("[]")
+        return Place(self.list(), (), f"[]{self.item.type}", path, assumed=self.item.assumed)
+
     def size(self) -> Expr:
         """Return the number of items."""
         return cel.method(self.list(), "size")
@@ -156,12 +161,42 @@ def expression_of(term: Term) -> Expr:
             raise NotConvertible("the request as a whole")
         case Constant(value):
             return cel.literal(value)
+        case Value(place) if place.type == TIME:
+            return cel.call("string", place.value)
+        case Value(place) if place.type == SPAN:
+            raise NotConvertible("the text of a span between two times")
         case Value(place, strict):
             if place.is_optional and not strict:
                 return place.or_value(cel.NULL)
             return place.value
         case Stream():
             return term.list()
+
+
+def type_of(term: Term) -> str:
+    """Return the type of a term, as places have it."""
+    match term:
+        case Constant(value):
+            return _TYPES.get(type(value), UNKNOWN)
+        case Value(place):
+            return place.type
+        case Stream():
+            return f"[]{term.item.type}"
+
+
+_TYPES: Final = {str: TEXT, bool: "bool", int: "int", float: "double"}
+
+
+def double_of(term: Term) -> Expr:
+    """Return a number as a double; what is none is an error in CEL, too."""
+    match term:
+        case Constant(int() | float() as value) if type(value) is not bool:
+            return cel.literal(float(value))
+        case Value(place) if place.type in ("int", "double"):
+            found = place.settled().value
+            is_double = isinstance(found, Call) and found.function == "double"
+            return found if is_double else cel.call("double", found)
+    raise NotConvertible("a list of values that may be no numbers")
 
 
 def mixed(terms: Iterable[Term]) -> list[Expr]:
@@ -174,6 +209,13 @@ def mixed(terms: Iterable[Term]) -> list[Expr]:
         cel.call("dyn", each) if isinstance(each, Literal | ListLiteral | MapLiteral) else each
         for each in expressions
     ]
+
+
+def list_of_terms(terms: Sequence[Term]) -> Term:
+    """Return terms as a list."""
+    types = set(map(type_of, terms))
+    inner = types.pop() if len(types) == 1 else UNKNOWN
+    return computed(cel.list_of(mixed(terms)), f"[]{inner}")
 
 
 def is_truthy(term: Term) -> Expr:

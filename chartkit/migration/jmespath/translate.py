@@ -10,16 +10,19 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import ListLiteral
 from chartkit.engine.jmespath import FUNCTIONS as DECLARED
+from chartkit.engine.jmespath.compiler import keeps_null
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import loop_variable
-from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
+from chartkit.migration.jmespath.constants import constant_result
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions import FUNCTIONS
+from chartkit.migration.jmespath.lists import concatenated, element_at
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -28,10 +31,11 @@ from chartkit.migration.jmespath.terms import (
     Term,
     Value,
     computed,
+    double_of,
     expression_of,
     falsy,
     is_truthy,
-    mixed,
+    list_of_terms,
 )
 
 _SIZES: Final = ("quantity", "int-or-string")
@@ -126,27 +130,30 @@ class Translator:
             if right.kind is not Kind.FIELD:
                 raise NotConvertible("the request as a whole")
             return self._root((*term.value.path, right.value))
-        return self.node(right, term)
+        if not isinstance(term, Value) or not term.place.is_optional or keeps_null(right):
+            return self.node(right, term)
+        # Where nothing is there, a function is not asked.
+        found = self.node(right, Value(term.place.settled()))
+        if term.strict:
+            return found
+        present = term.place.is_present()
+        match found:
+            case Value(place):
+                given = conjunction(present, place.given)
+                return Value(replace(place, given=given), strict=False)
+            case Stream():
+                return replace(found, presence=conjunction(present, found.presence))
+            case Constant():
+                raise NotConvertible("a constant in place of what may be absent")
 
     def _index_expression(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        term = self.node(left, current)
-        if right.kind is not Kind.INDEX:
-            raise NotConvertible("a slice of a list")
-        if not isinstance(term, Value):
-            if isinstance(term, Stream) and right.value >= 0:
-                return Value(Place(term.list(), (right.value,), term.item.type), strict=False)
-            raise NotConvertible("an element of a list that is computed")
-        if right.value < 0:
-            raise NotConvertible("an element counted from the end of a list")
-        return Value(term.place.at(right.value), strict=False)
+        return self.node(right, self.node(left, current))
 
     def _index(self, node: Node, current: Term | None) -> Term:
-        if isinstance(current, Value) and node.value >= 0:
-            return Value(current.place.at(node.value), strict=False)
-        if isinstance(current, Stream) and node.value >= 0:
-            return Value(Place(current.list(), (node.value,), current.item.type), strict=False)
-        raise NotConvertible("an element of a list that is computed")
+        if current is None:
+            raise NotConvertible("an element of the whole context")
+        return element_at(current, node.value)
 
     def _current(self, _node: Node, current: Term | None) -> Term:
         if current is None:
@@ -158,6 +165,9 @@ class Translator:
             name = json_literal(node.value)
             if name is not None:
                 return as_json(self.names.embedded[name])
+            whole = self.names.embedded.get(node.value)
+            if isinstance(whole, Value) and whole.place.type == TIME:
+                return whole
             return computed(joined(node.value, self.names), TEXT)
         if is_embedded(str(node.value)):
             raise NotConvertible("a variable in a literal of JSON")
@@ -165,7 +175,8 @@ class Translator:
 
     def _pipe(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        return self.node(right, self.node(left, current))
+        found = self._left(left, current)
+        return Translator(self.names, strict=False).node(right, self.lenient(found))
 
     def _projection(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
@@ -175,27 +186,17 @@ class Translator:
         (inner,) = node.children
         if inner.kind is Kind.SUBEXPRESSION and inner.children[1].kind is Kind.MULTI_SELECT_LIST:
             parent = self._left(inner.children[0], current)
-            return self._joined([self._left(one, parent) for one in inner.children[1].children])
+            return concatenated(
+                [self._left(one, parent) for one in inner.children[1].children], self.names.taken
+            )
         if inner.kind is Kind.MULTI_SELECT_LIST:
-            return self._joined([self._left(one, current) for one in inner.children])
+            return concatenated(
+                [self._left(one, current) for one in inner.children], self.names.taken
+            )
         term = self._left(inner, current)
         if isinstance(term, Stream) and term.item.is_list:
             return self._nested(term, term.item)
         return term if isinstance(term, Stream) else self.stream(term)
-
-    def _joined(self, terms: list[Term]) -> Term:
-        """Return lists one after the other as one."""
-        places = [term.place for term in terms if isinstance(term, Value)]
-        if len(places) != len(terms) or not all(place.is_list for place in places):
-            raise NotConvertible("a list made of several values")
-        types = {place.type for place in places}
-        total = cel.literal([])
-        for number, place in enumerate(sorted(places, key=lambda each: each.is_optional)):
-            total = cel.compare("+", total, place.or_value([])) if number else place.or_value([])
-        type_ = types.pop() if len(types) == 1 else _common(places)
-        named = Place(total, (), type_)
-        variable = loop_variable(places[0], self.names.taken)
-        return Stream((Generator(variable, named),), named.element(variable))
 
     def stream(self, term: Term) -> Stream:
         """Return a list as a stream of its elements."""
@@ -294,6 +295,7 @@ class Translator:
             case Constant(value) if place.type in ("int", "double"):
                 return computed(place.or_value(value), place.type)
             case Constant(str() as value) if place.type in (TEXT, *_SIZES, UNKNOWN):
+                place = place.taken_for(TEXT)
                 if not value:
                     return computed(place.or_value(value), place.type)
                 given = cel.not_equal(place.or_value(""), "")
@@ -307,10 +309,14 @@ class Translator:
     def _multi_select(self, node: Node, current: Term | None) -> Term:
         if isinstance(current, Value) and current.place.is_optional:
             raise NotConvertible("a list made of several values of what may be absent")
-        terms = [self.lenient(self.node(each, current)) for each in node.children]
-        types = {term.place.type if isinstance(term, Value) else TEXT for term in terms}
-        inner = types.pop() if len(types) == 1 else UNKNOWN
-        return computed(cel.list_of(mixed(terms)), f"[]{inner}")
+        return list_of_terms([self.lenient(self.node(each, current)) for each in node.children])
+
+    def _argument(self, function: str, node: Node, current: Term | None) -> Term:
+        if function in _OF_NUMBERS and node.kind is Kind.MULTI_SELECT_LIST:
+            # Null among numbers is an error.
+            numbers = [double_of(self.node(each, current)) for each in node.children]
+            return computed(cel.list_of(numbers), "[]double")
+        return self.node(node, current)
 
     def _multi_select_dict(self, node: Node, current: Term | None) -> Term:
         if isinstance(current, Value) and current.place.is_optional:
@@ -343,7 +349,11 @@ class Translator:
             raise NotConvertible(f"the function {node.value} has no form in CEL yet")
         if len(node.children) != len(DECLARED[node.value].parameters):
             raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
-        return function(self.names, [self.node(each, current) for each in node.children])
+        args = [self._argument(node.value, each, current) for each in node.children]
+        found = constant_result(node.value, args)
+        if found is not None:
+            return found
+        return function(self.names, args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,10 +363,7 @@ class _Unfinished:
     path: tuple[str, ...]
 
 
-def _common(places: list[Place]) -> str:
-    """Return the type of lists of several types: one of all their elements' types."""
-    inner = sorted({place.type.removeprefix("[]") for place in places})
-    return "[]" + "|".join(inner)
+_OF_NUMBERS: Final = ("max", "min", "sum")
 
 
 def _is_bool(term: Term) -> bool:

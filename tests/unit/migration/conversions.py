@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import yaml
 
+from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.request.request import Request
 from chartkit.migration.convert import convert
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Location, Resource, Status
 
 _RULE = """
 apiVersion: kyverno.io/v1
@@ -73,3 +77,22 @@ def converted(rule: str, kind: str = "ConfigMap") -> Converted:
     conversion = convert(legacy)
     outcome = conversion.outcomes[0]
     return Converted(legacy, conversion.documents, outcome.reason, outcome.changes)
+
+
+def deny(key: str, operator: str, value: str) -> str:
+    """Return a deny rule of one condition, as YAML."""
+    condition = f'{{key: "{key}", operator: {operator}, value: {value}}}'
+    return f"validate: {{message: m, deny: {{conditions: {{all: [{condition}]}}}}}}"
+
+
+def same_result(rule: str, body: Body) -> str:
+    """Return the result of both forms of a rule, which must be one."""
+    found = converted(rule, body["kind"])
+    assert found.reason == ""
+    results = []
+    (new,) = (Resource(each, Location("x")) for each in found.documents)
+    for policy in (compile_policy(found.legacy), compile_cel_policy(new)):
+        states = {one.status for one in evaluate([policy], Request(Resource(body, Location("y"))))}
+        results.append("refused" if states & {Status.FAIL, Status.ERROR} else "allowed")
+    assert results[0] == results[1], found.expressions
+    return results[0]

@@ -6,21 +6,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluation import evaluate
-from chartkit.engine.request.request import Request
 from chartkit.migration import conditions
 from chartkit.migration.texts import term_of
-from chartkit.model import Body, Location, Resource, Status
-from tests.unit.migration.conversions import converted
+from chartkit.model import Body
+from tests.unit.migration.conversions import converted, deny, same_result
 
 _IMAGE = "request.object.spec.containers[0].image"
-
-
-def _deny(key: str, operator: str, value: str) -> str:
-    condition = f'{{key: "{key}", operator: {operator}, value: {value}}}'
-    return f"validate: {{message: m, deny: {{conditions: {{all: [{condition}]}}}}}}"
 
 
 def _pod(image: str = "a:1", **metadata: object) -> Body:
@@ -32,19 +23,6 @@ def _pod(image: str = "a:1", **metadata: object) -> Body:
         "metadata": metadata,
         "spec": {"containers": containers},
     }
-
-
-def _same(rule: str, body: Body) -> str:
-    """Return the result of both forms of a rule, which must be one."""
-    found = converted(rule, body["kind"])
-    assert found.reason == ""
-    results = []
-    (new,) = (Resource(each, Location("x")) for each in found.documents)
-    for policy in (compile_policy(found.legacy), compile_cel_policy(new)):
-        states = {one.status for one in evaluate([policy], Request(Resource(body, Location("y"))))}
-        results.append("refused" if states & {Status.FAIL, Status.ERROR} else "allowed")
-    assert results[0] == results[1], found.expressions
-    return results[0]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +71,7 @@ def _same(rule: str, body: Body) -> str:
     ],
 )
 def test_conditions(key: str, operator: str, value: str, expression: str) -> None:
-    found = converted(_deny(key, operator, value), "Pod")
+    found = converted(deny(key, operator, value), "Pod")
     assert found.reason == ""
     assert found.expressions == [expression]
 
@@ -110,8 +88,8 @@ def test_conditions(key: str, operator: str, value: str, expression: str) -> Non
     ],
 )
 def test_texts_are_compared_as_durations(text: str, result: str) -> None:
-    rule = _deny("{{ request.object.metadata.annotations.lifetime || '0s' }}", "GreaterThan", "8h")
-    assert _same(rule, _pod(annotations={"lifetime": text})) == result
+    rule = deny("{{ request.object.metadata.annotations.lifetime || '0s' }}", "GreaterThan", "8h")
+    assert same_result(rule, _pod(annotations={"lifetime": text})) == result
 
 
 @pytest.mark.parametrize(
@@ -125,8 +103,8 @@ def test_texts_are_compared_as_durations(text: str, result: str) -> None:
 )
 def test_texts_that_annotations_give_may_have_wildcards(image: str, result: str) -> None:
     key = f"{{{{ {_IMAGE} }}}}"
-    rule = _deny(key, "NotEquals", "'{{ request.object.metadata.annotations.allowed }}'")
-    assert _same(rule, _pod(image, annotations={"allowed": "ghcr.io/a/*"})) == result
+    rule = deny(key, "NotEquals", "'{{ request.object.metadata.annotations.allowed }}'")
+    assert same_result(rule, _pod(image, annotations={"allowed": "ghcr.io/a/*"})) == result
 
 
 @pytest.mark.parametrize(("name", "result"), [("a", "allowed"), ("b", "refused")])
@@ -141,7 +119,7 @@ validate:
     assert converted(rule, "Pod").expressions == [
         "object.spec.?serviceAccountName.orValue(null) == object.metadata.name"
     ]
-    assert _same(rule, body) == result
+    assert same_result(rule, body) == result
 
 
 @pytest.mark.parametrize(
@@ -175,7 +153,7 @@ def test_conditions_that_an_alias_repeats_are_converted_once(
     translated = Mock(side_effect=term_of)
     monkeypatch.setattr(conditions, "term_of", translated)
     key = "a{{ request.object.metadata.name }}" * 119
-    rule = _deny(f"&key '{key}'", "Equals", "b").replace('"', "")
+    rule = deny(f"&key '{key}'", "Equals", "b").replace('"', "")
     repeated = rule.replace("[{", "[&one {").replace("}]", "}" + ", *one" * 1000 + "]")
     assert converted(repeated).expressions == converted(rule).expressions
     assert translated.call_count < 20
@@ -183,4 +161,4 @@ def test_conditions_that_an_alias_repeats_are_converted_once(
 
 def test_a_text_of_more_variables_than_cel_nests() -> None:
     key = "a{{ request.object.metadata.name }}" * 121
-    assert converted(_deny(key, "Equals", "b")).reason == "a text of more than 120 variables"
+    assert converted(deny(key, "Equals", "b")).reason == "a text of more than 120 variables"

@@ -101,7 +101,7 @@ _QUERIES = (
     *("length()", "length(@, @)", "keys(@)", "to_upper(`5`)", "[0]", "@", "request", "a[::2]"),
     *("contains(request.object.metadata.name)", "split(request.object.metadata.name)"),
     *("label_match(`{}`)", "regex_match('(', 'a')", "sum(request.object.spec)", "join(',', `[1]`)"),
-    *("request.object.spec.containers[-1].image", "request.object.spec.*.a", "a.b.c", "`{`", "((("),
+    *("request.object.spec.containers[::-1]", "request.object.spec.*.a", "a.b.c", "`{`", "((("),
 )
 
 

@@ -145,8 +145,9 @@ def _tree(text: str, line: int) -> _Tree | None:
         text = text.translate(_OTHER_BREAKS)
     parser = CParser(text)
     try:
-        while parser.get_event().__class__ is not DocumentStartEvent:
-            pass
+        while not isinstance(before := parser.get_event(), DocumentStartEvent):
+            if before is None:
+                return None
         event: Any = parser.get_event()
         root = _PlaceBuilder(parser.get_event, "").value(event)
         return _Tree(root, line - event.start_mark.line)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents.reader import parse_yaml, read_file, read_text, resources
+from chartkit.documents.places import Extent
+from chartkit.documents.reader import Document, Source, parse_yaml, read_file, read_text, resources
 from chartkit.documents.yaml_builder import MAX_ALIASED, MAX_DEPTH
 from chartkit.errors import InputError
 
@@ -214,3 +215,9 @@ def test_document_reader_a_key_that_stands_twice() -> None:
     place = second.repeated_key()
     assert place is not None
     assert (str(place), place.path) == ("f.yaml:8:5", "/b/2/c")
+
+
+@pytest.mark.parametrize("text", ["", "# a comment\n", "\n\n"])
+def test_a_text_without_a_document_has_no_fields(text: str) -> None:
+    document = Document({}, Source("values.yaml", text), Extent(0, len(text), 1))
+    assert str(document.locate("config", "webhooks")) == "values.yaml:1"

@@ -8,7 +8,7 @@ attestations say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -23,10 +23,11 @@ _UNCHECKED: Final = "no policy performed a signature or attestation check on it"
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Images that a policy requires to be verified; reasons: properties that say why attestors did
-    not vouch for them."""
+    not vouch for them; fields: returns the JSON pointers of an image."""
 
     images: tuple[str, ...]
     reasons: Mapping[str, str]
+    fields: Callable[[str], tuple[str, ...]]
 
 
 @dataclass(slots=True)
@@ -47,14 +48,14 @@ class Evidence:
         """Notes how a check ended; one that passed is not undone."""
         self.verified[image] = self.verified.get(image, False) or verified
 
-    def missing(self, images: Sequence[str]) -> str | None:
-        """Return the fault of the first image that passed no check; None if all passed."""
+    def missing(self, images: Sequence[str]) -> tuple[str, str] | None:
+        """Return the first image that passed no check, and its fault; None if all passed."""
         for image in images:
             passed = self.verified.get(image)
             if passed is None:
-                return f"image {image} is not verified: {_UNCHECKED}"
+                return image, f"image {image} is not verified: {_UNCHECKED}"
             if not passed:
-                return f"image {image} failed signature or attestation verification"
+                return image, f"image {image} failed signature or attestation verification"
         return None
 
 
@@ -78,6 +79,12 @@ class RequestEvidence:
             claim = evidence.required.get(result.policy_id)
             problem = None if claim is None else evidence.missing(claim.images)
             if claim is not None and problem is not None:
-                properties = {**claim.reasons, **result.properties}
-                return replace(result, status=Status.FAIL, message=problem, properties=properties)
+                image, message = problem
+                return replace(
+                    result,
+                    status=Status.FAIL,
+                    message=message,
+                    properties={**claim.reasons, **result.properties},
+                    fields=claim.fields(image),
+                )
         return result

@@ -42,6 +42,7 @@ class ImageHost(ClusterHost):
         super().__init__(world, policy.name, namespace=policy.namespace, may_call=policy.may_call)
         self.evidence = evidence
         self.reasons: list[str] = []
+        self._counts: dict[tuple[str, str | None, tuple[str, ...]], int] = {}
         self._source = world.signatures
         self._fits = fits
         self._credentials = read_credentials(policy.spec.get("credentials"))
@@ -71,7 +72,22 @@ class ImageHost(ClusterHost):
         count = sum(self._vouches(image, wanted, one) for one in listed)
         if listed:
             self.evidence.record(image, count > 0)
+        self._counts[image, attestation, tuple(one.name for one in listed)] = count
         return count
+
+    def counted(
+        self, image: str, attestation: str | None, attestors: Sequence[Value], /
+    ) -> int | None:
+        """Return how many attestors vouched for an image when it was verified; None if it was not.
+
+        Raise CelError as `verify_image` does.
+        """
+        names = tuple(one.name for one in attestors_in(attestors))
+        return self._counts.get((image, attestation, names)) if self._fits(image) else 0
+
+    def has_payload(self, image: str, attestation: str, /) -> bool:
+        """Return whether an attestation was read; raise CelError for one that there is not."""
+        return (image, *_kind_of(self._attestation(attestation))) in self.evidence.payloads
 
     def image_payload(self, image: str, attestation: str, /) -> Json:
         wanted = self._attestation(attestation)

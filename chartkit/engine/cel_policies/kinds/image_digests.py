@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -65,24 +65,28 @@ class DigestEvaluator(Evaluator):
         except (CelError, EvaluationError):
             return None
         pinned: dict[tuple[str, ...], str] = {}
-        problems: list[str] = []
+        problems: dict[tuple[str, ...], str] = {}
         for path, image in missing:
             try:
                 pinned[path] = f"{image}@{_digest(host.fetch(image))}"
             except LookupFailed as error:
                 if isinstance(error, NoSource):
                     admission.evidence.of(self._call).unpinned.add(self.policy.id)
-                problems.append(f"failed to resolve digest for image {image}: {error.message}")
+                problems[path] = f"failed to resolve digest for image {image}: {error.message}"
         return self._said(body, pinned, problems)
 
     def _said(
-        self, body: Body, pinned: dict[tuple[str, ...], str], problems: Sequence[str]
+        self,
+        body: Body,
+        pinned: Mapping[tuple[str, ...], str],
+        problems: Mapping[tuple[str, ...], str],
     ) -> RuleResult | None:
         if not pinned and not problems:
             return None
         if problems:
-            text = f"failed to update digest: {'; '.join(problems)}"
-            result = self.result(Status.ERROR, text, RULE)
+            text = f"failed to update digest: {'; '.join(problems.values())}"
+            fields = tuple("/".join(("", *path)) for path in problems)
+            result = self.result(Status.ERROR, text, RULE, fields=fields)
         else:
             result = self.result(Status.PASS, "mutated image digest", RULE)
         return replace(result, patched=with_images(body, pinned)) if pinned else result

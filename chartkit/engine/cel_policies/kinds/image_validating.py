@@ -8,7 +8,8 @@ failure once all policies of a request have been evaluated, for another one may 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment
@@ -40,6 +41,9 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cel_policies.images.fields import ImageFields
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _EXTRACTED: Final = (types.LIST_STRING, types.DYN, types.LIST_DYN)
@@ -111,19 +115,38 @@ class ImageValidatingEvaluator(Evaluator):
             if excepted is not None:
                 return excepted
             scope["variables"] = Variables(self._variables, scope, host)
-            images = self._images(admission, scope, host)
-            matched = [image for found in images.values() for image in found]
+            return self._evaluate_images(admission, scope, host)
+        except CelError as error:
+            return self._error(error, host)
+
+    def _evaluate_images(
+        self, admission: Admission, scope: PolicyScope, host: ImageHost
+    ) -> RuleResult:
+        """Return the result for the images of an object; raise CelError for extractors that find
+        none."""
+        images = self._images(admission, scope, host)
+        matched = [image for found in images.values() for image in found]
+        fields = partial(self._fields_of_images, admission, scope, host)
+        try:
             bare = _without_digest(matched) if self._verifies_digest else None
             if bare is not None:
-                return self._said(Status.FAIL, f"image {bare} does not have a digest")
+                text = f"image {bare} does not have a digest"
+                return self._said(Status.FAIL, text, fields=fields(bare))
             _fetch(matched, host)
-            scope["images"] = images
-            scope["attestations"] = self._attestations
-            scope["attestors"] = Attestors(self._attestors, scope, host)
-            return self._validate(scope, host, matched)
-        except CelError as error:
-            text = f"failed to evaluate policy: {error.message}"
-            return self.result(Status.ERROR, text, EVALUATION, _reasons(host))
+        except _ImageError as error:
+            return self._error(error, host, fields(error.image))
+        scope["images"] = images
+        scope["attestations"] = self._attestations
+        scope["attestors"] = Attestors(self._attestors, scope, host)
+        result = self._validate(admission, scope, host)
+        if self._required and result.status is Status.PASS:
+            claim = Claim(tuple(matched), _reasons(host), fields)
+            host.evidence.required[self.policy.id] = claim
+        return result
+
+    def _error(self, error: CelError, host: ImageHost, fields: tuple[str, ...] = ()) -> RuleResult:
+        text = f"failed to evaluate policy: {error.message}"
+        return self.result(Status.ERROR, text, EVALUATION, _reasons(host), fields)
 
     def _excepted(self, scope: PolicyScope, host: Host) -> RuleResult | None:
         ignores = self.policy.ignores_errors
@@ -156,22 +179,63 @@ class ImageValidatingEvaluator(Evaluator):
             known = self._extractors[key] = {**builtin, **self._own_extractors}
         return known
 
-    def _validate(self, scope: PolicyScope, host: ImageHost, images: Sequence[str]) -> RuleResult:
+    def _validate(self, admission: Admission, scope: PolicyScope, host: ImageHost) -> RuleResult:
         for index, each in enumerate(self._validations):
-            if each.program.evaluate(scope, host) is not False:
-                continue
+            try:
+                if each.program.evaluate(scope, host) is not False:
+                    continue
+            except CelError as error:
+                fields = self._fields_of(each.program, admission, scope, host)
+                return self._error(error, host, fields)
             message = failure_message(each, index, scope, host)
-            made = audit_annotations(self._annotations, scope, host)
-            return self._said(Status.FAIL, message, {**_reasons(host), **made})
+            made = {**_reasons(host), **audit_annotations(self._annotations, scope, host)}
+            fields = self._fields_of(each.program, admission, scope, host)
+            return self._said(Status.FAIL, message, made, fields)
         made = audit_annotations(self._annotations, scope, host)
-        if self._required:
-            host.evidence.required[self.policy.id] = Claim(tuple(images), _reasons(host))
         return self._said(Status.PASS, "success", made)
 
+    def _fields_of(
+        self, program: Program, admission: Admission, scope: PolicyScope, host: ImageHost
+    ) -> tuple[str, ...]:
+        """Return the JSON pointers of the fields over which a validation failed."""
+        from chartkit.engine.cel_policies.fields import Matching, fields_of
+        from chartkit.engine.cel_policies.images.fields import RepeatImageHost
+
+        matching = Matching(self._conditions, self.policy.constraints)
+        images = self._traced_images(admission, scope, host).variable(scope["images"])
+        again = RepeatImageHost(host)
+        return fields_of(program, scope, self._variables, again, matching, {"images": images})
+
+    def _fields_of_images(
+        self, admission: Admission, scope: PolicyScope, host: ImageHost, image: str
+    ) -> tuple[str, ...]:
+        """Return the JSON pointers of the fields that name an image."""
+        return self._traced_images(admission, scope, host).of(image)
+
+    def _traced_images(
+        self, admission: Admission, scope: PolicyScope, host: ImageHost
+    ) -> ImageFields:
+        from chartkit.engine.cel_policies.images.fields import ImageFields
+
+        extractors = self._extractors_for(admission)
+        return ImageFields(extractors, self._fits, scope, self._variables, host)
+
     def _said(
-        self, status: Status, message: str, properties: Mapping[str, str] | None = None
+        self,
+        status: Status,
+        message: str,
+        properties: Mapping[str, str] | None = None,
+        fields: tuple[str, ...] = (),
     ) -> RuleResult:
-        return self.result(status, message, self.policy.name, properties)
+        return self.result(status, message, self.policy.name, properties, fields)
+
+
+class _ImageError(CelError):
+    """An image of the object is no reference, or a registry has it not."""
+
+    def __init__(self, message: str, image: str) -> None:
+        super().__init__(message)
+        self.image = image
 
 
 def _reasons(host: ImageHost) -> dict[str, str]:
@@ -179,7 +243,7 @@ def _reasons(host: ImageHost) -> dict[str, str]:
 
 
 def _fetch(images: Sequence[str], host: ImageHost) -> None:
-    """Kyverno fetches all images before anything is asked of them; raises CelError where a
+    """Kyverno fetches all images before anything is asked of them; raises _ImageError where a
     registry has not one of them. Where there is no registry to ask, an expression that asks says
     so."""
     for image in images:
@@ -188,7 +252,7 @@ def _fetch(images: Sequence[str], host: ImageHost) -> None:
         except NoSource:
             return
         except LookupFailed as error:
-            raise CelError(error.message) from error
+            raise _ImageError(error.message, image) from error
 
 
 def _texts(value: Value) -> list[str]:
@@ -202,14 +266,15 @@ def _texts(value: Value) -> list[str]:
 
 
 def _without_digest(images: Sequence[str]) -> str | None:
-    """The first image that is named without a digest; raises CelError for one that is no
+    """The first image that is named without a digest; raises _ImageError for one that is no
     reference."""
     for image in images:
         try:
             if not parse_reference(image).digest:
                 return image
         except ImageReferenceError as error:
-            raise CelError(f"failed to parse image reference {image}: {error}") from error
+            text = f"failed to parse image reference {image}: {error}"
+            raise _ImageError(text, image) from error
     return None
 
 

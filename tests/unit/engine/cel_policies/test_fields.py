@@ -21,6 +21,7 @@ from tests.unit.engine.cel_policies.policies import (
     validating,
     variables,
 )
+from tests.unit.engine.cel_policies.signed_images import Signers, world
 
 PRIVILEGED = {"name": "b", "image": "b", "securityContext": {"privileged": True}}
 TWO: Body = {"containers": [{"name": "a", "image": "a"}, PRIVILEGED]}
@@ -178,3 +179,76 @@ def test_what_the_cluster_decides_is_about_no_field() -> None:
         "time.now() < timestamp('2020-01-01T00:00:00Z')",
     ):
         assert only(results(validating(expression))).fields == ()
+
+
+APP, OTHER = "ghcr.io/a/app:1", "ghcr.io/a/other:1"
+SIGNERS = Signers({APP: ["ci"]})
+SIGNED = "images.containers.all(image, verifyImageSignatures(image, [attestors.ci]) > 0)"
+
+
+def about_images(*expressions: str, **settings: bool) -> Resource:
+    wanted = {"verifyDigest": False, "required": False, "mutateDigest": False, **settings}
+    return policy(
+        "ImageValidatingPolicy",
+        matchImageReferences=[{"glob": "ghcr.io/a/*"}],
+        attestors=[{"name": "ci", "cosign": {"key": {"data": "-----BEGIN"}}}],
+        validationConfigurations=wanted,
+        validations=[{"expression": text} for text in expressions],
+        autogen={"podControllers": {"controllers": ["deployments"]}},
+    )
+
+
+def of_image(resource: Resource, subject: Resource | None = None) -> tuple[str, tuple[str, ...]]:
+    named = ("nginx:1", APP, OTHER)
+    containers = [{"name": f"c{index}", "image": one} for index, one in enumerate(named)]
+    found = results(resource, subject or pod(spec={"containers": containers}), world=world(SIGNERS))
+    (answer,) = {(one.status.value, one.fields) for one in found if one.status.value != "pass"}
+    return answer
+
+
+def test_an_image_that_nobody_signed_is_named_and_asked_about_once() -> None:
+    SIGNERS.attestors.clear()
+    assert of_image(about_images(SIGNED)) == ("fail", ("/spec/containers/2/image",))
+    assert len(SIGNERS.attestors) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "expression", "expected"),
+    [
+        ({"verifyDigest": True}, "true", ("fail", ("/spec/containers/1/image",))),
+        ({"required": True}, "true", ("fail", ("/spec/containers/1/image",))),
+        (
+            {"required": True},
+            "images.containers.exists(image, verifyImageSignatures(image, [attestors.ci]) > 0)",
+            ("fail", ("/spec/containers/2/image",)),
+        ),
+        ({}, "images.containers[0].endsWith('2')", ("fail", ("/spec/containers/1/image",))),
+        ({}, "images.containers.size() < 2", None),
+        ({}, "!object.spec.containers.exists(c, c.image == 'nginx:1')", None),
+        ({}, "object.spec.nodeName == 'x'", ("error", ("/spec/nodeName",))),
+    ],
+)
+def test_images_that_fail_have_their_fields(
+    settings: dict[str, bool], expression: str, expected: tuple[str, tuple[str, ...]] | None
+) -> None:
+    status, found = of_image(about_images(expression, **settings))
+    if expected is None:
+        assert status == "fail"
+        assert set(found) <= {f"/spec/containers/{at}/image" for at in range(3)}
+        assert found
+    else:
+        assert (status, found) == expected
+
+
+def test_an_image_that_a_registry_has_not_is_named() -> None:
+    subject = pod(spec={"containers": [{"name": "c", "image": "ghcr.io/a/none:1"}]})
+    expected = ("error", ("/spec/containers/0/image",))
+    assert of_image(about_images("true"), subject) == expected
+    assert of_image(about_images("true", mutateDigest=True), subject) == expected
+
+
+def test_images_of_a_template_have_fields_of_the_controller() -> None:
+    subject = deployment()
+    subject.body["spec"]["template"]["spec"]["containers"][0]["image"] = OTHER
+    expected = ("fail", ("/spec/template/spec/containers/0/image",))
+    assert of_image(about_images(SIGNED), subject) == expected

@@ -23,6 +23,9 @@ class Places(Protocol):
         """Return the location of the key or list item at a path, or of its nearest existing
         parent."""
 
+    def character(self, offset: int, *path: str | int) -> Location:
+        """Return the location of a character of the text at a path, or of the path's key."""
+
     def value_of(self, *path: str | int) -> Location | None:
         """Return the location of the value of a Helm chart that the field at a path shows; None
         where that cannot be told."""
@@ -48,6 +51,13 @@ class Location:
         if self.places is None:
             return self
         return self.places.locate(*pointer_steps(self.path), *pointer_steps(pointer))
+
+    def character(self, pointer: str, offset: int) -> Location:
+        """Return the location of a character of a text below this value, such as an expression's
+        mistake; of the text's key where that cannot be told."""
+        if self.places is None:
+            return self
+        return self.places.character(offset, *pointer_steps(self.path), *pointer_steps(pointer))
 
     def value_of(self, pointer: str) -> Location | None:
         """Return the location of the value of a Helm chart that a field of the value here shows;

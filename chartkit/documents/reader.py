@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import yaml
 
 from chartkit.documents import input_files
+from chartkit.documents.characters import offset_in_source
 from chartkit.documents.json_text import NumberError, parse_json
 from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
@@ -69,6 +70,23 @@ class Document:
         reached, line, column = finder(self.source.text, self.extent).find(steps)
         pointer = pointer_of(*steps[:reached])
         return Location(self.source.file, line or self.line, column, pointer, self)
+
+    def character(self, offset: int, *path: str | int) -> Location:
+        """Return the location of a character of the text at a path, or of the path's key."""
+        place = self.locate(*path)
+        node = _compose(self.source.text[self.start : self.end])
+        for step in map(str, path):
+            node = _child(node, step)
+        if not isinstance(node, yaml.ScalarNode):
+            return place
+        start = self.start + node.start_mark.index
+        raw = self.source.text[start : self.start + node.end_mark.index]
+        found = offset_in_source(raw, node.style, node.value, offset)
+        if found is None:
+            return place
+        before = self.source.text[: start + found]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return replace(place, line=line, column=column)
 
     def value_of(self, *_path: str | int) -> None:
         """Return None: no chart's value is shown here."""
@@ -194,3 +212,11 @@ def _compose(text: str) -> yaml.Node | None:
         return None
     finally:
         loader.dispose()
+
+
+def _child(node: Any, step: str) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in reversed(node.value) if key.value == step), None)
+    if isinstance(node, yaml.SequenceNode) and step.isdecimal():
+        return next(iter(node.value[int(step) : int(step) + 1]), None)
+    return None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chartkit.engine.policies import compile_any as compile_any
     from chartkit.engine.policies import is_exception as is_exception
     from chartkit.engine.policies import is_policy as is_policy
+    from chartkit.engine.policies import misnamed as misnamed
     from chartkit.engine.policies import read_exceptions as read_exceptions
     from chartkit.engine.policies import sorted_out as sorted_out
     from chartkit.engine.ports.world import OFFLINE as OFFLINE
@@ -51,6 +52,7 @@ MODULES: Final = {
     "compile_any": "policies",
     "is_exception": "policies",
     "is_policy": "policies",
+    "misnamed": "policies",
     "read_exceptions": "policies",
     "sorted_out": "policies",
     "OFFLINE": "ports.world",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cel_policies.reader import KINDS as CEL_KINDS
 from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cleanup import Cleaner, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
@@ -22,7 +23,9 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
 )
 from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
+from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
+from chartkit.suggestions import suggestion
 
 if TYPE_CHECKING:
     from chartkit.engine.cel_policies.exceptions import CelException
@@ -112,6 +115,25 @@ def is_policy(resource: Resource) -> bool:
     return is_cel_policy(resource) or (
         group_of(resource) == KYVERNO_GROUP and resource.kind in (*KINDS, *CLEANUP_KINDS)
     )
+
+
+def misnamed(resource: Resource) -> InputError | None:
+    """Return the error about an object that is perhaps a policy, of a misspelt kind or group; None
+    for any other object."""
+    kinds = (*KINDS, *CLEANUP_KINDS, *CEL_KINDS)
+    group = group_of(resource)
+    if group in (KYVERNO_GROUP, CEL_GROUP) and resource.kind not in kinds:
+        hint = (
+            None if resource.kind == EXCEPTION else suggestion(resource.kind, (*kinds, EXCEPTION))
+        )
+        message = f"there is no kind '{resource.kind}' of {group}"
+        return InputError(message, resource.location.within("/kind"), hint) if hint else None
+    groups = (KYVERNO_GROUP, CEL_GROUP)
+    if resource.kind in kinds and resource.kind != "Policy" and group not in groups:
+        message = f"there is no group '{group}' with a kind '{resource.kind}'"
+        hint = suggestion(group, groups)
+        return InputError(message, resource.location.within("/apiVersion"), hint) if hint else None
+    return None
 
 
 def is_exception(resource: Resource) -> bool:

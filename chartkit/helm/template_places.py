@@ -64,6 +64,10 @@ class TemplatePlaces:
         file = str(self.chart.shown / found.template)
         return Location(file, found.line.number, found.column, pointer_of(*found.path), self)
 
+    def character(self, _offset: int, *path: str | int) -> Location:
+        """Return the line of a template that gave the field at a path."""
+        return self.locate(*path)
+
     def value_of(self, *path: str | int) -> Location | None:
         """Return the place of the chart's value that the field at a path shows, or its nearest
         existing parent; None where that cannot be told."""

@@ -18,6 +18,7 @@ from chartkit.engine import (
     RunnablePolicy,
     compile_any,
     is_policy,
+    misnamed,
     sorted_out,
 )
 from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
@@ -179,6 +180,9 @@ def profile_names() -> list[str]:
 
 def _policies_of(documents: Iterable[Document]) -> list[Resource]:
     found = resources(document for document in documents if is_object(document))
+    for resource in found:
+        if (error := misnamed(resource)) is not None:
+            raise error
     return [resource for resource in found if _is_read(resource)]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel import types
+from chartkit.engine.cel.checker import UndefinedField
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.errors import CelCompileError, Issue
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel_policies.policy import (
@@ -21,11 +23,14 @@ from chartkit.engine.cel_policies.shared import names_its_own, shared_program, w
 from chartkit.errors import CompileError
 from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Severity
+from chartkit.suggestions import did_you_mean, suggestion
 
 EXPRESSION_RULE: Final = "policy-expression"
 """The id of diagnostics for expressions that do not compile."""
 
 _VARIABLES: Final = "kyverno.variables"
+_UNDECLARED: Final = re.compile(r"undeclared reference to '([\w.]+)'")
+_UNDEFINED: Final = re.compile(r"undefined field '(\w+)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,8 @@ class ExpressionCompiler:
         try:
             program = self._compile(text)
         except CelCompileError as error:
-            self.refuse(path, text, error.text)
+            offset = next((each.offset for each in error.issues if each.offset is not None), None)
+            self.refuse(path, text, error.text, offset, self._hint(error.issues))
             return None
         if expected and program.output_type not in expected:
             names = " or ".join(each.name for each in expected)
@@ -130,12 +136,26 @@ class ExpressionCompiler:
         if self._problems:
             raise CompileError(self._problems)
 
-    def refuse(self, path: str, text: str, problem: str) -> None:
-        """Notes a problem with a text; `check` raises it."""
+    def refuse(
+        self, path: str, text: str, problem: str, offset: int | None = None, hint: str | None = None
+    ) -> None:
+        """Notes a problem with a text, at one of its characters; `check` raises it."""
         message = f"{path}: Invalid value: {quote(text)}: {problem}"
-        self._problems.append(
-            Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, field_at(self._policy, path))
-        )
+        place = field_at(self._policy, path, offset)
+        self._problems.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, place, hint))
+
+    def _hint(self, issues: Sequence[Issue]) -> str | None:
+        """Return the name that was perhaps meant by the first one that is not known."""
+        for issue in issues:
+            if named := _UNDECLARED.match(issue.message):
+                return suggestion(
+                    named[1], (*self.environment.functions, *self.environment.variables)
+                )
+            if isinstance(issue, UndefinedField) and issue.field:
+                return did_you_mean([issue.suggestion] if issue.suggestion else [])
+            if named := _UNDEFINED.match(issue.message):
+                return suggestion(named[1], self._fields)
+        return None
 
 
 def expressions_of(policy: CelPolicy) -> Iterator[tuple[str, str, tuple[Type, ...]]]:

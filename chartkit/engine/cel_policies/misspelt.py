@@ -11,11 +11,13 @@ from typing import Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import kinds_matched, misspelt
+from chartkit.engine.cel.shapes.names import meant_resource
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
-from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
+from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, field_at
+from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
-from chartkit.model import Diagnostic
+from chartkit.model import Diagnostic, Severity
 
 _ENVIRONMENTS: Final = {
     CelKind.VALIDATING: "vpol",
@@ -51,10 +53,26 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
                 replace(
                     one,
                     message=f"{policy.key}: {path}: {one.message}",
-                    location=policy.resource.location,
+                    location=field_at(policy, path, issue.offset),
                 )
-                for one in issues.diagnostics()
+                for one, issue in zip(issues.diagnostics(), issues.issues, strict=True)
             ]
+    return found
+
+
+def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
+    """Return a warning for each resource that is nearly one of Kubernetes' (`pod`)."""
+    found: list[Diagnostic] = []
+    rules = policy.constraints.rules if policy.constraints is not None else ()
+    for index, rule in enumerate(rules):
+        for at, resource in enumerate(rule.resources):
+            meant = meant_resource(rule.groups, resource.partition("/")[0])
+            if meant is None:
+                continue
+            message = f"{policy.key}: there is no resource '{resource}': the rule matches no object"
+            path = f"spec.matchConstraints.resourceRules[{index}].resources[{at}]"
+            place, hint = field_at(policy, path), f"did you mean '{meant}'?"
+            found.append(Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint))
     return found
 
 

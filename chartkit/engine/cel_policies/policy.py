@@ -126,7 +126,10 @@ class CelPolicy:
         return self.resource.kind
 
 
-def field_at(policy: CelPolicy, path: str) -> Location:
-    """The place of a field, `spec.validations[0].expression`, in the policy's document."""
+def field_at(policy: CelPolicy, path: str, offset: int | None = None) -> Location:
+    """The place of a field, `spec.validations[0].expression`, in the policy's document, or of a
+    character of its text."""
     pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
-    return replace(policy.resource.location, path=pointer)
+    whole = policy.resource.location
+    place = whole.within(pointer) if offset is None else whole.character(pointer, offset)
+    return replace(place, path=pointer)

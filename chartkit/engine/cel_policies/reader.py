@@ -78,7 +78,7 @@ def _refuse_mode(resource: Resource) -> None:
     mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
     if mode not in UNEVALUATED_MODES:
         return
-    place = replace(resource.location, path="/spec/evaluation/mode")
+    place = resource.location.within("/spec/evaluation/mode")
     message = f"spec.evaluation.mode: {mode} is not evaluated"
     hint = f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
     raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])

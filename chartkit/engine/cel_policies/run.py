@@ -118,9 +118,15 @@ class CompiledCelPolicy:
     def warnings(self) -> tuple[Diagnostic, ...]:
         from chartkit.engine.cel_policies.admission.api_server import refused_by_server
         from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
-        from chartkit.engine.cel_policies.misspelt import misspelt_fields
+        from chartkit.engine.cel_policies.misspelt import misspelt_fields, misspelt_resources
 
-        checks = (cluster_refusals, without_effect, refused_by_server, misspelt_fields)
+        checks = (
+            cluster_refusals,
+            without_effect,
+            refused_by_server,
+            misspelt_resources,
+            misspelt_fields,
+        )
         return tuple(diagnostic for check in checks for diagnostic in check(self.policy))
 
     def rules_in(self, phases: Collection[Phase]) -> tuple[str, ...]:

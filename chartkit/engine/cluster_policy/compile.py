@@ -136,7 +136,10 @@ class CompiledPolicy:
         return rule_action(self.policy, rule, namespace, labels)
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        return (*policy_warnings(self.policy), *unmatched_in_background(self.policy))
+        from chartkit.engine.cluster_policy.misspelt import misspelt_names
+
+        own = (*policy_warnings(self.policy), *unmatched_in_background(self.policy))
+        return (*own, *misspelt_names(self.policy))
 
     def rules_in(self, phases: Collection[Phase]) -> tuple[str, ...]:
         return tuple(rule.name for rule in self.policy.rules if PHASES[rule.kind] in phases)

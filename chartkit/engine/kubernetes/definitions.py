@@ -3,13 +3,19 @@ compact schemas from which the definitions are made (`chartkit.schemas`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from chartkit.documents.yaml_builder import MAX_DEPTH, depth
 from chartkit.engine.kubernetes.schema import (
+    ONE_OF,
+    REQUIRED,
     Check,
     Problem,
+    UnknownField,
+    Unsupported,
     anything,
     boolean,
     integer,
@@ -20,8 +26,9 @@ from chartkit.engine.kubernetes.schema import (
     text,
 )
 from chartkit.errors import CompileError
-from chartkit.model import Diagnostic, Json, Location, Resource, Severity
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity, pointer_of
 from chartkit.schemas.compact import OPEN, Schema, flattened, type_library
+from chartkit.suggestions import nearest, suggestion
 
 _METADATA: Final = struct(
     {"annotations": map_of(text()), "labels": map_of(text())}, open_ended=True
@@ -124,9 +131,25 @@ def check_schema(schema: Check, resource: Resource) -> None:
     if depth(resource.body) > MAX_DEPTH:
         text = f"is nested deeper than {MAX_DEPTH} levels"
         raise CompileError([_diagnostic((), text, resource.location)])
-    problems = schema(resource.body, ())
+    problems = _without_consequences(schema(resource.body, ()))
     if problems:
         raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
+
+
+def _without_consequences(problems: Sequence[Problem]) -> list[Problem]:
+    """Return problems without the required fields that are missing because they are misspelt."""
+    meant = {
+        (path[:-1], name)
+        for path, text in problems
+        if isinstance(text, UnknownField)
+        for name in nearest(str(path[-1]), text.known, 1)
+    }
+    return [
+        (path, text)
+        for path, text in problems
+        if not (path and text == REQUIRED and (path[:-1], path[-1]) in meant)
+        and not (text.startswith(ONE_OF) and any(above == path for above, _ in meant))
+    ]
 
 
 def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple[str, ...]) -> None:
@@ -136,14 +159,21 @@ def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple
     named = f"{resource.api_version or 'no apiVersion'}, {resource.kind or 'no kind'}"
     message = f"{named}: Kyverno does not serve it as a policy"
     hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
-    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, resource.location, hint)])
+    field, known = ("apiVersion", api_versions) if resource.kind in kinds else ("kind", kinds)
+    meant = suggestion(str(resource.body.get(field)), known)
+    place = resource.location.within(f"/{field}")
+    hint = f"{meant} {hint}" if meant else hint
+    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place, hint)])
 
 
 def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> Diagnostic:
-    pointer = "".join(f"/{step}" for step in path)
-    place = Location(location.file, location.line, location.column, pointer)
+    pointer = pointer_of(*path)
     message = f"{show_path(path) or 'policy'}: {text}"
-    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place)
+    hint = suggestion(str(path[-1]), text.known) if isinstance(text, UnknownField) else None
+    if isinstance(text, Unsupported):
+        hint = suggestion(text.value, text.known)
+    place = replace(location.within(pointer), path=pointer)
+    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place, hint)
 
 
 WARNING_RULE: Final = "policy-warning"

@@ -7,13 +7,32 @@ same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from chartkit.model import Json
 
 Problem = tuple[tuple[str | int, ...], str]
 """The place (keys and indexes from the top) and the message, in the API server's words."""
+
+
+class UnknownField(str):
+    """The message about a field that is not known; known: the names of those that are."""
+
+    __slots__ = ("known",)
+    known: Iterable[str]
+
+
+class Unsupported(str):
+    """The message about a value that is not one of a few; known: those; value: the text."""
+
+    __slots__ = ("known", "value")
+    known: Iterable[str]
+    value: str
+
+
+REQUIRED: Final = "Required value"
+ONE_OF: Final = "must have exactly one of "
 
 Check = Callable[[Json, tuple[str | int, ...]], list[Problem]]
 
@@ -30,8 +49,7 @@ def text(*, among: tuple[str, ...] = (), longest: int = 0) -> Check:
         if not isinstance(value, str):
             return [_wrong_type(value, path, "string")]
         if among and value not in among:
-            shown = ", ".join(f'"{one}"' for one in among)
-            return [(path, f'Unsupported value: "{value}": supported values: {shown}')]
+            return [(path, _unsupported(value, among))]
         if longest and len(value) > longest:
             return [(path, f"Too long: may not be more than {longest} bytes")]
         return []
@@ -95,21 +113,34 @@ def struct(
             return [_wrong_type(value, path, "object")]
         there = {key: entry for key, entry in value.items() if entry is not None}
         problems: list[Problem] = [
-            ((*path, name), "Required value") for name in required if name not in there
+            ((*path, name), REQUIRED) for name in required if name not in there
         ]
         if exclusive and all(name in there for name in exclusive):
             problems.append((path, f"{' and '.join(exclusive)} may not stand together"))
         if one_of and sum(name in there for name in one_of) != 1:
-            problems.append((path, f"must have exactly one of {', '.join(one_of)}"))
+            problems.append((path, f"{ONE_OF}{', '.join(one_of)}"))
         for key, entry in value.items():
             field = fields.get(key)
             if field is not None:
                 problems += [] if entry is None else field(entry, (*path, key))
             elif not open_ended:
-                problems.append(((*path, key), "value provided for unknown field"))
+                problems.append(((*path, key), _unknown_field(fields)))
         return problems
 
     return check
+
+
+def _unknown_field(known: Iterable[str]) -> UnknownField:
+    message = UnknownField("value provided for unknown field")
+    message.known = known
+    return message
+
+
+def _unsupported(value: str, known: Iterable[str]) -> Unsupported:
+    shown = ", ".join(f'"{one}"' for one in known)
+    message = Unsupported(f'Unsupported value: "{value}": supported values: {shown}')
+    message.known, message.value = known, value
+    return message
 
 
 def _wrong_type(value: Json, path: tuple[str | int, ...], wanted: str) -> Problem:

@@ -66,7 +66,9 @@ def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
         if not named:
             message = f"{one.kind} {one.name}: spec.policyName: Required value"
             hint = "without it the binding binds nothing, and an API server refuses it"
-            yield Diagnostic(SCHEMA_RULE, Severity.ERROR, message, one.location, hint)
+            yield Diagnostic(
+                SCHEMA_RULE, Severity.ERROR, message, one.location.within("/spec/policyName"), hint
+            )
 
 
 def _check(resource: Resource) -> None:

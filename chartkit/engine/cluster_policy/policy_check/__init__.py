@@ -14,6 +14,7 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
     nothing_cluster_wide,
 )
 from chartkit.engine.cluster_policy.policy_check.images import images_fault
+from chartkit.engine.cluster_policy.policy_check.places import fault_place
 from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
 from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
@@ -34,7 +35,8 @@ def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
     except ConditionsMalformed as error:
         fault = error.message
     if fault:
-        place, hint = policy.resource.location, _hint(policy)
+        place, meant = fault_place(policy, fault)
+        hint = meant or _hint(policy)
         raise CompileError([Diagnostic(POLICY_RULE, Severity.ERROR, fault, place, hint)])
 
 

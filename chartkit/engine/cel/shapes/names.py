@@ -1,0 +1,34 @@
+"""Names of kinds and resources that are perhaps those of Kubernetes' own, misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Final
+
+from chartkit.engine.cel.shapes.table import known_kinds
+from chartkit.engine.kubernetes.kinds import resource_name
+
+_LIKE: Final = 0.8
+"""The share of equal letters from which on a name is no custom kind: `Cluster` is one, beside
+`ClusterRole`."""
+
+
+def meant_kind(group: str, kind: str) -> str | None:
+    """Return the kind that is meant by a name that is none of a group's; None for a name that is,
+    or is like none, and for groups that are not Kubernetes' own. `*`: any group."""
+    return _meant(kind, [each.kind for each in known_kinds() if group in ("*", each.group)])
+
+
+def meant_resource(groups: Iterable[str], resource: str) -> str | None:
+    """Return the resource (`pods`) that is meant by a name that is none of some groups."""
+    known = [resource_name(each.kind) for each in known_kinds() if each.group in groups]
+    return _meant(resource, known)
+
+
+def _meant(name: str, known: list[str]) -> str | None:
+    if name in known or "*" in name or "?" in name:
+        return None
+    ratios = [(SequenceMatcher(None, name.lower(), each.lower()).ratio(), each) for each in known]
+    ratio, meant = max(ratios, default=(0.0, ""))
+    return meant if ratio >= _LIKE else None

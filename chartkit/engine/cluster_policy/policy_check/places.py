@@ -1,0 +1,189 @@
+"""The place in a policy of what Kyverno's webhook refuses, found by the words of its message.
+
+Kyverno names a rule, a variable or a path, some of them wrong. What it names is looked up in the
+document: without a match the place is the rule's, or the policy's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.context.variables.syntax import find_variables
+from chartkit.engine.jmespath import (
+    FUNCTIONS,
+    ExpressionSyntaxError,
+    JMESPathError,
+    compile_expression,
+)
+from chartkit.model import Json, Location, pointer_of
+from chartkit.suggestions import nearest, suggestion
+
+Place = tuple[Location, str | None]
+"""A place, and a hint about what was meant there."""
+_Path = tuple[str | int, ...]
+
+_RULE_NAME: Final = re.compile(r'for rule (?:autogen-(?:cronjob-)?)?(.+?):|rule "(.+?)" should')
+_RULE_PATH: Final = re.compile(r"spec[./]rules\[(\d+)\]((?:[./]\w+(?:\[\d+\])?)*)")
+_STEP: Final = re.compile(r"\w+")
+_NOT_ALLOWED: Final = re.compile(
+    r"(?:^|: )variable (?!substitution)(.+?) must match regex", re.DOTALL
+)
+_NO_QUERY: Final = re.compile(
+    r"failed to resolve (.*?) at path .*?: invalid JMESPath query", re.DOTALL
+)
+_OPERATOR: Final = "entered value of `operator` is invalid"
+_QUERY_NAMES: Final = (
+    "request.object",
+    "request.oldObject",
+    "request.operation",
+    "request.namespace",
+    "request.userInfo",
+    "element",
+    "elementIndex",
+    "images",
+    "serviceAccountName",
+    "serviceAccountNamespace",
+)
+
+
+def fault_place(policy: Policy, fault: str) -> Place:
+    """Return the place of a fault in the policy's document, with a hint; None for none."""
+    rule = _rule(policy, fault)
+    for pattern, find in _FINDERS.items():
+        if named := pattern.search(fault):
+            return find(policy, rule, named) or _named_path(policy, rule, fault)
+    return _named_path(policy, rule, fault)
+
+
+def _rule(policy: Policy, fault: str) -> _Path:
+    """Return the path of the rule that a message is about; of the specification without one."""
+    if path := _RULE_PATH.search(fault):
+        return ("spec", "rules", int(path[1]))
+    if named := _RULE_NAME.search(fault):
+        for index, rule in enumerate(policy.rules):
+            if rule.name == (named[1] or named[2]):
+                return ("spec", "rules", index)
+    return ("spec",)
+
+
+def _named_path(policy: Policy, rule: _Path, fault: str) -> Place:
+    """Return the place of the path in a message, as far as the document has it."""
+    path = _RULE_PATH.search(fault)
+    steps = (*rule, *_STEP.findall(path[2])) if path else rule
+    return policy.resource.location.within(pointer_of(*steps) if len(steps) > 1 else ""), None
+
+
+def _variable(policy: Policy, rule: _Path, named: re.Match[str]) -> Place | None:
+    """Return the place of a variable that is on no list."""
+    query = named[1]
+    names = {str(each.get("name")) for each in _mappings(_at(policy, rule)) if "name" in each}
+    root = re.split(r"[^\w-]", query.strip())[0]
+    known = [*names, *(each.partition(".")[0] for each in _QUERY_NAMES)]
+    whole = re.match(r"[\w.-]*", query)
+    meant = nearest(whole[0] if whole else "", _QUERY_NAMES, 1) if "." in query else []
+    hint = suggestion(root, known) or (f"did you mean '{meant[0]}'?" if meant else None)
+    place = _text_place(policy, rule, lambda each: each.replace('"', "") == query)
+    return None if place is None else (place, hint)
+
+
+def _query(policy: Policy, rule: _Path, named: re.Match[str]) -> Place | None:
+    """Return the place in a query that is no JMESPath."""
+    query = named[1].strip()
+    offset = 0
+    try:
+        compile_expression(query)
+    except ExpressionSyntaxError as error:
+        offset = error.offset
+    except JMESPathError:
+        pass
+    place = _text_place(policy, rule, lambda each: each == query, offset)
+    return None if place is None else (place, None)
+
+
+def _operator(policy: Policy, rule: _Path, _named: re.Match[str]) -> Place | None:
+    """Return the place of the first operator that there is not."""
+    for path, value in _texts(_at(policy, rule), rule):
+        if path[-1] == "operator" and value not in OPERATORS:
+            return policy.resource.location.within(pointer_of(*path)), suggestion(value, OPERATORS)
+    return None
+
+
+_FINDERS: Final[dict[re.Pattern[str], Callable[..., Place | None]]] = {
+    _NOT_ALLOWED: _variable,
+    _NO_QUERY: _query,
+    re.compile(re.escape(_OPERATOR)): _operator,
+}
+
+
+def _text_place(
+    policy: Policy, rule: _Path, is_it: Callable[[str], bool], offset: int = 0
+) -> Location | None:
+    """Return the place of the first variable with a query, or of a character of it."""
+    for path, text in _texts(_at(policy, rule), rule):
+        for variable in find_variables(text):
+            if is_it(variable.query):
+                begin = text.find(variable.query, variable.start)
+                at = variable.start if begin < 0 else begin + offset
+                return policy.resource.location.character(pointer_of(*path), at)
+    return None
+
+
+def _at(policy: Policy, path: _Path) -> Json:
+    value: Json = policy.resource.body
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _texts(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
+    """Yield every text of a value with its path, as it is written."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts(each, (*path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _texts(each, (*path, index))
+
+
+def _mappings(value: Json) -> Iterator[dict[str, Json]]:
+    """Yield the entries of the contexts in a rule."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key == "context" and isinstance(each, list):
+                yield from (entry for entry in each if isinstance(entry, dict))
+            yield from _mappings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _mappings(each)
+
+
+def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | None]]:
+    """Yield the place and name of each JMESPath function that Kyverno does not have, with a hint.
+
+    Kyverno accepts such a policy, and its rule fails when the call is reached.
+    """
+    for path, text in _texts(policy.resource.body.get("spec"), ("spec",)):
+        queries = [(each.query, each.start) for each in find_variables(text)]
+        if path[-1] == "jmesPath":
+            queries = [(text, 0)]
+        for query, start in queries:
+            for call in _CALL.finditer(_without_literals(query)):
+                if call[1] not in FUNCTIONS:
+                    begin = max(text.find(query, start), 0) + call.start()
+                    place = policy.resource.location.character(pointer_of(*path), begin)
+                    yield place, call[1], suggestion(call[1], FUNCTIONS)
+
+
+_CALL: Final = re.compile(r"([A-Za-z_]\w*)\(")
+_LITERAL: Final = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\])*\"")
+
+
+def _without_literals(query: str) -> str:
+    """Return a query with blanks for what is quoted in it."""
+    return _LITERAL.sub(lambda literal: " " * len(literal[0]), query)

@@ -123,7 +123,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("policy", "right", "wrong", "place", "meant"), MISTAKES)
-def test_a_mistake_is_one_line_with_its_place(
+def test_a_policys_mistake_is_one_line_with_its_place(
     tmp_path: Path, policy: str, right: str, wrong: str, place: str | None, meant: str | None
 ) -> None:
     assert right in policy

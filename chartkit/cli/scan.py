@@ -7,17 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import one_of
+from chartkit.cli.options.project import project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import unguarded, wants_colour
 from chartkit.report import FORMATS
 from chartkit.scan.options import ScanOptions
+
+if TYPE_CHECKING:
+    from chartkit.scan.environment import ProjectEnvironment
 
 CLUSTER_OPTIONS: Final = (
     click.option(
@@ -59,6 +63,13 @@ CLUSTER_OPTIONS: Final = (
     *CLUSTER_OPTIONS,
     *GATE_OPTIONS,
     click.option(
+        "--env",
+        metavar="NAME",
+        help="Take the policies of an environment of the project, as its charts on disk have them: "
+        "form, actions, exclusions, exceptions, and the filters of its Kyverno.",
+    ),
+    project_option,
+    click.option(
         "-o",
         "--output",
         "outputs",
@@ -98,7 +109,7 @@ CLUSTER_OPTIONS: Final = (
         "2030-01-31T12:00:00Z).",
     ),
 )
-def scan(options: ScanOptions) -> None:
+def scan(options: ScanOptions, env: str | None, path: Path) -> None:
     """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,
     with --cluster, those of a live cluster.
 
@@ -111,7 +122,16 @@ def scan(options: ScanOptions) -> None:
 
     stderr = partial(click.echo, err=True)
     console = Console(sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet)
-    raise SystemExit(pipeline.scan(options, console, BuiltInStandards()))
+    environment = None if env is None else _environment(path, env)
+    raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
+
+
+def _environment(path: Path, name: str) -> ProjectEnvironment:
+    from chartkit.project.project import read_project
+    from chartkit.render.environment import project_environment
+
+    project = read_project(path)
+    return project_environment(project, project.environment(name))
 
 
 @contextmanager

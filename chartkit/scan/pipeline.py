@@ -11,6 +11,7 @@ from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
 from chartkit.scan.cluster_source import cluster_source
+from chartkit.scan.environment import ProjectEnvironment, UnsentObjects, require_no_policies
 from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
 from chartkit.scan.options import ScanOptions
@@ -27,14 +28,25 @@ from chartkit.scan.requests import Requests, load_requests
 from chartkit.scan.run import run_scan
 
 
-def scan(options: ScanOptions, console: Console, standards: Standards) -> int:
-    """Scan files, or a cluster where the options name one, and write the reports; standards: those
-    whose controls selectors may name.
+def scan(
+    options: ScanOptions,
+    console: Console,
+    standards: Standards,
+    environment: ProjectEnvironment | None = None,
+) -> int:
+    """Scan files, or a cluster where the options name one, and write the reports.
+
+    standards: those whose controls selectors may name; environment: the one whose policies judge
+    files, in place of policies that the options name.
 
     Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
     and SourceError.
     """
     require_baseline(options.gate)
+    if environment is not None:
+        require_no_policies(options)
+        honoured = options.gate.suppressions and environment.suppressions
+        options = replace(options, gate=replace(options.gate, suppressions=honoured))
     if options.is_json and options.at is not None:
         raise InputError("--at is about Kubernetes objects, and --json says that there are none")
     outputs = parse_outputs(options)
@@ -42,7 +54,7 @@ def scan(options: ScanOptions, console: Console, standards: Standards) -> int:
     selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
     source = cluster_source(options)
     if source is None:
-        return _scan_files(options, outputs, time, console, selection)
+        return _scan_files(options, outputs, time, console, selection, environment)
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
     with open_cluster(source) as reader:
@@ -55,8 +67,11 @@ def _scan_files(
     time: datetime | None,
     console: Console,
     selection: Selection,
+    environment: ProjectEnvironment | None,
 ) -> int:
-    requests = load_requests(options.request, console.stdin, console.note, options.is_json)
+    requests = load_requests(
+        options.request, console.stdin, console.note, options.is_json, environment
+    )
     require_policies(requests.policies, console, options.is_json)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
@@ -69,13 +84,19 @@ def _scan_files(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )
     objects = list(filter(report.looks_at, requests.objects))
+    unsent = None if environment is None else UnsentObjects(environment, requests.namespaces)
+    by_id = {each.policy.id: each for each in requests.policies.policies}
     with console.progress(len(objects)) as step:
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            if unsent is not None:
+                results = unsent.judged(resource, results, by_id)
             report.add(resource, results)
             step()
 
         run_scan(report.running, objects, sink, context)
+    for line in unsent.lines() if unsent is not None else ():
+        console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
     return report.finish(bool(requests.policies.diagnostics), planned)
 

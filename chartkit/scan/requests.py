@@ -10,6 +10,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
+from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import ChartOptions, Note, read_inputs, read_payloads
 from chartkit.scan.options import RegistryOptions, RequestOptions
 from chartkit.scan.policies import PolicySet, load_policies
@@ -48,17 +49,25 @@ class Requests:
 
 
 def load_requests(
-    options: RequestOptions, stdin: TextIO, note: Note, is_json: bool = False
+    options: RequestOptions,
+    stdin: TextIO,
+    note: Note,
+    is_json: bool = False,
+    environment: ProjectEnvironment | None = None,
 ) -> Requests:
     """Load policies, objects and user inputs; note is called with findings about single policies.
 
-    is_json: whether the inputs are any JSON, for policies of evaluation mode JSON. Raise
-    InputError.
+    is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; environment: the
+    one whose policies are loaded in place of those that the options name. Raise InputError.
     """
     if not options.paths:
         raise InputError("Missing argument 'PATH…'", hint="- is standard input")
     inputs = load_user_inputs(options)
-    policies = load_named_policies(options, load_surroundings(options))
+    around = load_surroundings(options)
+    if environment is None:
+        policies = load_named_policies(options, around)
+    else:
+        policies = environment.policies(around)
     for diagnostic in (*policies.diagnostics, *policies.warnings):
         note(diagnostic)
     if is_json:
@@ -69,7 +78,8 @@ def load_requests(
         values=inputs.chart_values,
         release=options.release,
         namespace=options.namespace,
-        kube_version=options.kube_version,
+        kube_version=options.kube_version or (environment.kube_version if environment else None),
+        api_versions=environment.api_versions if environment else (),
     )
     objects = read_inputs(options.paths, stdin, note, chart)
     if options.api_defaults:

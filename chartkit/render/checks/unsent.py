@@ -19,7 +19,7 @@ from chartkit.engine.configuration import (
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
-from chartkit.render.chart import Chart, CheckTarget
+from chartkit.render.chart import CheckTarget
 
 _CONFIG: Final = "config"
 _OWN: Final = "excludeKyvernoNamespace"
@@ -45,7 +45,8 @@ class Unsent:
     """
 
     def __init__(self, subject: CheckTarget) -> None:
-        self._configuration, self._namespace = _configuration(subject.engine)
+        rendered = subject.engine.rendered().resources if subject.engine is not None else ()
+        self._configuration, self._namespace = configuration(rendered)
         self._values = subject.engine.lint_subject() if subject.engine is not None else None
         self._config = mapping_at(self._values.values, _CONFIG) if self._values is not None else {}
 
@@ -54,13 +55,7 @@ class Unsent:
     ) -> Sequence[Reason]:
         """Return the reasons why Kyverno is not sent an object when it is created; none if it is
         sent the object, or the Pods of a controller."""
-        given = in_namespace(resource)
-        known = labels.get(given.namespace)
-        found = tuple(self._configuration.unsent(given, known, subresource))
-        pod = _pod_of(given)
-        if found and pod is not None and not any(self._configuration.unsent(pod, known)):
-            return ()
-        return found
+        return unsent_reasons(self._configuration, resource, labels, subresource)
 
     def filtered(self, resource: Resource) -> Sequence[Reason]:
         """Return the resource filters that also keep an object from cleanup policies."""
@@ -110,9 +105,22 @@ class Unsent:
         return (_OWN,) if is_own else (RESOURCE_FILTERS,)
 
 
-def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
-    """Return the configuration in the ConfigMap of the admission controller, and its namespace."""
-    rendered = engine.rendered().resources if engine is not None else ()
+def unsent_reasons(
+    configuration: Configuration, resource: Resource, labels: Labels, subresource: str = ""
+) -> Sequence[Reason]:
+    """Return the reasons why Kyverno is not sent an object, as `Unsent.reasons` does."""
+    given = in_namespace(resource)
+    known = labels.get(given.namespace)
+    found = tuple(configuration.unsent(given, known, subresource))
+    pod = _pod_of(given)
+    if found and pod is not None and not any(configuration.unsent(pod, known)):
+        return ()
+    return found
+
+
+def configuration(rendered: Sequence[Resource]) -> tuple[Configuration, str]:
+    """Return the configuration in the ConfigMap of the admission controller, and its namespace;
+    rendered: the objects of Kyverno's chart, none where the project does not install it."""
     name = next(
         (text for each in kyverno_controllers.controllers(rendered) for text in _reads(each)), None
     )

@@ -46,13 +46,15 @@ def of_environment(
     found: list[Resource] = []
     warnings: list[Diagnostic] = []
     for chart in names:
-        rendered = _chart(project.charts / chart, environment)
+        rendered = written_chart(project.charts / chart, environment)
         found += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
         warnings += rendered.warnings
     return Side(name, tuple(found), tuple(warnings))
 
 
-def _chart(folder: Path, environment: Environment) -> RenderedChart:
+def written_chart(folder: Path, environment: Environment) -> RenderedChart:
+    """Render a chart on disk for an environment; raise InputError where it was not written for it,
+    RenderError where it does not render."""
     values = folder / f"values_{environment.name}.yaml"
     if not values.is_file():
         hint = "`chartkit render` writes the charts"

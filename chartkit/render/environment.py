@@ -1,0 +1,37 @@
+"""The policies of an environment, from the project's charts on disk, for scans of other objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chartkit.charts.plan import ENGINE, POLICIES
+from chartkit.engine import Reason
+from chartkit.kyverno.controllers import allows_http
+from chartkit.model import Resource
+from chartkit.project.project import Environment, Project
+from chartkit.render.checks.unsent import configuration, unsent_reasons
+from chartkit.render.compare.sides import written_chart
+from chartkit.scan.environment import Labels, ProjectEnvironment
+
+
+def project_environment(project: Project, environment: Environment) -> ProjectEnvironment:
+    """Render an environment's charts; raise InputError where they were not written, RenderError
+    where they do not render."""
+    policies = written_chart(project.charts / POLICIES, environment)
+    engine: Sequence[Resource] = ()
+    if environment.engine:
+        engine = written_chart(project.charts / ENGINE, environment).resources
+    config, _ = configuration(engine)
+
+    def unsent(resource: Resource, labels: Labels) -> Sequence[Reason]:
+        return unsent_reasons(config, resource, labels)
+
+    return ProjectEnvironment(
+        name=environment.name,
+        resources=policies.resources,
+        unsent=unsent,
+        kube_version=environment.kube_version,
+        api_versions=tuple(api for api, is_there in environment.apis.items() if is_there),
+        allows_http=allows_http(engine),
+        suppressions=environment.suppressions,
+    )

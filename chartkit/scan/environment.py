@@ -1,0 +1,107 @@
+"""The policies of an environment of a project, in a scan of any objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from chartkit.engine import PolicyAttachments, Reason, RunnablePolicy, read_exceptions
+from chartkit.errors import InputError
+from chartkit.model import Resource, RuleResult
+from chartkit.report.model import resource_id
+from chartkit.scan.gate.violation import VIOLATIONS
+from chartkit.scan.options import ScanOptions
+from chartkit.scan.policies import PolicySet, compile_all
+
+Labels = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectEnvironment:
+    """An environment's policies and its Kyverno.
+
+    resources: the objects of its charts, of which policies, bindings and exceptions count; unsent:
+    gives the reasons why its Kyverno is not sent an object, from that and the labels of namespaces;
+    kube_version, api_versions: of the cluster, as charts are rendered for it; allows_http: whether
+    policies of a namespace may call services; suppressions: whether objects may let findings about
+    themselves off.
+    """
+
+    name: str
+    resources: Sequence[Resource]
+    unsent: Callable[[Resource, Labels], Sequence[Reason]]
+    kube_version: str
+    api_versions: tuple[str, ...] = ()
+    allows_http: bool = False
+    suppressions: bool = True
+
+    def policies(self, around: PolicyAttachments) -> PolicySet:
+        """Compile the policies; around: further exceptions. Raise CompileError for an exception
+        that Kyverno refuses."""
+        own = read_exceptions(self.resources)
+        both = replace(
+            around,
+            exceptions=around.exceptions + own.exceptions,
+            cel_exceptions=around.cel_exceptions + own.cel_exceptions,
+            allows_http=around.allows_http or self.allows_http,
+        )
+        return compile_all(self.resources, both)
+
+
+def require_no_policies(options: ScanOptions) -> None:
+    """Raise InputError for options that name policies, or their form, next to an environment."""
+    request = options.request
+    given = {
+        "--policies": bool(request.named_policies),
+        "--param": bool(request.parameters),
+        "--policy-type": request.policy_type != "ClusterPolicy",
+        "--cluster": options.cluster.cluster,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise InputError(f"{option} and --env do not go together", hint="leave one of them out")
+
+
+class UnsentObjects:
+    """The objects that an environment's Kyverno is not sent, with what its policies would have
+    found."""
+
+    def __init__(self, environment: ProjectEnvironment, labels: Labels) -> None:
+        self._environment = environment
+        self._labels = labels
+        self._objects: dict[str, list[str]] = {}
+        self._violations: dict[str, int] = {}
+
+    def judged(
+        self,
+        resource: Resource,
+        results: Sequence[RuleResult],
+        policies: Mapping[str, RunnablePolicy],
+    ) -> Sequence[RuleResult]:
+        """Return the results that count: those of the API server alone where Kyverno is not sent
+        the object; policies: by their ID."""
+        reasons = self._environment.unsent(resource, self._labels)
+        if not reasons:
+            return results
+        why = str(reasons[0])
+        left = [each for each in results if policies[each.policy_id].runs_in_api_server]
+        self._objects.setdefault(why, []).append(resource_id(resource))
+        lost = sum(each.status in VIOLATIONS for each in results)
+        lost -= sum(each.status in VIOLATIONS for each in left)
+        self._violations[why] = self._violations.get(why, 0) + lost
+        return left
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each reason."""
+        for why, objects in self._objects.items():
+            more = len(objects) - _SHOWN
+            listed = ", ".join(objects[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+            line = f"not sent to Kyverno in {self._environment.name}: {why}: {listed}"
+            count = self._violations[why]
+            if count:
+                noun = "violation does" if count == 1 else "violations do"
+                line += f"; {count} {noun} not count"
+            yield line
+
+
+_SHOWN = 4

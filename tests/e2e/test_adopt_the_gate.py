@@ -1,0 +1,46 @@
+"""The page about adopting the gate: 500 violations, one new, one fixed, one suppressed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.transcript import DOCS, check_page
+
+_PAGE = "how-to/adopt-the-gate.md"
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: NAME
+  namespace: shop
+spec:
+  selector:
+    matchLabels: {app: NAME}
+  template:
+    metadata:
+      labels: {app: NAME}
+    spec:
+      containers:
+        - name: app
+          image: reg.example.com/NAME:1
+          securityContext:
+            privileged: true
+"""
+
+
+def test_page_about_adopting_the_gate_is_true(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    text = (DOCS / _PAGE).read_text("utf-8")
+    files = re.findall(r"Write `([\w.]+)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)
+    assert [name for name, _ in files] == ["agent.yaml", "suppressed.yaml"]
+    for name, content in files:
+        (tmp_path / name).write_text(content)
+    (tmp_path / "manifests").mkdir()
+    for number in range(500):
+        name = f"web-{number:03}"
+        (tmp_path / "manifests" / f"{name}.yaml").write_text(_DEPLOYMENT.replace("NAME", name))
+    check_page(_PAGE, tmp_path, request.config.getoption("--update-golden"))

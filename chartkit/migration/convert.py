@@ -29,6 +29,7 @@ from chartkit.migration.rules import type_of
 from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
 from chartkit.migration.validate.pod_security import convert_pod_security
+from chartkit.migration.verify_images import convert_verify_images
 from chartkit.model import Body, Location, Resource, single_line
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
@@ -37,6 +38,7 @@ CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.POD_SECURITY: convert_pod_security,
     RuleKind.MUTATE: convert_mutate,
     RuleKind.GENERATE: convert_generate,
+    RuleKind.VERIFY_IMAGES: convert_verify_images,
 }
 
 
@@ -44,10 +46,6 @@ _REASONS: Final[Mapping[RuleKind, str]] = {
     RuleKind.MANIFESTS: (
         "no kind of policies.kyverno.io verifies the signature of a manifest, and no function of "
         "CEL does"
-    ),
-    RuleKind.VERIFY_IMAGES: (
-        "signatures of images are not converted yet: an ImageValidatingPolicy verifies them by its "
-        "attestors, and writes and requires digests by its validationConfigurations"
     ),
 }
 """By kind of rule without a converter: why there is none."""

@@ -103,3 +103,18 @@ JOB_ANNOTATIONS: Final = (
     "of a CronJob, the annotations of its Pods are judged, and not those of its Jobs"
 )
 """A change of `validate.podSecurity` rules that are extended to CronJobs."""
+VERIFIED_AGAIN: Final = (
+    "images that an update leaves as they are are verified again, and no annotation records them"
+)
+"""A change of verifyImages rules."""
+PULL_SECRETS: Final = (
+    "registries are asked with the credentials of the policy alone, and not with the Secrets that "
+    "pull the Pod's images"
+)
+"""A change of verifyImages rules."""
+BUNDLES: Final = "of an image that has Sigstore bundles, these count, and no other signatures"
+"""A change of verifyImages rules that are not about Notary."""
+IMAGE_NAMES: Final = (
+    "an image whose name is no reference is no error where the policy is not about it"
+)
+"""A change of verifyImages rules."""

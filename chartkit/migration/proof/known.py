@@ -15,6 +15,7 @@ from chartkit.migration.differences import (
     DELETIONS,
     ERRORS,
     EXISTING,
+    IMAGE_NAMES,
     JOB_ANNOTATIONS,
     SKIPS,
     TIDIED_LISTS,
@@ -24,6 +25,7 @@ from chartkit.migration.proof.model import Answer, Aspect, Result
 from chartkit.migration.proof.requests.case import Case
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
+_NO_IMAGE: Final = "failed to extract images: invalid image "
 _QUIET: Final = (Result.NONE, Result.PASS)
 
 Ask = Callable[[Case], Answer]
@@ -61,6 +63,8 @@ class NamedDifferences:
             return DELETIONS
         if JOB_ANNOTATIONS in self.changes and _judges_job_annotations(case, legacy, ask_new):
             return JOB_ANNOTATIONS
+        if IMAGE_NAMES in self.changes and any(_NO_IMAGE in each for each in legacy.errors):
+            return IMAGE_NAMES
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return CEL_ERRORS if CEL_ERRORS in self.changes else ""
         return _general(aspect, case, legacy, new, ask_new) if self.general else ""

@@ -24,13 +24,14 @@ Judge = Callable[[Body], Sequence[RuleResult]]
 """Returns the results of policies for an object."""
 
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
-_MOST_CHANGES: Final = 24
+_MOST_CHANGES: Final = 64
 """The most fields that are changed for one failure."""
 _REMOVED: Final = object()
 _PLAUSIBLE: Final[tuple[Json, ...]] = (
     *(True, False, 1, 0, 2, 3, 100, 1000, 10000, "x", "", "1", "100m", "64Mi", "1Gi", "10s"),
+    *("RuntimeDefault", "Localhost", "ALL", ["ALL"], "Default", "IfNotPresent", "Always"),
     *("registry.example/a/b:1.0@sha256:" + "0" * 64, "true", "false", "2030-01-01T00:00:00Z"),
-    *([], {}, ["x"], {"x": "x"}, {"app": "x", "a/b": "x"}),
+    *({"emptyDir": {}}, [], {}, ["x"], {"x": "x"}, {"app": "x", "a/b": "x"}),
 )
 _WORDS: Final = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`|([\w./:*?-]+)")
 
@@ -41,6 +42,7 @@ class Outcome(StrEnum):
     NONE = "no field"
     ALONE = "one field changes it"
     TOGETHER = "several fields change it"
+    ONE_WAY = "several fields change it, others would too"
     UNCHANGED = "no change"
 
 
@@ -53,6 +55,15 @@ class Failure:
     result: RuleResult
     policies: tuple[Body, ...]
     accepted: tuple[Body, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the policy and, of a rule in CEL, its field."""
+        if self.result.kind:
+            return self.result.kind
+        rules = (rule for each in self.policies for rule in each["spec"]["rules"])
+        in_cel = any("cel" in (rule.get("validate") or {}) for rule in rules)
+        return "validate.cel" if in_cel else "ClusterPolicy"
 
     def __str__(self) -> str:
         meta = self.body.get("metadata") or {}
@@ -75,36 +86,67 @@ def change(failure: Failure) -> Outcome:
     """Change the fields that a failure names first, until the verdict changes."""
     if not failure.result.fields:
         return Outcome.NONE
-    values = _Values(failure.policies, failure.accepted)
-    body, fields, changed = failure.body, failure.result.fields, 0
-    while changed < _MOST_CHANGES and fields:
-        step = _step(failure, body, fields, values)
+    changes = _Changes(failure)
+    body, fields = failure.body, failure.result.fields
+    for _ in range(_MOST_CHANGES):
+        step = changes.step(body, fields)
         if step is None:
             return Outcome.UNCHANGED
-        changed += 1
         body, remaining = step
         if remaining is None:
-            return Outcome.ALONE if changed == 1 else Outcome.TOGETHER
+            return changes.outcome()
         fields = remaining.fields
     return Outcome.UNCHANGED
 
 
-def _step(
-    failure: Failure, body: Body, fields: tuple[str, ...], values: _Values
-) -> tuple[Body, RuleResult | None] | None:
-    """Return the object with the first field changed, and what remains of the failure; None where
-    no value of the field makes a difference."""
-    progress: tuple[Body, RuleResult | None] | None = None
-    for made in values.changes(body, fields[0]):
-        verdicts = _verdicts(failure, made)
-        if verdicts is None:
-            continue
-        if not verdicts:
-            return made, None
-        remaining = verdicts[0]
-        if progress is None and remaining.fields and fields[0] not in remaining.fields:
-            progress = made, remaining
-    return progress
+class _Changes:
+    """The changes of one failure's object, each of the field that is named first then."""
+
+    def __init__(self, failure: Failure) -> None:
+        self._failure = failure
+        self._values = _Values(failure.policies, failure.accepted)
+        self._made: dict[str, Any] = {}
+        self._settled = True
+
+    def step(self, body: Body, fields: Sequence[str]) -> tuple[Body, RuleResult | None] | None:
+        """Return the object with the next field changed, and what remains of the failure; None
+        where no value of the field makes a difference."""
+        first = next((one for one in fields if one not in self._made), None)
+        if first is None:
+            return None
+        siblings = [_at(body, pointer_steps(one)) for one in fields if one != first]
+        best: tuple[bool, Any, Body, RuleResult] | None = None
+        for value in self._values.given(_at(body, pointer_steps(first)), first, siblings):
+            changed = _with(body, pointer_steps(first), value)
+            verdicts = _verdicts(self._failure, changed)
+            if verdicts is None:
+                continue
+            if not verdicts:
+                self._made[first] = value
+                return changed, None
+            remaining = verdicts[0]
+            settles = bool(remaining.fields) and remaining.fields[0] not in (first, *self._made)
+            makes_progress = settles or set(remaining.fields) != set(fields)
+            if makes_progress and (best is None or settles > best[0]):
+                best = settles, value, changed, remaining
+        if best is None:
+            return None
+        settles, self._made[first], changed, remaining = best
+        self._settled = self._settled and settles
+        return changed, remaining
+
+    def outcome(self) -> Outcome:
+        """Return the outcome, now that the verdict is another: it is the same again if the first
+        field is not changed. Where it is not, each change must have taken its field off the list.
+        """
+        if len(self._made) == 1:
+            return Outcome.ALONE
+        body = self._failure.body
+        for pointer, value in list(self._made.items())[1:]:
+            body = _with(body, pointer_steps(pointer), value)
+        if _verdicts(self._failure, body):
+            return Outcome.TOGETHER
+        return Outcome.ONE_WAY if self._settled else Outcome.UNCHANGED
 
 
 def _verdicts(failure: Failure, body: Body) -> list[RuleResult] | None:
@@ -126,15 +168,14 @@ class _Values:
         self._accepted = accepted
         self._mentioned = list(_unique(chain.from_iterable(map(_mentioned, policies))))
 
-    def changes(self, body: Body, pointer: str) -> Iterator[Body]:
-        """Yield the object with other values in a field."""
-        path = pointer_steps(pointer)
-        given = _at(body, path)
-        if given is not _REMOVED:
-            yield _with(body, path, _REMOVED)
-        for value in _unique(self._values(path, given)):
-            if value != given or type(value) is not type(given):
-                yield _with(body, path, value)
+    def given(self, value: Any, pointer: str, siblings: Iterable[Any]) -> Iterator[Any]:
+        """Yield other values for a field; siblings: the values of fields named with it."""
+        if value is not _REMOVED:
+            yield _REMOVED
+        others = (one for one in siblings if one is not _REMOVED)
+        for other in _unique(chain(others, self._values(pointer_steps(pointer), value))):
+            if other != value or type(other) is not type(value):
+                yield other
 
     def _values(self, path: Sequence[str], given: Any) -> Iterator[Json]:
         for example in self._accepted:

@@ -20,9 +20,6 @@ from tests.conformance.field_changes import Failure, Outcome, change
 from tests.policy_forms import FORMS
 from tests.shared import FOLDER
 
-LEGACY: Final = "ClusterPolicy"
-"""The kind of the results of rules, which name none."""
-
 
 @dataclass(slots=True)
 class Figures:
@@ -50,8 +47,7 @@ class Figures:
     @property
     def right(self) -> float:
         """Return the share of failures whose field changes the verdict."""
-        changed = self.outcomes[Outcome.ALONE] + self.outcomes[Outcome.TOGETHER]
-        return changed / self.total
+        return 1 - len(self.wrong) / self.total
 
     def __str__(self) -> str:
         counts = ", ".join(f"{outcome}: {count}" for outcome, count in self.outcomes.items())
@@ -63,7 +59,7 @@ def figures(failures: Iterator[Failure]) -> dict[str, Figures]:
     """Judge failures, by the kind of their policy."""
     found: dict[str, Figures] = {}
     for failure in failures:
-        found.setdefault(failure.result.kind or LEGACY, Figures()).add(failure)
+        found.setdefault(failure.kind, Figures()).add(failure)
     return found
 
 

@@ -9,12 +9,15 @@ from typing import Final
 from chartkit.engine.budget import FEW, Budget
 from chartkit.engine.cluster_policy.conditions import Conditions
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
-from chartkit.engine.cluster_policy.handler import ExceptedHandler, Handler
+from chartkit.engine.cluster_policy.handler import Checked, ExceptedHandler, Handler
 from chartkit.engine.cluster_policy.match import Facts, Predicate
+from chartkit.engine.cluster_policy.matched_fields import matched_fields
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries
+from chartkit.engine.context.origins import pointers
 from chartkit.engine.context.variables import Template
+from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
@@ -85,7 +88,11 @@ class CompiledRule:
             if unmet is not None:
                 return unmet
         result = self._handle(context, request, facts)
-        if body.properties is None or result is None:
+        if result is None:
+            return None
+        if self.rule.validate.deny is not None and _is_unplaced(result):
+            result = replace(result, fields=self._applied_by(context, request, facts))
+        if body.properties is None:
             return result
         return _described(result, body.properties, context)
 
@@ -99,6 +106,17 @@ class CompiledRule:
         if isinstance(handle, ExceptedHandler):
             return handle.excepted(context, request, applying)
         return self._excepted(applying)
+
+    def _applied_by(self, context: Context, request: Request, facts: Facts) -> tuple[str, ...]:
+        """Return the fields by which a rule applies to an object, for one that refuses whatever it
+        applies to."""
+        conditions, resource = self.body.preconditions, request.resource
+        if conditions is not None:
+            met = Checked(Status.FAIL, "", conditions.fields)
+            if fields := met.pointers(context, resource.body):
+                return fields
+        kind = request.kind or kind_of(resource)
+        return pointers(matched_fields(self.rule.match, facts, kind, request.subresource))
 
     def _load(self, context: Context) -> None:
         with Reraise("failed to load context: "):
@@ -125,6 +143,10 @@ class CompiledRule:
         rule = self.rule
         result = RuleResult(self.policy, rule.name, rule.kind.type, status, message)
         return _with_properties(result, rule.properties) if rule.properties else result
+
+
+def _is_unplaced(result: RuleResult) -> bool:
+    return result.status is Status.FAIL and not result.fields
 
 
 def _described(result: RuleResult, properties: Template, context: Context) -> RuleResult:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
-from chartkit.engine.cluster_policy.handler import Block, Check, Checked
+from chartkit.engine.cluster_policy.handler import Block, Check, Checked, FindFields
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.origins import Origins
 from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.jmespath.traced import Path, Traced
 from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type
+from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json, Status
 
 
@@ -22,10 +26,11 @@ from chartkit.model import Body, Json, Status
 class Loop:
     """One entry of a `foreach` list.
 
-    elements: what its own `list` gives; scope: whether patterns look at the element, None: they
-    do where it is an object.
+    text: its `list`; elements: what that gives; scope: whether patterns look at the element, None:
+    they do where it is an object.
     """
 
+    text: str
     elements: Callable[[Context], list[Json]]
     scope: bool | None
     entries: ContextEntries
@@ -107,8 +112,10 @@ def _compile_loop(
         tuple(body.get("foreach") or ()),
         nesting,
     )
+    text: str = body.get("list") or ""
     return Loop(
-        compile_list(body.get("list") or ""),
+        text,
+        compile_list(text),
         scope if isinstance(scope, bool) else None,
         *compile_scope(body, rule, policy),
         compile_block(block, rule, policy),
@@ -135,9 +142,42 @@ def _run(
         if checked is None or checked.status is Status.SKIP:
             continue
         if checked.status is not Status.PASS:
-            return Checked(checked.status, f"validation failure: {checked.message}"), applied
+            fields = None
+            if checked.fields is not None:
+                place = _Place(loop, inner, index, nesting, scoped)
+                fields = partial(_fields, checked.fields, place)
+            message = f"validation failure: {checked.message}"
+            return Checked(checked.status, message, fields), applied
         applied += 1
     return None, applied
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An element of a loop that was refused; inner: its context; scoped: whether patterns look at
+    it."""
+
+    loop: Loop
+    inner: Context
+    index: int
+    nesting: int
+    scoped: bool
+
+
+def _fields(fields: FindFields, place: _Place, origins: Origins) -> Iterable[Path]:
+    """Return the fields that the refusal of an element is about."""
+    listed = origins.query(place.loop.text)
+    is_list = isinstance(listed.value, list)
+    element = listed.members()[place.index] if is_list else listed
+    index = Traced(Int64(place.index))
+    names = {
+        "element": element,
+        f"element{place.nesting}": element,
+        "elementIndex": index,
+        f"elementIndex{place.nesting}": index,
+    }
+    judged = element if place.scoped else origins.judged
+    return fields(origins.inside(place.inner, judged, names))
 
 
 def _unscoped(element: Json) -> Checked:

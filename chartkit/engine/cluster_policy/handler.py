@@ -4,15 +4,21 @@ preconditions; and the decision of a validate rule, or of a foreach inside one."
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.origins import Origins, origins_of, pointers
+from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.request.request import Request
+from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, RuleResult, Status
+
+FindFields = Callable[["Origins"], Iterable[Path]]
+"""Finds the fields of the object that a failure is about, the most telling first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,8 +30,21 @@ class Checked:
 
     status: Status
     message: str
+    fields: FindFields | None = None
+
+    def pointers(self, context: Context, judged: Json) -> tuple[str, ...]:
+        """Return the fields that a failure in a context is about, as JSON pointers; judged: the
+        object."""
+        if self.fields is None or self.status in _UNFIELDED:
+            return ()
+        try:
+            return pointers(self.fields(origins_of(context, judged)))
+        except (ChartkitError, RecursionError):
+            # What takes too long, or cannot be evaluated once more, is told of no field.
+            return ()
 
 
+_UNFIELDED: Final = frozenset({Status.PASS, Status.SKIP})
 NO_ELEMENT: Final = object()
 """Stands for the object itself where no foreach element takes its place."""
 

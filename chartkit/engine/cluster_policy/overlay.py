@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from chartkit.engine.cluster_policy.handler import Block, Checked
@@ -13,9 +14,12 @@ from chartkit.engine.cluster_policy.pattern import (
     PatternDepthError,
     compile_pattern,
 )
+from chartkit.engine.cluster_policy.pattern.fields import mismatched_fields
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.origins import Origins
 from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.jmespath.traced import Path
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
 from chartkit.go.types import kind_of
@@ -47,7 +51,8 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
         if mismatch.kind is MismatchKind.SKIP:
             return Checked(Status.SKIP, mismatch.message)
         status = Status.FAIL if mismatch.kind is MismatchKind.FAIL else Status.ERROR
-        return Checked(status, explain.single(mismatch, context))
+        fields = partial(_fields, (mismatch,))
+        return Checked(status, explain.single(mismatch, context), fields)
 
     return judge
 
@@ -76,6 +81,11 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
     return judge
 
 
+def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[Path]:
+    for mismatch in mismatches:
+        yield from mismatched_fields(mismatch, origins.judged)
+
+
 def _passed(known: list[Checked], index: int, rule: str) -> Checked:
     while len(known) <= index:
         text = f"validation rule '{rule}' anyPattern[{len(known)}] passed."
@@ -90,7 +100,9 @@ def _none_holds(mismatches: list[Mismatch], explain: _Messages, context: Context
         reasons = skipped if mismatch.kind is MismatchKind.SKIP else failed
         reasons.append(explain.reason(index, mismatch))
     if failed:
-        return Checked(Status.FAIL, explain.several(" ".join(failed), context))
+        unmet = [one for one in mismatches if one.kind is not MismatchKind.SKIP]
+        message = explain.several(" ".join(failed), context)
+        return Checked(Status.FAIL, message, partial(_fields, unmet))
     return Checked(Status.SKIP, " ".join(skipped))
 
 

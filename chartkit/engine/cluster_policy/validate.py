@@ -113,7 +113,12 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
             last = (checked, known)
             return known
         result = RuleResult(
-            policy.key, rule.name, RuleType.VALIDATION, checked.status, checked.message
+            policy.key,
+            rule.name,
+            RuleType.VALIDATION,
+            checked.status,
+            checked.message,
+            fields=checked.pointers(context, request.resource.body),
         )
         if checked.status is Status.PASS:
             passed[checked] = result
@@ -158,7 +163,7 @@ def _compile_deny(deny: Body, rule: Rule) -> Check:
             return Checked(Status.ERROR, f"failed to check deny conditions: {error.message}")
         if not outcome.holds:
             return passed
-        return Checked(Status.FAIL, explain(outcome.message, context))
+        return Checked(Status.FAIL, explain(outcome.message, context), conditions.fields)
 
     return check
 

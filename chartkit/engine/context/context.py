@@ -121,6 +121,11 @@ class Context:
         with Reraise("JMESPath query failed: ", JMESPathError, QueryError):
             return expression.search(self.data, self.budget)
 
+    @property
+    def loaders(self) -> list[Loader]:
+        """Return the context entries, in their order."""
+        return [slot.loader for slot in self._slots]
+
     def defer(self, loader: Loader) -> None:
         """Takes a context entry, to be loaded when an expression names it."""
         self._slots.append(_Slot(loader, self._level))

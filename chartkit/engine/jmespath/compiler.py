@@ -263,7 +263,7 @@ def _comparator(node: Node, _: bool) -> Search:
         return lambda value, budget: (
             not deep_equal(left(value, budget), right(value, budget), budget)
         )
-    holds = _ORDER[node.value]
+    holds = ORDER[node.value]
 
     def compare(value: Json, budget: Budget) -> Json:
         first, second = left(value, budget), right(value, budget)
@@ -274,7 +274,7 @@ def _comparator(node: Node, _: bool) -> Search:
     return compare
 
 
-_ORDER: dict[Comparator, Callable[[float, float], bool]] = {
+ORDER: dict[Comparator, Callable[[float, float], bool]] = {
     Comparator.LT: float.__lt__,
     Comparator.LTE: float.__le__,
     Comparator.GT: float.__gt__,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.conditions.comparison import Prepare
+from chartkit.engine.cluster_policy.conditions.fields import fields_that_hold
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import Condition, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.build import weight_of
 from chartkit.engine.context.context import Context
+from chartkit.engine.context.origins import Origins
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
+from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import Int64, mark_literals
@@ -31,11 +35,13 @@ class Conditions:
     """Compiled conditions.
 
     evaluate: decides in a context, and raises `EvaluationError` for a variable that cannot be had;
-    is_empty: whether they hold whatever the context is, without a message.
+    is_empty: whether they hold whatever the context is, without a message; fields: the fields of
+    the object that they are about where they hold.
     """
 
     evaluate: Callable[[Context], Outcome]
     is_empty: bool
+    fields: Callable[[Origins], Iterable[Path]]
 
 
 def compile_conditions(body: Json) -> Conditions:
@@ -45,12 +51,14 @@ def compile_conditions(body: Json) -> Conditions:
     found by `check_conditions`, not here: an unknown operator raises when it is evaluated.
     """
     parsed = parse_conditions(body)
+    fields = partial(fields_that_hold, parsed)
     if isinstance(parsed, FlatList):
         comparisons = _compile_all(parsed.conditions)
-        return Conditions(_flat(comparisons), not comparisons)
+        return Conditions(_flat(comparisons), not comparisons, fields)
     any_block = None if parsed.any is None else _compile_all(parsed.any)
     all_block = _compile_all(parsed.all or ())
-    return Conditions(_blocks(any_block, all_block), any_block is None and not all_block)
+    is_empty = any_block is None and not all_block
+    return Conditions(_blocks(any_block, all_block), is_empty, fields)
 
 
 _Comparison = tuple[Callable[["Context"], bool], str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
@@ -26,12 +26,14 @@ class Mismatch:
     """The reason why a pattern does not hold.
 
     path: where, as `/spec/containers/0/image/`; empty unless the kind is FAIL. message: Kyverno's
-    text of the reason, which skips and errors show.
+    text of the reason, which skips and errors show; place: the part of the pattern that does not
+    hold, and where in the value.
     """
 
     kind: MismatchKind
     path: str
     message: str
+    place: tuple[Part, Places] | None = field(default=None, compare=False)
 
 
 CONDITION_TEXT: Final = "conditional anchor mismatch"
@@ -44,15 +46,22 @@ class Failure:
 
     anchor: the anchor that makes it a condition unmet, or a key that must not be; None for any
     other reason. combined: whether it stands for several that were skipped below. skips: whether
-    it means that the pattern does not apply.
+    it means that the pattern does not apply. place: the part of the pattern that does not hold, and
+    where in the value.
     """
 
-    __slots__ = ("anchor", "combined", "path", "skips", "text")
+    __slots__ = ("anchor", "combined", "path", "place", "skips", "text")
 
     def __init__(
-        self, path: str, text: str, anchor: AnchorKind | None = None, combined: bool = False
+        self,
+        path: str,
+        text: str,
+        anchor: AnchorKind | None = None,
+        combined: bool = False,
+        place: tuple[Part, Places] | None = None,
     ) -> None:
         self.path = path
+        self.place = place
         self.text = text
         self.anchor = anchor
         self.combined = combined
@@ -81,9 +90,10 @@ def unmet_global(inner: str, path: str) -> Failure:
     return Failure(path, f"{GLOBAL_TEXT}: {inner}", AnchorKind.GLOBAL)
 
 
-def forbidden_key(path: str) -> Failure:
+def forbidden_key(path: str, place: tuple[Part, Places] | None = None) -> Failure:
     """An `X( )` anchor whose key is there."""
-    return Failure(path, f"{NEGATION_TEXT}: {path} is not allowed", AnchorKind.NEGATION)
+    text = f"{NEGATION_TEXT}: {path} is not allowed"
+    return Failure(path, text, AnchorKind.NEGATION, place=place)
 
 
 def combine(failures: Sequence[Failure], path: str) -> Failure:
@@ -131,17 +141,21 @@ Check = Callable[[Json, Places, Run], Failure | None]
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The place of a pattern's part: texts with a list index between each two."""
+    """The place of a pattern's part: texts with a list index between each two.
+
+    steps: its keys, None for an index.
+    """
 
     parts: tuple[str, ...] = ("/",)
+    steps: tuple[str | None, ...] = ()
 
     def child(self, key: str) -> Path:
         """The path of a key of the object here."""
-        return Path((*self.parts[:-1], f"{self.parts[-1]}{key}/"))
+        return Path((*self.parts[:-1], f"{self.parts[-1]}{key}/"), (*self.steps, key))
 
     def each(self) -> Path:
         """The path of each element of the list here."""
-        return Path((*self.parts, "/"))
+        return Path((*self.parts, "/"), (*self.steps, None))
 
     def at(self, places: Places) -> str:
         """The path as Kyverno writes it, with a slash at its end."""
@@ -166,6 +180,13 @@ class Spot:
     def each(self, index: int) -> Spot:
         """The spot of the pattern's element that every element of the list is compared with."""
         return Spot(self.path.each(), (*self.position, str(index)))
+
+
+class Part(NamedTuple):
+    """A part of the pattern: where it looks, and what it asks for there."""
+
+    path: Path
+    pattern: Json
 
 
 def weight_of(pattern: Json) -> int:

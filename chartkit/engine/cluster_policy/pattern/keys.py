@@ -11,6 +11,7 @@ from chartkit.engine.cluster_policy.pattern.build import (
     Build,
     Check,
     Failure,
+    Part,
     Places,
     Run,
     Spot,
@@ -42,12 +43,13 @@ def compile_key(written: str, pattern: Json, spot: Spot, build: Build) -> Entry:
 
 def _any_value(key: str, spot: Spot) -> Entry:
     path = spot.path
+    part = Part(path.child(key), "*")
 
     def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
         if resource.get(key) is not None:
             return None
         parent = path.at(places)
-        return Failure(parent, f"{parent}/{key} not found")
+        return Failure(parent, f"{parent}/{key} not found", place=(part, places))
 
     return entry
 
@@ -88,15 +90,17 @@ def _equality(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
 
 def _negation(key: str, _pattern: Json, spot: Spot, _build: Build) -> Entry:
     path = spot.path
+    part = Part(path, None)
 
     def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
-        return forbidden_key(path.at(places)) if key in resource else None
+        return forbidden_key(path.at(places), (part, places)) if key in resource else None
 
     return entry
 
 
 def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
     path = spot.path
+    part = Part(path, pattern)
     check = _compile_existence(pattern, spot, build)
 
     def entry(resource: Body, places: Places, run: Run) -> Failure | None:
@@ -110,13 +114,14 @@ def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
             path.at(places),
             f"invalid resource type {found}: "
             "Existence ^ () anchor can be used only on list/array type resource",
+            place=(part, places),
         )
 
     return entry
 
 
 def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
-    path = spot.path
+    path, part = spot.path, Part(spot.path, pattern)
     name = go_type(pattern)
     if not isinstance(pattern, list):
         return _refuse(
@@ -146,7 +151,8 @@ def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
                     break
             else:
                 at = path.at(places)
-                return Failure(at, f"existence anchor validation failed at path {at}")
+                text = f"existence anchor validation failed at path {at}"
+                return Failure(at, text, place=(part, places))
         return None
 
     return check

@@ -12,6 +12,7 @@ from chartkit.engine.cluster_policy.pattern.build import (
     Failure,
     Mismatch,
     MismatchKind,
+    Part,
     PatternDepthError,
     Places,
     Run,
@@ -28,7 +29,7 @@ from chartkit.model import Json
 def compile_list(pattern: list[Json], spot: Spot, build: Build) -> Check:
     """Compares a list with a list pattern; its first element decides how."""
     inner = _compile_inner(pattern, spot, build)
-    path = spot.path
+    path, part = spot.path, Part(spot.path, pattern)
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if isinstance(value, list):
@@ -38,6 +39,7 @@ def compile_list(pattern: list[Json], spot: Spot, build: Build) -> Check:
             at,
             f"validation rule failed at path {at}, "
             "resource does not satisfy the expected overlay pattern",
+            place=(part, places),
         )
 
     return check
@@ -79,7 +81,7 @@ def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
 
 
 def _each_place(pattern: list[Json], spot: Spot, build: Build) -> Check:
-    path = spot.path
+    path, part = spot.path, Part(spot.path, pattern)
     checks = [
         build.part(one, spot.key(str(index), str(index))) for index, one in enumerate(pattern)
     ]
@@ -90,6 +92,7 @@ def _each_place(pattern: list[Json], spot: Spot, build: Build) -> Check:
                 "",
                 "validate Array failed, array length mismatch, "
                 f"resource Array len is {len(value)} and pattern Array len is {len(checks)}",
+                place=(part, places),
             )
         skipped: list[Failure] = []
         for one, element in zip(checks, value, strict=False):
@@ -138,8 +141,8 @@ def _judge(failure: Failure, run: Run) -> Mismatch:
     if failure.skips:
         return Mismatch(MismatchKind.SKIP, "", failure.text)
     if failure.path and (failure.forbids or not run.is_key_missing):
-        return Mismatch(MismatchKind.FAIL, failure.path, failure.text)
-    return Mismatch(MismatchKind.ERROR, "", failure.text)
+        return Mismatch(MismatchKind.FAIL, failure.path, failure.text, failure.place)
+    return Mismatch(MismatchKind.ERROR, "", failure.text, failure.place)
 
 
 def compile_pattern(body: Json) -> Pattern:
@@ -164,6 +167,7 @@ def _compile(pattern: Json, spot: Spot, build: Build) -> Check:
 
 def _leaf(pattern: Json, spot: Spot) -> Check:
     holds, path = compile_scalar(pattern), spot.path
+    part = Part(path, pattern)
     wanted = go_sprint(pattern)
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
@@ -173,6 +177,7 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
         if isinstance(value, list | dict) or (isinstance(value, str) and len(value) > _SHORT):
             run.budget.weigh(value, "a value in a message")
         found = go_sprint(value)
-        return Failure(at, f"resource value '{found}' does not match '{wanted}' at path {at}")
+        text = f"resource value '{found}' does not match '{wanted}' at path {at}"
+        return Failure(at, text, place=(part, places))
 
     return check

@@ -15,6 +15,8 @@ from chartkit.engine.cluster_policy.pattern.build import (
     Build,
     Check,
     Failure,
+    Part,
+    Path,
     Places,
     Run,
     Spot,
@@ -123,28 +125,29 @@ def compile_object(pattern: Body, spot: Spot, build: Build) -> Check:
     anchors, plain = _compile_entries(pattern, spot, build)
     tracked = _tracked(pattern)
     expansion = expansion_of(pattern, spot)
+    part = Part(spot.path, pattern)
     if expansion is not None:
-        return _expanding(_Variants(pattern, expansion, spot, build), tracked, spot)
+        return _expanding(_Variants(pattern, expansion, spot, build), tracked, part)
     if anchors or tracked:
-        return _anchored(anchors, plain, tracked, spot)
+        return _anchored(anchors, plain, tracked, part)
     if len(plain) == 1:
-        return _single(plain[0], spot)
-    return _plain(plain, spot)
+        return _single(plain[0], part)
+    return _plain(plain, part)
 
 
-def _single(entry: Entry, spot: Spot) -> Check:
+def _single(entry: Entry, part: Part) -> Check:
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if isinstance(value, dict):
             return entry(value, places, run)
-        return _not_an_object(value, spot, places)
+        return _not_an_object(value, part, places)
 
     return check
 
 
-def _plain(entries: Entries, spot: Spot) -> Check:
+def _plain(entries: Entries, part: Part) -> Check:
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if not isinstance(value, dict):
-            return _not_an_object(value, spot, places)
+            return _not_an_object(value, part, places)
         for entry in entries:
             failure = entry(value, places, run)
             if failure is not None:
@@ -155,31 +158,31 @@ def _plain(entries: Entries, spot: Spot) -> Check:
 
 
 def _anchored(
-    anchors: Entries, plain: Entries, tracked: tuple[tuple[str, str], ...], spot: Spot
+    anchors: Entries, plain: Entries, tracked: tuple[tuple[str, str], ...], part: Part
 ) -> Check:
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if not isinstance(value, dict):
-            return _not_an_object(value, spot, places)
+            return _not_an_object(value, part, places)
         if tracked:
             _track(tracked, value, run)
-        return _compare(value, (anchors, plain), spot, places, run)
+        return _compare(value, (anchors, plain), part.path, places, run)
 
     return check
 
 
-def _expanding(variants: _Variants, tracked: tuple[tuple[str, str], ...], spot: Spot) -> Check:
+def _expanding(variants: _Variants, tracked: tuple[tuple[str, str], ...], part: Part) -> Check:
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if not isinstance(value, dict):
-            return _not_an_object(value, spot, places)
+            return _not_an_object(value, part, places)
         if tracked:
             _track(tracked, value, run)
-        return _compare(value, variants.entries(value, run), spot, places, run)
+        return _compare(value, variants.entries(value, run), part.path, places, run)
 
     return check
 
 
 def _compare(
-    value: Body, phases: tuple[Entries, Entries], spot: Spot, places: Places, run: Run
+    value: Body, phases: tuple[Entries, Entries], path: Path, places: Places, run: Run
 ) -> Failure | None:
     anchors, plain = phases
     skipped: list[Failure] = []
@@ -194,7 +197,7 @@ def _compare(
             return failure
     # A condition unmet further down does not count beside an anchor that holds here.
     if skipped and not (applied and all(one.combined for one in skipped)):
-        return combine(skipped, spot.path.at(places))
+        return combine(skipped, path.at(places))
     for entry in plain:
         failure = entry(value, places, run)
         if failure is not None:
@@ -202,13 +205,14 @@ def _compare(
     return None
 
 
-def _not_an_object(value: Json, spot: Spot, places: Places) -> Failure:
-    path = spot.path.at(places)
+def _not_an_object(value: Json, part: Part, places: Places) -> Failure:
+    path = part.path.at(places)
     found = go_type(value)
     return Failure(
         path,
         f"pattern and resource have different structures. Path: {path}. "
         f"Expected map[string]interface {{}}, found {found}",
+        place=(part, places),
     )
 
 

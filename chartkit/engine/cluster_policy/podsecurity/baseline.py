@@ -76,30 +76,32 @@ def host_ports(pod: Pod) -> Violation | None:
 def host_probes(pod: Pod) -> Violation | None:
     """No probe and no lifecycle handler names a host."""
     names: set[str] = set()
-    hosts: set[str] = set()
+    hosts: dict[str, str] = {}
     for container in pod.containers:
-        if found := set(_probed_hosts(container.body)):
+        if found := dict(_probed_hosts(container.body, container.path)):
             names.add(container.name)
             hosts |= found
     if not names:
         return None
-    shown = counted("probe or lifecycle host", sorted(hosts))
-    return Violation("probe or lifecycle host", f"{using('container', sorted(names))} {shown}")
+    shown = counted("probe or lifecycle host", sorted(set(hosts.values())))
+    detail = f"{using('container', sorted(names))} {shown}"
+    return Violation("probe or lifecycle host", detail, places=tuple(hosts))
 
 
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 HANDLERS: Final = ("postStart", "preStop")
 
 
-def _probed_hosts(container: Body) -> Iterator[str]:
+def _probed_hosts(container: Body, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the value of each host."""
     lifecycle: Body = container.get("lifecycle") or {}
-    actions: list[Json] = [container.get(name) for name in PROBES]
-    actions += [lifecycle.get(name) for name in HANDLERS]
-    for action in actions:
+    actions: dict[str, Json] = {name: container.get(name) for name in PROBES}
+    actions |= {f"lifecycle.{name}": lifecycle.get(name) for name in HANDLERS}
+    for name, action in actions.items():
         for kind in ("httpGet", "tcpSocket"):
             host = ((action or {}).get(kind) or {}).get("host")
             if host:
-                yield host
+                yield f"{path}.{name}.{kind}.host", host
 
 
 def privileged(pod: Pod) -> Violation | None:

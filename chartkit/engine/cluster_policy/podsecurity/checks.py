@@ -177,7 +177,8 @@ def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Finding]:
     for check, judge in chosen:
         violation = judge(pod)
         if violation is not None:
-            found.append(Finding(check, violation.reason, violation.detail, violation.errors))
+            reason, detail = violation.reason, violation.detail
+            found.append(Finding(check, reason, detail, violation.errors, violation.places))
     return found
 
 

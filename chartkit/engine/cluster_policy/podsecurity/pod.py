@@ -186,12 +186,14 @@ def _shown(value: BadValue) -> str:
 class Violation:
     """The reason why a check forbids a pod.
 
-    detail: names containers and values; errors: None where a check tells no fields.
+    detail: names containers and values; errors: None where a check tells no fields; places: the
+    paths of the fields then, which Kyverno does not show.
     """
 
     reason: str
     detail: str
     errors: tuple[FieldError, ...] | None = None
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,7 @@ class Finding:
     reason: str
     detail: str
     errors: tuple[FieldError, ...] | None
+    places: tuple[str, ...] = ()
 
 
 def quoted(items: Iterable[str]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from chartkit.engine.cluster_policy.exceptions import PolicyException
@@ -16,6 +17,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     find,
     lift_all,
 )
+from chartkit.engine.cluster_policy.podsecurity.fields import fields_of
 from chartkit.engine.cluster_policy.podsecurity.pod import Finding, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.validate import allow_existing
@@ -35,7 +37,7 @@ _NAMED_CONTAINERS: Final = compile_regex(r"container(?:s)?\s*(.*?)\s*must")
 class _Judged(Checked):
     """A decision and what reports say beside it."""
 
-    properties: dict[str, str]
+    properties: dict[str, str] = field(default_factory=dict)
 
 
 class PodSecurityHandler(ExceptedHandler):
@@ -91,7 +93,9 @@ class PodSecurityHandler(ExceptedHandler):
         if found is None:
             return None
         properties = found.properties if isinstance(found, _Judged) else {}
-        return self._answer(found.status, found.message, properties)
+        result = self._answer(found.status, found.message, properties)
+        fields = found.pointers(context, request.resource.body)
+        return replace(result, fields=fields) if fields else result
 
     def _answer(self, status: Status, message: str, properties: dict[str, str]) -> RuleResult:
         return RuleResult(
@@ -135,7 +139,7 @@ class _Standard:
         skipped = _Judged(
             Status.SKIP,
             f"rule is skipped due to policy exceptions {', '.join(keys)}",
-            {"exceptions": ",".join(names)},
+            properties={"exceptions": ",".join(names)},
         )
 
         def check(_context: Context, request: Request, _element: Json) -> Checked:
@@ -152,7 +156,9 @@ class _Standard:
                 return skipped
             prefix = POD_SPECS.get(request.resource.kind)
             text = self._failed + "".join(_group(found, prefix) for found in findings)
-            return _Judged(Status.FAIL, text, self._properties(findings, request.resource))
+            fields = partial(fields_of, findings, request.resource.kind)
+            properties = self._properties(findings, request.resource)
+            return _Judged(Status.FAIL, text, fields, properties)
 
         return check
 

@@ -33,7 +33,7 @@ from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import UNASKED
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, Reraise
-from chartkit.model import Body, Json, RuleResult, Status
+from chartkit.model import Body, Json, RuleResult, Status, pointer_of
 
 _COMPARED: Final = "the images of an object against the entries of verifyImages"
 _NO_DIGEST: Final = "failed to update digest"
@@ -63,10 +63,10 @@ _NO_PARTS: Final = dict.fromkeys(
 
 @dataclass(slots=True)
 class _Answers:
-    """The findings of the first of the two passes: its answers, the state of each image, and the
-    digests to add, by the keys that lead to an image."""
+    """The findings of the first of the two passes: its answers and their images, the state of each
+    image, and the digests to add, by the keys that lead to an image."""
 
-    spoken: list[tuple[Status, str]]
+    spoken: list[tuple[Status, str, Image]]
     standing: dict[str, Standing]
     pinned: dict[tuple[str, ...], str] = field(default_factory=dict)
 
@@ -149,7 +149,7 @@ class ImagesHandler:
                 try:
                     now = self._stand(block, image, standing, request)
                 except EvaluationError as error:
-                    return self._answer(Status.FAIL, error.message)
+                    return self._answer(Status.FAIL, error.message, image)
                 found.append((now, image.reference))
         if is_open or any(now is Standing.UNKNOWN for now, _ in found):
             return None
@@ -213,12 +213,12 @@ class ImagesHandler:
                 answers.pinned[image.path] = f"{name}@{digest}"
                 name = image.at(digest)
                 if found is None:
-                    answers.spoken.append((Status.PASS, "mutated image digest"))
+                    answers.spoken.append((Status.PASS, "mutated image digest", image))
         if found is not None:
             standing = _STANDINGS.get(found.status, Standing.FAILED)
             is_open = found.is_open and _is_offline(check.context)
             answers.standing[name] = Standing.UNKNOWN if is_open else standing
-            answers.spoken.append((found.status, found.message))
+            answers.spoken.append((found.status, found.message, image))
 
     def _find(self, check: _Check, block: ImageBlock, image: Image) -> Finding:
         """Return the finding about the attestors and attestations of an entry."""
@@ -253,7 +253,7 @@ class ImagesHandler:
             credentials = check.verifier.with_secrets(block.credentials)
             return check.context.world.images.digest(image.reference, credentials)
         except LookupFailed as error:
-            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}"))
+            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}", image))
             return ""
 
     def _is_unchanged(self, request: Request, image: Image) -> bool:
@@ -299,8 +299,14 @@ class ImagesHandler:
         with Reraise("failed to instantiate handler: failed to extract images: ", EvaluationError):
             return images_in(self.extract(resource.body))
 
-    def _answer(self, status: Status, message: str) -> RuleResult:
-        return RuleResult(self.policy.key, self.rule.name, self.rule.kind.type, status, message)
+    def _answer(self, status: Status, message: str, image: Image | None = None) -> RuleResult:
+        """Return a result; image: the one that it is about."""
+        is_open = status in (Status.FAIL, Status.ERROR)
+        fields = (pointer_of(*image.path),) if image is not None and is_open else ()
+        rule = self.rule
+        return RuleResult(
+            self.policy.key, rule.name, rule.kind.type, status, message, fields=fields
+        )
 
 
 @dataclass(frozen=True, slots=True)

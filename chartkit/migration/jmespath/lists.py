@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import ListLiteral
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import loop_variable
 from chartkit.migration.expressions.place import ANY_LIST, Place
+from chartkit.migration.expressions.verdict import conjunction
 from chartkit.migration.jmespath.terms import Constant, Generator, Stream, Term, Value
 
 
@@ -53,3 +55,13 @@ def concatenated(terms: Sequence[Term], taken: Collection[str]) -> Stream:
     named = Place(total, (), "[]" + "|".join(inner))
     variable = loop_variable(places[0], taken)
     return Stream((Generator(variable, named),), named.element(variable))
+
+
+def without_null(stream: Stream) -> Stream:
+    """Return a stream of lists without the null that stands for one in a list of several values."""
+    *outer, last = stream.generators
+    if not isinstance(last.elements.root, ListLiteral):
+        return stream
+    given = cel.not_equal(stream.item.value, cel.NULL)
+    kept = replace(last, where=conjunction(last.where, given))
+    return replace(stream, generators=(*outer, kept))

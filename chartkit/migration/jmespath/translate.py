@@ -22,7 +22,7 @@ from chartkit.migration.jmespath.constants import constant_result
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions import FUNCTIONS
-from chartkit.migration.jmespath.lists import concatenated, element_at
+from chartkit.migration.jmespath.lists import concatenated, element_at, without_null
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
@@ -195,7 +195,7 @@ class Translator:
             )
         term = self._left(inner, current)
         if isinstance(term, Stream) and term.item.is_list:
-            return self._nested(term, term.item)
+            return self._nested(without_null(term), term.item)
         return term if isinstance(term, Stream) else self.stream(term)
 
     def stream(self, term: Term) -> Stream:
@@ -289,7 +289,7 @@ class Translator:
             place = place.taken_for(ANY_LIST if isinstance(default.value, list) else ANY_MAP)
         match default:
             case Constant(value) if place.is_list and value in ([], "", None):
-                return Value(Place(place.or_value([]), (), place.type), strict=False)
+                return Value(replace(place, root=place.or_value([]), optional=()), strict=False)
             case Constant(value) if value is not None and value == falsy(place):
                 return computed(place.or_value(value), place.type)
             case Constant(value) if place.type in ("int", "double"):

@@ -162,3 +162,24 @@ def test_conditions_that_an_alias_repeats_are_converted_once(
 def test_a_text_of_more_variables_than_cel_nests() -> None:
     key = "a{{ request.object.metadata.name }}" * 121
     assert converted(deny(key, "Equals", "b")).reason == "a text of more than 120 variables"
+
+
+def test_lists_of_several_lists_pass_over_those_that_are_not_there() -> None:
+    query = "contains(request.object.rules[].[verbs, resources][][] || `[]`, '*')"
+    rule = deny(f"{{{{ {query} }}}}", "Equals", "true")
+    (expression,) = converted(rule, "Role").expressions
+    assert "exists(item, item != null && item.exists(item2, item2 == '*'))" in expression
+    for rules in ([{"verbs": ["get"]}], [{"verbs": ["*"]}], [{"verbs": [], "resources": ["*"]}]):
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": "r", "namespace": "default"},
+            "rules": rules,
+        }
+        assert same_result(rule, role) == ("refused" if "*" in str(rules) else "allowed")
+
+
+def test_types_within_a_list_with_a_default_are_assumed() -> None:
+    query = "(request.object.spec.needs || `[]`)[? contains(values || `[]`, 'a')] | length(@)"
+    found = converted(deny(f"{{{{ {query} }}}}", "GreaterThan", "0"), "example.com/v1/Widget")
+    assert "spec.needs[].values is a list" in str(found.changes)

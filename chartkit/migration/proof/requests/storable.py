@@ -108,7 +108,9 @@ def _metadata(resource: Resource) -> Iterator[str]:
         yield "objects without metadata"
         return
     name = metadata.get("name") or metadata.get("generateName")
-    if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
+    # An API server leaves out a name that is empty.
+    is_empty = metadata.get("name", name) == ""
+    if is_empty or not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
         yield "invalid names"
     namespaced = not is_cluster_scoped(kind_of(resource))
     namespace = metadata.get("namespace")

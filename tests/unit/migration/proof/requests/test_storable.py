@@ -57,6 +57,10 @@ _CONTAINER = {"name": "app", "image": "x"}
         (_pod(overhead={"cpu": "many"}), "invalid quantities"),
         (_pod(activeDeadlineSeconds=-1), "negative numbers"),
         ({**_pod(), "metadata": {"name": "Upper", "namespace": "x"}}, "invalid names"),
+        (
+            {**_pod(), "metadata": {"name": "", "generateName": "x", "namespace": "x"}},
+            "invalid names",
+        ),
         ({**_pod(), "metadata": {"name": "x"}}, "invalid namespaces"),
         (
             {**_pod(), "metadata": {"name": "x", "namespace": "x", "labels": {"a": "b/c"}}},

@@ -16,6 +16,7 @@ from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Json, Location
+from chartkit.project.chart_metadata import ChartMetadata, read_metadata
 from chartkit.project.monitoring import Monitoring, read_monitoring
 from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
 from chartkit.schemas import json_schema
@@ -164,7 +165,8 @@ class Project:
     root: the folder it stands in, which its paths start from; library: folders with policies of
     the project's own; policies, exclude: settings of single policies by name, and exclusions for
     every policy, in all environments; charts: where charts are written; manifests: where rendered
-    manifests are written (None: nowhere); environments: by name, in the file's order.
+    manifests are written (None: nowhere); environments: by name, in the file's order; metadata: of
+    the charts.
     """
 
     file: Path
@@ -175,6 +177,7 @@ class Project:
     charts: Path
     manifests: Path | None
     environments: Mapping[str, Environment]
+    metadata: ChartMetadata
     document: Document = field(repr=False, compare=False)
 
     def environment(self, name: str) -> Environment:
@@ -229,6 +232,7 @@ def parse_project(document: Document, file: Path) -> Project:
         environments=MappingProxyType(
             {name: _environment(name, document, root) for name in body["environments"]}
         ),
+        metadata=read_metadata(document),
         document=document,
     )
 

@@ -25,6 +25,7 @@ from chartkit.kyverno import matrix, releases
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
+from chartkit.project.chart_metadata import ChartMetadata
 from chartkit.project.project import Environment, Project, Workload
 from chartkit.render import overlays
 from chartkit.render.access_reviews import webhook_timeouts
@@ -246,7 +247,7 @@ def plan_charts(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[
     if with_engine and ENGINE in upstream:
         yield vendored.plan(upstream[ENGINE], with_engine, project.root)
     elif with_engine:
-        yield _plan_engine(with_engine, webhook_timeouts(project, policies))
+        yield _plan_engine(with_engine, webhook_timeouts(project, policies), project.metadata)
     yield policies
     if REPORTER in upstream:
         yield vendored.plan(upstream[REPORTER], environments, project.root)
@@ -265,12 +266,20 @@ def plan_values_alone(project: Project, upstream: Mapping[str, Vendored]) -> Ite
 
 
 def _plan_engine(
-    with_engine: Sequence[Environment], timeouts: Mapping[str, WebhookTimeout]
+    with_engine: Sequence[Environment],
+    timeouts: Mapping[str, WebhookTimeout],
+    metadata: ChartMetadata,
 ) -> ChartPlan:
     available = {env.name: env.high_availability for env in with_engine}
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
     version = releases.current().version
-    return engine_chart.plan(available, matrix.kube_version_range([version]), monitored, timeouts)
+    return engine_chart.plan(
+        available,
+        matrix.kube_version_range([version]),
+        monitored,
+        timeouts,
+        metadata,
+    )
 
 
 def _require_supported(env: Environment) -> None:

@@ -14,14 +14,17 @@ from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.crds import crd_templates, group_values
 from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
 from chartkit.charts.engine.monitoring import monitoring_values
+from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import ENGINE, ChartPlan
 from chartkit.charts.readme import README_FILE, page
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.long_lines import wrap_templates
 from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
+from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
+from chartkit.project.chart_metadata import UPSTREAM, ChartMetadata
 from chartkit.project.monitoring import Monitoring
 from chartkit.schemas.crds import kinds
 
@@ -58,15 +61,16 @@ def plan(
     kube_version: str,
     monitoring: Mapping[str, Monitoring] = MappingProxyType({}),
     timeouts: Mapping[str, WebhookTimeout] = MappingProxyType({}),
+    metadata: ChartMetadata = UPSTREAM,
 ) -> ChartPlan:
     """The chart for these environments.
 
     high_availability: environment name to whether it must be highly available; kube_version: the
     range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`; monitoring: of the
     environments that are monitored; timeouts: of the environments whose policies need longer than
-    Kyverno's webhooks wait by default.
+    Kyverno's webhooks wait by default; metadata: what the project says of its charts.
     """
-    context = _context(kube_version)
+    context = _context(kube_version, metadata)
     values_catalogue = engine_values.read_catalogue(context)
     files = {**_chart_files(context), **crd_templates(), DASHBOARD_FILE: dashboard()}
     files["values.schema.json"] = engine_schema.schema_text(
@@ -91,13 +95,15 @@ def catalogue() -> engine_values.Section:
     return engine_values.read_catalogue(_context(""))
 
 
-def _context(kube_version: str) -> Body:
+def _context(kube_version: str, metadata: ChartMetadata = UPSTREAM) -> Body:
     return {
         **describe(),
         "name": ENGINE,
-        "version": releases.current().chart_version,
+        "version": chart_version(metadata),
         "app_version": releases.current().app_version,
         "kube_version": kube_version,
+        "metadata": chart_fields(ENGINE, metadata)
+        + chart_annotations(ENGINE, {CLUSTERS_ANNOTATION: kube_version}),
         "crd_groups": group_values(),
         "migrated": [kind.name for kind in kinds() if kind.key in _MIGRATED],
     }

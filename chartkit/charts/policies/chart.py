@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
+from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.readme import readme
@@ -36,6 +36,7 @@ from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
 from chartkit.kyverno.cel_literals import kyverno_call
 from chartkit.kyverno.matrix import (
     ADMISSION_POLICIES,
+    CLUSTERS_ANNOTATION,
     admission_policies,
     kube_version_range,
     matrix,
@@ -58,6 +59,7 @@ from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.library.templating import render_text, render_tree
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Resource
+from chartkit.project.chart_metadata import UPSTREAM, ChartMetadata
 from chartkit.project.project import (
     FILE_NAME,
     Environment,
@@ -71,6 +73,7 @@ _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""
 _CLUSTER_POLICIES = frozenset({"ClusterPolicy", "Policy"})
 _AS_CLUSTER_POLICY = frozenset({PolicyType.CLUSTER, PolicyType.BOTH})
+_PROFILES_ANNOTATION = "chartkit/profiles"
 _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
 
 
@@ -100,7 +103,7 @@ def plan(project: Project) -> ChartPlan:
     files = {"values.yaml": chart.values_text(values, base)}
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
-    made = chart.files(base, values, _clusters(project))
+    made = chart.files(base, values, _clusters(project), project.metadata)
     cluster_policies = {
         name: tuple(chart.cluster_policies(environment, resolved[name]))
         for name, environment in project.environments.items()
@@ -232,12 +235,23 @@ class _Chart:
         )
         return environment_text(resolved, values, self._schema, header)
 
-    def files(self, resolved: Selection, values: Body, kube_version: str) -> dict[str, str]:
+    def files(
+        self,
+        resolved: Selection,
+        values: Body,
+        kube_version: str,
+        metadata: ChartMetadata = UPSTREAM,
+    ) -> dict[str, str]:
         source = bundled.chart_source_dir(POLICIES)
+        profiles = ",".join(resolved.profiles)
+        annotations = {CLUSTERS_ANNOTATION: kube_version, _PROFILES_ANNOTATION: profiles}
         context: dict[str, Any] = {
-            "chart": {"name": POLICIES, **asdict(releases.current())},
+            "chart": {"name": POLICIES},
+            "version": chart_version(metadata),
+            "app_version": releases.current().app_version,
             "kube_version": kube_version,
             "profiles": resolved.profiles,
+            "metadata": chart_fields(POLICIES, metadata) + chart_annotations(POLICIES, annotations),
         }
         files = render_tree(source / "chart", context)
         files["data/policies.json"] = _json_lines(self._catalogue.names)

@@ -43,10 +43,13 @@ def conditions_hold(body: Json, names: Names) -> Expr:
     return blocks_hold(parsed, names)
 
 
-def blocks_hold(blocks: Blocks, names: Names) -> Expr:
-    """Return whether blocks of conditions hold: one of `any`, and all of `all`."""
+def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:
+    """Return whether blocks of conditions hold: one of `any`, and all of `all`.
+
+    preceding: those of them before a condition that has been taken out.
+    """
     one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
-    for each in (*one, *every)[:-1]:
+    for each in (*(*one, *every)[:-1], *preceding):
         if _may_fail(each, names):
             names.note(FAILING_CONDITIONS)
     together = [_holds(each, names) for each in every]
@@ -244,10 +247,12 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             raise NotConvertible("the values of a condition are no list")
         case Stream():
             return lambda place: value.exists(lambda item: fits_value(place.value, item.value))
+        case Value(list_) if list_.type == f"[]{TEXT}":
+            return lambda place: cel.contains(list_.value, place.taken_for(TEXT).value)
         case Value(list_) if list_.is_list:
             return lambda place: cel.contains(list_.value, place.value)
         case Value(single) if single.type == TEXT:
-            return lambda place: cel.equal(place.value, single.value)
+            return lambda place: cel.equal(place.taken_for(TEXT).value, single.value)
     raise NotConvertible("the values of a condition have a type that is not known")
 
 

@@ -94,6 +94,11 @@ READ_TEXTS: Final = (
 """An assumption of rules that read JSON or YAML."""
 NO_DATA: Final = "a ConfigMap without data is an error, where what is read of it was null"
 """A change of rules that read ConfigMaps."""
+SERVICE_ACCOUNTS: Final = (
+    "a user that is no service account has no serviceAccountName, whatever colons its name has"
+)
+"""A change of rules that read the account's name: a ClusterPolicy takes what follows the 22nd
+character of any user's name for `namespace:name`."""
 LATEST_STANDARD: Final = (
     "the Pod Security Standards stay as Kyverno 1.19 has them at latest: a newer Kyverno adds no "
     "check"

@@ -60,7 +60,11 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
     context = context_of(rule.context, names_of(scope), policy.namespace)
     conditions: tuple[Condition, ...] = ()
     if stated.rest is not None:
-        conditions = (Condition("preconditions", blocks_hold(stated.rest, context.of_conditions)),)
+        conditions = (
+            Condition(
+                "preconditions", blocks_hold(stated.rest, context.of_conditions, stated.preceding)
+            ),
+        )
     steps = [*_steps(body, policy, context.names)]
     named = [each for step in steps for each in step.expressions]
     sources = tuple({each.name: each for step in steps for each in step.variables}.values())

@@ -15,6 +15,7 @@ from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import SERVICE_ACCOUNTS
 from chartkit.migration.expressions.names import loop_variable
 from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
@@ -38,6 +39,7 @@ from chartkit.migration.jmespath.terms import (
     list_of_terms,
 )
 
+_ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
 _SIZES: Final = ("quantity", "int-or-string")
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
@@ -89,6 +91,8 @@ class Translator:
         if any(known[: len(path)] == path for known in self.names.objects):
             return Constant(_Unfinished(path))
         if len(path) == 1 and path[0] in self.names.others:
+            if path[0] in _ACCOUNT:
+                self.names.note(SERVICE_ACCOUNTS)
             return self.names.others[path[0]]
         raise NotConvertible(f"the variable {'.'.join(path)} has no form in CEL")
 

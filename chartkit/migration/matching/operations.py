@@ -31,12 +31,14 @@ class Operations:
     """The operations that preconditions allow.
 
     allowed: the operations that meet them, in the order of `ALL`; stated: whether they say
-    anything; rest: the preconditions that are left, None for none.
+    anything; rest: the preconditions that are left, None for none; preceding: those of them that a
+    ClusterPolicy evaluates before it comes to what is said of operations.
     """
 
     allowed: tuple[str, ...]
     stated: bool
     rest: Blocks | None
+    preceding: tuple[Condition, ...] = ()
 
     @property
     def background(self) -> bool:
@@ -55,15 +57,17 @@ def operations_in(preconditions: Json) -> Operations:
         together, alternatives = [*alternatives, *together], None
     allowed, stated = list(ALL), False
     rest: list[Condition] = []
+    preceding: tuple[Condition, ...] = ()
     for condition in together:
         said = _said_of_operation(condition)
         if said is None:
             rest.append(condition)
             continue
         stated = True
+        preceding = (*(alternatives or ()), *rest)
         allowed = [name for name in allowed if name in said]
     left = Blocks(alternatives, tuple(rest)) if rest or alternatives is not None else None
-    return Operations(tuple(allowed), stated, left)
+    return Operations(tuple(allowed), stated, left, preceding)
 
 
 def _said_of_operation(condition: Condition) -> frozenset[str] | None:

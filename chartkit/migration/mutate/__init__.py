@@ -56,7 +56,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     context = context_of(rule.context, names_of(scope), namespace)
     conditions: list[Condition] = []
     if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions)
+        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
         conditions.append(Condition("preconditions", met))
     mutations = _mutations(body, scope, context.names)
     anchors = [each for mutation in mutations for each in mutation.conditions]

@@ -13,19 +13,25 @@ from chartkit.migration.differences import (
     ANCHOR_ERRORS,
     CEL_ERRORS,
     DELETIONS,
+    DIVISION,
     ERRORS,
     EXISTING,
+    FAILING_CONDITIONS,
     IMAGE_NAMES,
     JOB_ANNOTATIONS,
+    NO_DATA,
+    SERVICE_ACCOUNTS,
     SKIPS,
     TIDIED_LISTS,
 )
 from chartkit.migration.proof.irregular import has_irregular_lists
 from chartkit.migration.proof.model import Answer, Aspect, Result
 from chartkit.migration.proof.requests.case import Case
+from chartkit.model import mapping_at
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
+_ACCOUNT: Final = "system:serviceaccount:"
 _QUIET: Final = (Result.NONE, Result.PASS)
 
 Ask = Callable[[Case], Answer]
@@ -58,15 +64,11 @@ class NamedDifferences:
             return TIDIED_LISTS.text if is_tidied else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
-        operation = case.document.get("operation")
-        if operation == "DELETE" and DELETIONS in self.changes and new.result is Result.NONE:
-            return DELETIONS
-        if JOB_ANNOTATIONS in self.changes and _judges_job_annotations(case, legacy, ask_new):
-            return JOB_ANNOTATIONS
-        if IMAGE_NAMES in self.changes and any(_NO_IMAGE in each for each in legacy.errors):
-            return IMAGE_NAMES
+        for change, explains in _CHANGES.items():
+            if change in self.changes and explains(case, legacy, new, ask_new):
+                return change
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
-            return CEL_ERRORS if CEL_ERRORS in self.changes else ""
+            return ""
         return _general(aspect, case, legacy, new, ask_new) if self.general else ""
 
 
@@ -81,7 +83,45 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
     return ""
 
 
-def _judges_job_annotations(case: Case, legacy: Answer, ask_new: Ask) -> bool:
+def _is_deletion(case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return case.document.get("operation") == "DELETE" and new.result is Result.NONE
+
+
+def _errs_for_failure(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return legacy.result is Result.FAIL and new.result is Result.ERROR
+
+
+def _divides_by_zero(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return any("Zero divisor passed" in each for each in _errors(legacy)) and not _errors(new)
+
+
+def _has_failing_conditions(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    """Return whether nothing but conditions is an error of the legacy form."""
+    errors = _errors(legacy)
+    return bool(errors) and all("conditions: " in each for each in errors) and not _errors(new)
+
+
+def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    errors = _errors(new)
+    return bool(errors) and all("no such key: data" in each for each in errors)
+
+
+def _names_no_image(_case: Case, legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    return any(_NO_IMAGE in each for each in legacy.errors)
+
+
+def _takes_for_account(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    """Return whether the name of a user that is no service account has a colon behind as many
+    characters as the prefix of those has."""
+    name = str(mapping_at(case.document, "userInfo").get("username"))
+    return not name.startswith(_ACCOUNT) and ":" in name[len(_ACCOUNT) :]
+
+
+def _errors(answer: Answer) -> tuple[str, ...]:
+    return (*answer.errors, *answer.failed)
+
+
+def _judges_job_annotations(case: Case, legacy: Answer, _new: Answer, ask_new: Ask) -> bool:
     """Return whether both forms agree on a CronJob whose Pods have the annotations of its Jobs."""
     body = case.document.get("object")
     if not isinstance(body, dict) or body.get("kind") != CRON_JOB:
@@ -108,3 +148,16 @@ def _violated_before(case: Case, ask_new: Ask) -> bool:
     created = {key: value for key, value in case.document.items() if key != "oldObject"}
     before = replace(case, document={**created, "object": old, "operation": "CREATE"})
     return ask_new(before).result in (Result.FAIL, Result.ERROR)
+
+
+_CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
+    DELETIONS: _is_deletion,
+    JOB_ANNOTATIONS: _judges_job_annotations,
+    CEL_ERRORS: _errs_for_failure,
+    DIVISION: _divides_by_zero,
+    FAILING_CONDITIONS: _has_failing_conditions,
+    IMAGE_NAMES: _names_no_image,
+    NO_DATA: _reads_no_data,
+    SERVICE_ACCOUNTS: _takes_for_account,
+}
+"""By sentence of a conversion: whether it explains a difference between two answers."""

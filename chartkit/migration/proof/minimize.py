@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from chartkit.migration.proof.leaves.cluster import CLUSTER
+from chartkit.migration.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.storable import refused
 from chartkit.model import Body, Json
 
 MOST_TRIES: Final = 400
-_KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER))
+_KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER, IMAGE))
 _FIXED: Final = frozenset(("operation", "apiVersion", "kind"))
+
+_USER: Final = ("userInfo", "username")
+"""Every request has it."""
 
 Pointer = tuple[str | int, ...]
 
@@ -51,7 +54,7 @@ def _smaller(document: Body) -> Iterator[Body]:
             yield {name: value for name, value in document.items() if name != key}
     pointers = sorted((one for one in _pointers(document) if one[-1] not in _FIXED), key=len)
     for pointer in pointers:
-        if len(pointer) > 1 and (pointer[0] != CLUSTER or len(pointer) > 2):
+        if len(pointer) > 1 and pointer != _USER and (pointer[0] != CLUSTER or len(pointer) > 2):
             yield _without(document, pointer)
     for pointer in pointers:
         for simpler in _simpler(_at(document, pointer)):

@@ -22,6 +22,7 @@ from chartkit.migration.proof.equality import canonical, difference
 from chartkit.migration.proof.forms import Form, Said
 from chartkit.migration.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.migration.proof.leaves.cel import cel_leaves
+from chartkit.migration.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.legacy import cleanup_leaves, legacy_leaves
 from chartkit.migration.proof.leaves.paths import Path
@@ -40,6 +41,7 @@ from chartkit.migration.proof.requests.kinds import (
     kinds_of,
     least_object,
 )
+from chartkit.migration.proof.requests.schema import IMAGE_TYPE, least
 from chartkit.model import Body, Resource, Status, mapping_at
 
 _MOST_DIFFERENCES: Final = 8
@@ -102,7 +104,12 @@ class _Prover:
         self._seed = _digest(legacy, *converted)
         self._leaves = self._read()
         lookups = (one.lookup for one in self._leaves if one.lookup is not None)
-        self._cluster = {**existing(lookups), **_by_resource(options.cluster)}
+        cluster = {**existing(lookups), **_by_resource(options.cluster)}
+        self._around: Body = {CLUSTER: cluster} if cluster else {}
+        if options.world.images is OFFLINE.images and any(
+            one.path[0] == IMAGE for one in self._leaves
+        ):
+            self._around[IMAGE] = least(IMAGE_TYPE)
         self._tally = Tally(self._legacy, self._new)
         self._found: dict[tuple[object, ...], Difference] = {}
         self._types = ImpliedTypes(())
@@ -158,7 +165,7 @@ class _Prover:
         policies = (*self._legacy.admitting, *self._new.admitting)
         cleans = bool(self._legacy.cleaning or self._new.cleaning)
         for one in objects:
-            case = base_case(as_submitted(one).body, str(one.location), self._cluster)
+            case = base_case(as_submitted(one).body, str(one.location), self._around)
             request = case.request()
             if cleans or any(policy.concerns(request) for policy in policies):
                 yield case
@@ -234,10 +241,10 @@ class _Prover:
         return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
 
     def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
-        yield base_case(least_object(kind), "least object", self._cluster)
+        yield base_case(least_object(kind), "least object", self._around)
         given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
         for one in given:
-            yield base_case(as_submitted(one).body, str(one.location), self._cluster)
+            yield base_case(as_submitted(one).body, str(one.location), self._around)
 
     # Comparison
 

@@ -45,7 +45,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     names = context.names
     conditions: tuple[Condition, ...] = ()
     if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions)
+        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
         conditions = (Condition("preconditions", met),)
     expression = _expression(rule.validate, scope, names, policy.namespace)
     if expression == cel.TRUE:

@@ -23,7 +23,7 @@ from chartkit.engine.cel.nodes import nodes, parts
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
 from chartkit.kyverno.cel_literals import expressions_in
-from chartkit.migration.proof.leaves.cluster import GLOBAL, Lookup
+from chartkit.migration.proof.leaves.cluster import GLOBAL, IMAGE, Lookup
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.literals import around
 from chartkit.migration.proof.leaves.paths import ABSENT, AT, EACH, Path
@@ -35,7 +35,7 @@ Paths = tuple[Path, ...]
 Scope = Mapping[str, Paths]
 
 _ROOTS: Final = ("object", "oldObject", "request", "namespaceObject")
-_LOOKING_UP: Final = frozenset(("resource", "globalContext"))
+_LOOKING_UP: Final = frozenset(("resource", "globalContext", "image"))
 _EXPRESSION: Final = frozenset({"expression"})
 _UNKNOWN: Final = "x"
 _LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
@@ -178,6 +178,8 @@ class _Reader:
         ]
         for path in self._all(node.args, scope):
             self._note(path, (_UNKNOWN,))
+        if isinstance(node.target, Ident) and node.target.name == "image":
+            return ((IMAGE,),) if node.function == "GetMetadata" else ()
         if isinstance(node.target, Ident) and node.target.name == "globalContext":
             return ((GLOBAL, texts[0]),) if texts else ()
         if len(texts) < 2 or _UNKNOWN in texts[:2]:
@@ -234,6 +236,8 @@ class _Reader:
             inner[node.iter_var] = ranged
         self._paths(node.loop_condition, inner)
         step = self._paths(node.loop_step, inner)
+        if isinstance(node.iter_range, ListLiteral) and not node.iter_range.elements:
+            return self._paths(node.result, inner)  # cel.bind
         self._paths(node.result, {**inner, node.accu_var: ()})
         stripped = tuple(path[:-1] if path in members else path for path in step)
         return tuple(dict.fromkeys(stripped))

@@ -1,6 +1,7 @@
-"""The objects of a cluster that a policy asks for, as places in the document of a case.
+"""The objects and images that a policy asks for, as places in the document of a case.
 
-A document has them below `cluster` by the resource that URLs name: `v1/configmaps`.
+A document has the objects of a cluster below `cluster` by the resource that URLs name:
+`v1/configmaps`; below `image` it has what a registry answers for every image.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import parse_qs
 
 from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.migration.proof.leaves.paths import EACH, Path
@@ -16,6 +18,7 @@ from chartkit.model import Json
 
 CLUSTER: Final = "cluster"
 GLOBAL: Final = "globalContext"
+IMAGE: Final = "image"
 _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 _UNKNOWN: Final = "x"
 
@@ -23,12 +26,13 @@ _UNKNOWN: Final = "x"
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """Objects that a policy looks up; namespace, name: empty for all, `x` for one that depends on
-    the request."""
+    the request; labels: those of which a list has the objects alone."""
 
     api_version: str
     resource: str
     namespace: str = ""
     name: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
 
     @property
     def key(self) -> str:
@@ -45,8 +49,8 @@ def url_lookup(url: Json) -> Lookup | None:
     """Return what a URL path of the Kubernetes API asks for; None for one that cannot be told."""
     if not isinstance(url, str):
         return None
-    path = _VARIABLE.sub(_UNKNOWN, url).partition("?")[0].strip("/")
-    root, *rest = path.split("/")
+    path, _, query = _VARIABLE.sub(_UNKNOWN, url).partition("?")
+    root, *rest = path.strip("/").split("/")
     if root == "apis" and len(rest) >= 2:
         api_version, rest = "/".join(rest[:2]), rest[2:]
     elif root == "api" and rest:
@@ -58,7 +62,17 @@ def url_lookup(url: Json) -> Lookup | None:
         namespace, rest = rest[1], rest[2:]
     if not rest or len(rest) > 2:
         return None
-    return Lookup(api_version, rest[0], namespace, rest[1] if len(rest) > 1 else "")
+    name = rest[1] if len(rest) > 1 else ""
+    return Lookup(api_version, rest[0], namespace, name, tuple(selected_labels(query)))
+
+
+def selected_labels(query: str) -> Iterator[tuple[str, str]]:
+    """Yield the labels that the query of a URL asks for with an equals sign."""
+    for selector in parse_qs(query).get("labelSelector", ()):
+        for part in selector.split(","):
+            key, _, text = part.replace("==", "=").partition("=")
+            if text and not key.endswith("!"):
+                yield key.strip(), text.strip()
 
 
 def configmap_lookup(entry: Json) -> Lookup | None:

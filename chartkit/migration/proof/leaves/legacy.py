@@ -13,6 +13,7 @@ from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
 from chartkit.migration.proof.leaves.cluster import (
     GLOBAL,
+    IMAGE,
     Lookup,
     configmap_lookup,
     source_lookups,
@@ -157,7 +158,12 @@ class _Leaves:
             text = found.get("jmesPath")
             return self._reader.below(text, paths) if isinstance(text, str) else paths
         self._reader.text(entry)
-        return ()
+        asked = entry.get("imageRegistry")
+        if not isinstance(asked, dict):
+            return ()
+        self._add((IMAGE,), ())
+        text = asked.get("jmesPath")
+        return self._reader.below(text, ((IMAGE,),)) if isinstance(text, str) else ((IMAGE,),)
 
     def _variable(self, variable: Body) -> tuple[Path, ...]:
         paths = list(self._reader.text(variable.get("value")))
@@ -183,6 +189,9 @@ class _Leaves:
     def _look_up(self, lookup: Lookup, names: Json) -> None:
         """Note an object or a list that is looked up; names: what its name is made of."""
         self._found.append(Leaf(lookup.path, (), self._group, lookup=lookup))
+        for key, text in lookup.labels:
+            labels: Path = (*lookup.path, EACH, "metadata", "labels")
+            self._label(labels, key, text, meets=True)
         for path in self._reader.text(names):
             self._note(path, ("x",))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL
+from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE
 from chartkit.migration.proof.leaves.paths import EACH, Path
 from chartkit.model import Json
 
@@ -30,9 +30,24 @@ _RENAMED: Final[dict[Path, Path]] = {
 _ROOTS: Final = frozenset(
     (
         *("object", "oldObject", "userInfo", "operation", "roles", "clusterRoles"),
-        *("namespaceLabels", CLUSTER, GLOBAL),
+        *("namespaceLabels", CLUSTER, GLOBAL, IMAGE),
     )
 )
+_ACCOUNT: Final = "system:serviceaccount:"
+_ALIKE: Final = "oidc-user-of-a-company"
+"""The beginning of a user's name, as long as that of service accounts."""
+_TEXTS: Final[dict[Path, int]] = {
+    ("userInfo", "username"): 2,
+    ("userInfo", "uid"): 2,
+    ("userInfo", "groups"): 3,
+    **dict.fromkeys((("roles",), ("clusterRoles",), ("namespaceLabels",)), 2),
+    ("operation",): 1,
+}
+"""By place of a request: the longest path there, to a text."""
+_REFERENCES: Final = frozenset(
+    (IMAGE, part) for part in ("image", "registry", "repository", "identifier", "resolvedImage")
+)
+"""Parts of a registry's answer that the reference decides."""
 _IMAGES: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
@@ -43,20 +58,30 @@ def place(path: Path) -> tuple[Path, ...]:
     for length in (3, 2, 1):
         renamed = _RENAMED.get(path[:length])
         if renamed is not None:
-            return ((*renamed, *path[length:]),)
-    if path[:1] == ("images",):
+            return (_of_texts((*renamed, *path[length:])),)
+    if path[:2] == (IMAGE, "configData"):
+        path = (IMAGE, "config", *path[2:])
+    if path[:1] == ("images",) or path[:2] in _REFERENCES:
         lists = [one for one in _IMAGES if one in path[1:2]] or _IMAGES
         return tuple(("object", "spec", one, EACH, "image") for one in lists)
-    return (path,) if path and path[0] in _ROOTS else ()
+    return (_of_texts(path),) if path and path[0] in _ROOTS else ()
+
+
+def _of_texts(path: Path) -> Path:
+    """Return the place of a request that a path is about: what is in it but objects is text."""
+    longest = _TEXTS.get(path[:2], _TEXTS.get(path[:1], len(path)))
+    return path[:longest]
 
 
 def compared(path: Path, literals: Iterable[Json]) -> list[Json]:
     """Return the values of a place that come to literals which a part of it is compared with."""
     if path == ("serviceAccountName",):
-        return [f"system:serviceaccount:default:{one}" for one in literals]
+        return [
+            name for one in literals for name in (f"{_ACCOUNT}default:{one}", f"{_ALIKE}:{one}")
+        ]
     if path == ("serviceAccountNamespace",):
-        return [f"system:serviceaccount:{one}:app" for one in literals]
-    if path[:1] == ("images",):
+        return [name for one in literals for name in (f"{_ACCOUNT}{one}:app", f"{_ALIKE}{one}:app")]
+    if path[:1] == ("images",) or path[:2] in _REFERENCES:
         return [_image(str(path[-1]), one) for one in literals]
     return list(literals)
 
@@ -68,6 +93,6 @@ def _image(part: str, text: Json) -> str:
         return f"registry.example/app:{text}"
     if part == "digest":
         return f"registry.example/app@{text}"
-    return (
-        str(text) if part in ("reference", "referenceWithTag") else f"registry.example/{text}:1.0"
-    )
+    if part in ("image", "reference", "referenceWithTag"):
+        return str(text)
+    return f"registry.example/{text}:1.0"

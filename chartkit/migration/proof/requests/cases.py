@@ -12,13 +12,20 @@ from itertools import cycle
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.migration.proof.leaves.cluster import CLUSTER
+from chartkit.migration.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.migration.proof.leaves.paths import ABSENT, Path, with_value
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.cluster import kind_of_key
 from chartkit.migration.proof.requests.facets import Facet
 from chartkit.migration.proof.requests.kinds import POD, as_controller, least_object
-from chartkit.migration.proof.requests.schema import LIST, MAP, least, normalized, root_type
+from chartkit.migration.proof.requests.schema import (
+    IMAGE_TYPE,
+    LIST,
+    MAP,
+    least,
+    normalized,
+    root_type,
+)
 from chartkit.migration.proof.requests.storable import refused
 from chartkit.model import Body, Json, Resource
 from chartkit.scan.api_defaults.kinds import as_stored
@@ -45,10 +52,11 @@ class Space:
     learned: list[Case] = field(default_factory=list)
 
 
-def base_case(body: Body, origin: str, cluster: Body | None = None) -> Case:
-    """Return the creation of an object by somebody without a role; cluster: what exists."""
+def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
+    """Return the creation of an object by somebody without a role; around: other parts of the
+    request's document, such as what exists in the cluster."""
     document = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
-    return Case({**document, CLUSTER: cluster} if cluster else document, origin)
+    return Case({**document, **(around or {})}, origin)
 
 
 @dataclass(slots=True)
@@ -272,9 +280,9 @@ def _with(
         if path[0] == CLUSTER:
             there = document.get(CLUSTER, {}).get(path[1])
             return there[0] if there else least_object(kind_of_key(str(path[1])))
-        if path[0] not in ("object", "oldObject"):
+        if path[0] not in ("object", "oldObject", IMAGE):
             return "x"
-        at = normalized(root, path[1:])
+        at = normalized(IMAGE_TYPE if path[0] == IMAGE else root, path[1:])
         if at is None or not at[1].startswith((LIST, MAP)):
             return {}
         return least(at[1][2:], str(path[-1]))

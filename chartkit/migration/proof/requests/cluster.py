@@ -1,8 +1,9 @@
-"""The cluster around a request: the objects that policies look up, and a world that has them."""
+"""The cluster around a request: the objects and images that policies look up, and a world that has
+them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -16,12 +17,17 @@ from chartkit.engine.kubernetes.kinds import (
     parse_api_version,
 )
 from chartkit.engine.ports import Cluster
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import UnknownEntry
-from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, Lookup
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import parse_reference
+from chartkit.errors import LookupFailed
+from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE, Lookup, selected_labels
 from chartkit.migration.proof.requests.kinds import guessed_kind, least_object
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, list_of, mapping_at
 
 _UNKNOWN: Final = "x"
+_DIGEST: Final = f"sha256:{'0' * 64}"
 
 
 def kind_of_key(key: str) -> GroupVersionKind:
@@ -37,6 +43,8 @@ def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:
     for lookup in dict.fromkeys(lookups):
         kind = kind_of_key(lookup.key)
         metadata: Body = {"name": lookup.name or _UNKNOWN}
+        if lookup.labels:
+            metadata["labels"] = dict(lookup.labels)
         if not is_cluster_scoped(kind):
             depends = lookup.namespace in ("", _UNKNOWN)
             metadata["namespace"] = DEFAULT_NAMESPACE if depends else lookup.namespace
@@ -62,6 +70,24 @@ class _Served(Cluster):
         return known or (kind_of_key(key).kind if key in self._keys else None)
 
 
+class _Api(UserApi):
+    """The API server of a case: lists have the objects alone that their URL selects by labels."""
+
+    def call(self, method: str, path: str, data: Json, /) -> Json:
+        place, _, query = path.partition("?")
+        wanted = dict(selected_labels(query))
+        answer = super().call(method, place if wanted else path, data)
+        if not wanted or not isinstance(answer, dict):
+            return answer
+        items = [one for one in list_of(answer.get("items")) if _has_labels(one, wanted)]
+        return {**answer, "items": items}
+
+
+def _has_labels(body: Json, wanted: Mapping[str, str]) -> bool:
+    labels = mapping_at(body, "metadata", "labels")
+    return all(labels.get(key) == text for key, text in wanted.items())
+
+
 class _GlobalContext:
     """The data of GlobalContextEntries in the document of a case."""
 
@@ -74,13 +100,52 @@ class _GlobalContext:
         return self._entries[name]
 
 
+class _Images:
+    """A registry in which every reference leads to one image."""
+
+    def __init__(self, image: Body) -> None:
+        self._image = image
+
+    def image(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        found = _named(reference)
+        return {
+            **found,
+            "manifest": self._image.get("manifest"),
+            "configData": self._image.get("config"),
+        }
+
+    def descriptor(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        return {**_named(reference), **self._image}
+
+    def digest(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
+        return _DIGEST
+
+
+def _named(reference: str) -> Body:
+    """Return what the answer of a registry has of a reference; raise LookupFailed."""
+    try:
+        parsed = parse_reference(reference)
+    except ImageReferenceError as error:
+        raise LookupFailed(str(error)) from None
+    place = f"{parsed.registry}/{parsed.repository}"
+    return {
+        "image": reference,
+        "resolvedImage": f"{place}@{_DIGEST}",
+        "registry": parsed.registry,
+        "repository": parsed.repository,
+        "identifier": parsed.identifier,
+    }
+
+
 def world_of(document: Body, world: World) -> World:
-    """Return a world with the objects and entries of a case's document, and no others; the given
-    one where it has neither."""
+    """Return a world with the objects, entries and images of a case's document, and no others; of
+    the given one what it has none of."""
+    if IMAGE in document:
+        world = replace(world, images=_Images(document[IMAGE]))
     if CLUSTER not in document and GLOBAL not in document:
         return world
     bodies: list[Body] = [one for listed in document.get(CLUSTER, {}).values() for one in listed]
     configmaps = [body for body in bodies if body.get("kind") == "ConfigMap"]
     served = _Served(bodies, document.get(CLUSTER, {}))
-    api = UserApi(served, ObjectApi(bodies), configmaps)
+    api = _Api(served, ObjectApi(bodies), configmaps)
     return replace(world, api=api, global_context=_GlobalContext(document.get(GLOBAL) or {}))

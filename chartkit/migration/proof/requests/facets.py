@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL
+from chartkit.go.quantity import quantity_or_none
+from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.paths import ABSENT, AT, EACH, Path, Step
 from chartkit.migration.proof.requests.cluster import kind_of_key
 from chartkit.migration.proof.requests.schema import (
     ANY,
+    IMAGE_TYPE,
     LIST,
     MAP,
     SCALARS,
@@ -33,6 +35,9 @@ _IMAGES: Final = (
     "ghcr.io/x/app:1.0",
     f"registry.example/app@sha256:{'0' * 64}",
 )
+_USER: Final[Path] = ("userInfo", "username")
+"""Every request has it, and it is not empty."""
+_DIGITS: Final = 13
 _OPERATION: Final = "operation"
 _LOOKED_UP: Final = "looked up"
 _OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
@@ -125,7 +130,11 @@ def _located(
         elif at[0]:
             yield (*path[:2], EACH, *at[0]), at[1], leaf.values, leaf.met
         return
-    if path[0] not in _OBJECTS:
+    if path == (IMAGE,):
+        return
+    if path[0] == IMAGE:
+        root = IMAGE_TYPE
+    elif path[0] not in _OBJECTS:
         yield path, _type_in_request(path), leaf.values, leaf.met
         return
     at = normalized(root, path[1:])
@@ -189,7 +198,9 @@ class _Merged:
         """Return the type of a list that this place is in."""
         if path[0] == CLUSTER:
             return _LOOKED_UP if len(path) == 2 else ANY
-        if path[0] not in _OBJECTS:
+        if path[0] == IMAGE:
+            root = IMAGE_TYPE
+        elif path[0] not in _OBJECTS:
             return ANY if path[0] == GLOBAL else "[]string"
         at = normalized(root, path[1:])
         return ANY if at is None else at[1]
@@ -201,6 +212,8 @@ class _Merged:
 
     def _put(self, listed: list[Json], value: Json) -> None:
         if self._allowed and value is not ABSENT and value not in self._allowed:
+            return
+        if self._path == _USER and value in (ABSENT, ""):
             return
         typed = value if value is ABSENT else _of_type(value, self.type)
         if typed is not None or self.type == ANY:
@@ -226,7 +239,8 @@ class _Merged:
         if self.type == _LOOKED_UP:
             yield []
             return
-        yield ABSENT
+        if self._path != _USER:
+            yield ABSENT
         yield from self._allowed
         if self._path[-1] == "image":
             yield from _IMAGES
@@ -275,7 +289,15 @@ def _whole(value: Json) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        return int(value) if value.lstrip("-").isdecimal() and len(value) < 10 else None
+        return _amount(value)
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return value if isinstance(value, int) else None
+
+
+def _amount(text: str) -> int | None:
+    """Return the whole number that a quantity is; None for any other text."""
+    found = quantity_or_none(text)
+    if found is None or not 0 <= found.exponent < _DIGITS or abs(found.unscaled) >= 10**_DIGITS:
+        return None
+    return int(found.unscaled * 10**found.exponent)

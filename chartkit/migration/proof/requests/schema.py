@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from chartkit.engine.cel.shapes.table import fields_of, known_kinds, type_of_kind
+from chartkit.engine.cel.shapes.table import Field, fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.migration.proof.leaves.paths import EACH, Path, Step
 from chartkit.model import Json
@@ -85,6 +86,46 @@ _ENUMS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
 """The values of fields that have a fixed set of them, by type and name."""
 
 
+_TEXT: Final = Field("string", required=False)
+_TEXTS: Final = Field(f"{LIST}string", required=False)
+_TEXT_BY_KEY: Final = Field(f"{MAP}string", required=False)
+_THINGS_BY_KEY: Final = Field(f"{MAP}{ANY}", required=False)
+IMAGE_TYPE: Final = "registry.Image"
+_OF_REGISTRIES: Final[Mapping[str, Mapping[str, Field]]] = {
+    IMAGE_TYPE: {
+        "manifest": Field("registry.Manifest", required=True),
+        "config": Field("registry.ConfigFile", required=True),
+    },
+    "registry.Manifest": {
+        "schemaVersion": Field("int", required=True),
+        "mediaType": Field("string", required=True),
+        "layers": Field("[]registry.Layer", required=True),
+        "annotations": _TEXT_BY_KEY,
+    },
+    "registry.Layer": {
+        **dict.fromkeys(("mediaType", "digest"), Field("string", required=True)),
+        "size": Field("int", required=True),
+    },
+    "registry.ConfigFile": {
+        **dict.fromkeys(("architecture", "os"), Field("string", required=True)),
+        **dict.fromkeys(("author", "created"), _TEXT),
+        "config": Field("registry.Config", required=True),
+    },
+    "registry.Config": {
+        **dict.fromkeys(("User", "WorkingDir", "StopSignal"), _TEXT),
+        **dict.fromkeys(("Cmd", "Entrypoint", "Env", "Shell"), _TEXTS),
+        "Labels": _TEXT_BY_KEY,
+        **dict.fromkeys(("Volumes", "ExposedPorts"), _THINGS_BY_KEY),
+    },
+}
+"""The types of what a registry has of an image, as the OCI image specification names its fields."""
+
+
+def fields(type_name: str) -> Mapping[str, Field]:
+    """Return the fields of a type by their names."""
+    return _OF_REGISTRIES.get(type_name) or fields_of(type_name)
+
+
 def root_type(kind: GroupVersionKind) -> str:
     """Return the type of a kind; `dyn` for one that is not Kubernetes' own."""
     return type_of_kind(kind) or ANY
@@ -113,7 +154,7 @@ def normalized(root: str, path: Path) -> tuple[Path, str] | None:
         if at.startswith(MAP):
             at = at.removeprefix(MAP)
         elif at != ANY:
-            field = fields_of(at).get(str(step))
+            field = fields(at).get(str(step))
             if field is None:
                 return None
             at = field.type
@@ -129,11 +170,11 @@ def _roots() -> frozenset[str | None]:
 @cache
 def required(type_name: str) -> tuple[tuple[str, str], ...]:
     """Return the fields that an object of a type cannot do without, with their types."""
-    fields = fields_of(type_name)
-    names = [name for name, one in fields.items() if one.required]
+    known = fields(type_name)
+    names = [name for name, one in known.items() if one.required]
     others = [*_REQUIRED.get(type_name, ()), *(["spec"] if type_name in _roots() else [])]
-    names += [name for name in others if name in fields and name not in names]
-    return tuple((name, fields[name].type) for name in names)
+    names += [name for name in others if name in known and name not in names]
+    return tuple((name, known[name].type) for name in names)
 
 
 def least(type_name: str, name: str = "") -> Json:

@@ -12,17 +12,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from chartkit.engine.cel.shapes.table import fields_of
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.migration.proof.leaves.cluster import CLUSTER
+from chartkit.migration.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.migration.proof.requests.kinds import TEMPLATED
 from chartkit.migration.proof.requests.schema import (
     ANY,
+    IMAGE_TYPE,
     LIST,
     MAP,
     allowed_values,
+    fields,
     required,
     root_type,
 )
@@ -58,6 +59,8 @@ def refused(document: Body) -> Iterator[str]:
     yield from refusals(document["object"])
     if document.get("oldObject"):
         yield from refusals(document["oldObject"])
+    if IMAGE in document:
+        yield from _of_type(document[IMAGE], IMAGE_TYPE, "")
     for listed in (document.get(CLUSTER) or {}).values():
         for body in listed if isinstance(listed, list) else ():
             yield from refusals(body) if isinstance(body, dict) else ("lists of no objects",)
@@ -107,10 +110,9 @@ def _metadata(resource: Resource) -> Iterator[str]:
     if not isinstance(metadata, dict):
         yield "objects without metadata"
         return
-    name = metadata.get("name") or metadata.get("generateName")
-    # An API server leaves out a name that is empty.
-    is_empty = metadata.get("name", name) == ""
-    if is_empty or not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
+    # An API server gives a name to what has a prefix alone; it sends no empty one.
+    name = metadata.get("name", metadata.get("generateName"))
+    if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
         yield "invalid names"
     namespaced = not is_cluster_scoped(kind_of(resource))
     namespace = metadata.get("namespace")
@@ -210,7 +212,7 @@ def _is_quantity(text: str) -> bool:
 
 
 def _fields(body: Body, kind: str) -> Iterator[str]:
-    known = fields_of(kind)
+    known = fields(kind)
     for name, value in body.items():
         field = known.get(name)
         if field is None:

@@ -43,7 +43,7 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
     context = context_of(rule.context, names_of(scope), policy.namespace)
     conditions: tuple[Condition, ...] = ()
     if stated.rest is not None:
-        met = blocks_hold(stated.rest, context.of_conditions)
+        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
         conditions = (Condition("preconditions", met),)
     pod = pod_of(scope.object, scope.kinds)
     body: Body = rule.validate.pod_security or {}

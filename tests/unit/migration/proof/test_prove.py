@@ -82,7 +82,7 @@ def test_a_user_that_the_new_form_forgets_is_found() -> None:
     found = _proof(legacy(rule, "[ConfigMap]", "background: false"), new).differences
     documents = [one.case.document for one in found]
     users = [one["userInfo"] for one in documents if one["operation"] == "CREATE"]
-    assert users == [{"groups": ["wheel"]}]
+    assert users == [{"username": "x", "groups": ["wheel"]}]
 
 
 def test_background_scans_are_compared() -> None:

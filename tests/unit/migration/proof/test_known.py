@@ -1,0 +1,105 @@
+"""Differences that a conversion names: each is found by a proof, and explains nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.migration.convert import convert
+from chartkit.migration.differences import (
+    DIVISION,
+    FAILING_CONDITIONS,
+    NO_DATA,
+    SERVICE_ACCOUNTS,
+)
+from chartkit.migration.files.run import proof_options
+from chartkit.migration.proof import Proof, prove
+from chartkit.model import Resource
+from tests.unit.migration.proof.policies import legacy
+
+_CONDITIONS = """
+          conditions:
+            all:
+"""
+_DENY = f"""
+      validate:
+        message: "no"
+        deny:{_CONDITIONS}"""
+_CLAIMS = "request.object.spec.volumes[?contains(keys(@), 'persistentVolumeClaim')] | length(@)"
+_LENGTH = f"""\
+              - key: "{{{{ {_CLAIMS} }}}}"
+                operator: GreaterThan
+                value: 0
+"""
+_CREATE = """\
+              - {key: "{{ request.operation }}", operator: Equals, value: CREATE}
+"""
+_OF_CONFIGMAP = """
+      context:
+        - {name: teams, configMap: {name: teams, namespace: default}}
+"""
+_RATIO = """
+      validate:
+        message: "no"
+        foreach:
+          - list: request.object.spec.containers
+            deny:
+              conditions:
+                all:
+                  - key: "{{ divide(\\
+                      '{{ element.resources.limits.memory || '0' }}',\\
+                      '{{ element.resources.requests.memory || '1m' }}') }}"
+                    operator: GreaterThan
+                    value: 2.5
+"""
+_ACCOUNT = f"""{_DENY}\
+              - {{key: "{{{{ serviceAccountName }}}}", operator: Equals, value: app}}
+"""
+_TEAM = f"""{_OF_CONFIGMAP}{_DENY}\
+              - key: "{{{{ request.object.metadata.labels.team || '' }}}}"
+                operator: Equals
+                value: "{{{{ teams.data.team }}}}"
+"""
+_MUTATE = f"""
+      preconditions:
+        all:
+{_LENGTH}{_CREATE}
+      mutate:
+        patchStrategicMerge: {{metadata: {{labels: {{a: b}}}}}}
+"""
+
+
+def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
+    background = "background: false" if "serviceAccountName" in rule else ""
+    old = legacy(rule, f"[{kind}]", background)
+    conversion = convert(old)
+    changes = {change for one in conversion.outcomes for change in one.changes}
+    forms = [Resource(body, old.location) for body in conversion.documents]
+    assert forms, conversion.outcomes
+    options = proof_options(conversion, 2.0)
+    if not named:
+        options = type(options)(budget=2.0)
+    return prove(old, forms, options=options), changes
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "change"),
+    [
+        (_RATIO, "Pod", DIVISION),
+        (_MUTATE, "Pod", FAILING_CONDITIONS),
+        (_TEAM, "Service", NO_DATA),
+        (_ACCOUNT, "ConfigMap", SERVICE_ACCOUNTS),
+    ],
+)
+def test_a_difference_that_is_named(rule: str, kind: str, change: str) -> None:
+    proof, changes = _proof(rule, kind, named=True)
+    assert change in changes
+    assert proof.named.get(change)
+    assert proof.equal, proof.differences
+    assert not _proof(rule, kind, named=False)[0].equal
+
+
+def test_conditions_behind_the_operation_decide_in_the_same_order() -> None:
+    rule = _MUTATE.replace(_LENGTH + _CREATE, _CREATE + _LENGTH)
+    proof, changes = _proof(rule, "Pod", named=True)
+    assert FAILING_CONDITIONS not in changes
+    assert proof.equal, proof.differences

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 import click
 
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import output_option, print_report
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import parse_release, parse_version
 from chartkit.model import Location
@@ -30,13 +31,16 @@ def check_compat(
     folder of a chart. Exits 1 if a pair is not supported, 2 if a version is not known.
     """
     subjects = _subjects(path, kyverno, kubernetes)
-    if output == "json":
-        report = {"subjects": [compatibility.as_json(each) for each in subjects]}
-        click.echo(json.dumps(report, indent=2, ensure_ascii=False))
-    else:
-        for each in subjects:
-            click.echo(compatibility.as_text(each))
+    print_report({"text": _as_text, "json": _as_json}, output, subjects)
     raise SystemExit(0 if all(each.supported for each in subjects) else 1)
+
+
+def _as_text(subjects: Sequence[compatibility.VersionCheck]) -> str:
+    return "".join(f"{compatibility.as_text(each)}\n" for each in subjects)
+
+
+def _as_json(subjects: Sequence[compatibility.VersionCheck]) -> str:
+    return json.dumps({"subjects": [compatibility.as_json(each) for each in subjects]})
 
 
 def _subjects(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
-from chartkit.cli.terminal import wants_colour
 
 if TYPE_CHECKING:
     from chartkit.project.project import Project
@@ -35,15 +34,15 @@ if TYPE_CHECKING:
     help="Exit 1 if there is a change of this risk or a higher one.",
 )
 @helm_option()
-@output_option("text", "markdown", "json")
+@reports()
 def diff(
+    options: OutputOptions,
     environments: Sequence[str],
     start: str | None,
     target: str | None,
     against: str | None,
     path: Path,
     fail_on: str | None,
-    output: str,
 ) -> None:
     """List the objects that differ between two renders, by field, the riskiest first.
 
@@ -51,7 +50,7 @@ def diff(
     are rendered as they are on disk; values of Secrets are not shown.
     """
     from chartkit.project.project import read_project
-    from chartkit.render.compare.report import FORMATS
+    from chartkit.render.compare.report import report
     from chartkit.render.compare.risk import Level
 
     pair = start is not None and target is not None
@@ -61,12 +60,13 @@ def diff(
         or (start is None) != (target is None)
     ):
         raise click.UsageError("give --from and --to, or --against with environments")
+    options.parsed()
     project = read_project(path)
     if start is not None and target is not None:
         found = [_between(project, start, target)]
     else:
         found = _against(project, against or "", environments)
-    click.echo(FORMATS[output](found, wants_colour()), nl=False)
+    show(report(found), options)
     level = Level[fail_on.upper()] if fail_on else None
     raise SystemExit(1 if level and any(each.at_least(level) for each in found) else 0)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from textwrap import indent
 
@@ -51,6 +51,11 @@ def explanation(rule_id: str) -> Explanation:
         known.append(meaning.rule_id)
     hint = suggestion(rule_id, known) or "`chartkit explain` lists them"
     raise InputError(f"there is no finding '{rule_id}'", None, hint)
+
+
+def known_explanations() -> Mapping[str, Explanation]:
+    """Return the meaning of every id."""
+    return {each.rule_id: each for each in explanations()}
 
 
 def as_text(meaning: Explanation) -> str:

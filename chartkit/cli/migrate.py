@@ -15,7 +15,7 @@ import click
 
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.terminal import unguarded
 from chartkit.cli.values import migrate_values
 from chartkit.migration.files.options import MigrationOptions
@@ -74,8 +74,8 @@ _INPUTS: Final = (
     InventoryOptions,
     *_INPUTS,
 )
-@output_option("text", "markdown", "json")
-def plan_migration(options: InventoryOptions, output: str) -> None:
+@reports()
+def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
     """List the policies of kyverno.io, which Kyverno 1.20's chart refuses, and what to do about
     each rule. PATH is a manifest, a folder, a chart, - (stdin), or a recording of a cluster;
     --cluster reads a live one.
@@ -85,12 +85,13 @@ def plan_migration(options: InventoryOptions, output: str) -> None:
     """
     from chartkit.migration.plan.inventory import read_inventory
     from chartkit.migration.plan.planned import make_plan
-    from chartkit.migration.plan.report import FORMATS
+    from chartkit.migration.plan.report import report
 
+    outputs.parsed()
     stderr = partial(click.echo, err=True)
     inventory = read_inventory(options, sys.stdin, lambda note: stderr(str(note)))
     plan = make_plan(inventory)
-    click.echo(FORMATS[output](plan), nl=False)
+    show(report(plan), outputs)
     for fault in plan.faults:
         stderr(str(fault))
     raise SystemExit(plan.exit_code)
@@ -150,38 +151,32 @@ def plan_migration(options: InventoryOptions, output: str) -> None:
         help="How many processes prove.",
     ),
 )
-@click.option(
-    "-o",
-    "output",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-    help="Standard output: the new policies, with a table on standard error (text), a page for a "
-    "pull request, or everything as JSON.",
-)
-def migrate_policies(options: MigrationOptions, output: str) -> None:
+@reports("-o")
+def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     """Convert policies of kyverno.io to policies.kyverno.io, and prove that both forms do the same.
     PATH is a manifest, a folder, a chart, - (stdin), or a recording of a cluster.
+
+    The text format is the new policies, with a table on standard error.
 
     A rule without an exact form stays as it is, with the reason as a comment. Exits 1 if a rule
     stays or the proof finds a difference, 2 for files that cannot be read, Helm code outside
     charts, and policies that Kyverno refuses; then nothing is written.
     """
-    from chartkit.migration.files.report import FORMATS
+    from chartkit.migration.files.report import as_text, report
     from chartkit.migration.files.run import migrate, write
 
+    is_text = TEXT in outputs.parsed()
     stderr = partial(click.echo, err=True)
     migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), _progress)
     for fault in migration.inventory.faults:
         stderr(str(fault))
     if not migration.inventory.faults:
         write(migration, options)
-    if output != "text":
-        click.echo(FORMATS[output](migration), nl=False)
-    elif not migration.inventory.faults:
+    if is_text and not migration.inventory.faults:
         if not (options.check or options.write or options.folder):
             click.echo(migration.text, nl=False)
-        stderr(FORMATS[output](migration), nl=False)
+        stderr(as_text(migration), nl=False)
+    show(report(migration), outputs, without=TEXT)
     raise SystemExit(migration.exit_code(options.check))
 
 

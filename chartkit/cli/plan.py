@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import OutputOptions, reports, show
 
 
 @click.command()
@@ -12,8 +12,8 @@ from chartkit.cli.options.output import output_option
 @click.option("--to", "target", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.18/1.34.")
 @click.option("--skip-minors", is_flag=True, help="Let a step of Kyverno skip minor versions.")
 @click.option("--eks", is_flag=True, help="Show when EKS ends its support of each cluster version.")
-@output_option("text", "markdown", "json")
-def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> None:
+@reports()
+def plan(options: OutputOptions, start: str, target: str, skip_minors: bool, eks: bool) -> None:
     """Print the shortest order of upgrades in which every step is a supported pair.
 
     Kubernetes is upgraded by one minor version at a time, and so is Kyverno without --skip-minors.
@@ -23,8 +23,9 @@ def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> 
     from datetime import date
 
     from chartkit.kyverno.upgrade.path import parse_pair, shortest
-    from chartkit.kyverno.upgrade.report import FORMATS, Plan
+    from chartkit.kyverno.upgrade.report import Plan, report
 
+    options.parsed()
     first, last = parse_pair(start), parse_pair(target)
     route = shortest(first, last, skip_minors)
     shortcut = None
@@ -32,5 +33,5 @@ def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> 
         skipping = shortest(first, last, skip_minors=True)
         shortcut = len(skipping.steps) if skipping.exists else None
     found = Plan(first, last, route, shortcut, eks, date.today())
-    click.echo(FORMATS[output](found), nl=False)
+    show(report(found), options)
     raise SystemExit(0 if route.exists else 1)

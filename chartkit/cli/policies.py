@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import (
+    OutputOptions,
+    output_option,
+    print_report,
+    reports,
+)
+from chartkit.cli.options.output import (
+    show as show_report,
+)
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
@@ -126,7 +134,7 @@ def _list(words: Sequence[str], selection: _Selection, output: str) -> None:
     )
     query = checked(query, catalogue.entries, [folder.name for folder in folders])
     found = search(catalogue.entries, query)
-    click.echo(FORMATS[output](found), nl=False)
+    print_report(FORMATS, output, found)
     _complain(catalogue)
     raise SystemExit(0 if found else 1)
 
@@ -155,7 +163,7 @@ def show(name: str, project: Path, output: str) -> None:
     rank = ranks(folders)
     entry = find(catalogue.entries, name, rank)
     root = next(each.root for each in folders if entry.file.startswith(f"{each.root}/"))
-    click.echo(FORMATS[output](details(entry, root)), nl=False)
+    print_report(FORMATS, output, details(entry, root))
     for other in others(catalogue.entries, name, entry, rank):
         click.echo(passed_over(entry, other), err=True)
     for problem in catalogue.problems:
@@ -272,8 +280,8 @@ def new(name: str, kind: str, library: Path | None, project: Path) -> None:
 @policies.command(short_help="Check the quality of policies.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
 @_project
-@_output
-def check(paths: Sequence[Path], project: Path, output: str) -> None:
+@reports()
+def check(options: OutputOptions, paths: Sequence[Path], project: Path) -> None:
     """Check the quality of the policies at and below each PATH.
 
     Metadata must be complete, the description must give reasons, both forms must exist and agree,
@@ -281,10 +289,12 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     libraries are checked if no PATH is given. Exits 1 if something is wrong.
     """
     from chartkit.catalog.authoring.check import check_path, check_project, together
-    from chartkit.catalog.authoring.findings import FORMATS
+    from chartkit.catalog.authoring.findings import report
+    from chartkit.cli.explain import known_explanations
 
+    options.parsed()
     found = together([check_path(path) for path in paths]) if paths else check_project(project)
-    click.echo(FORMATS[output](found), nl=False)
+    show_report(report(found, known_explanations()), options)
     raise SystemExit(1 if found.failed else 0)
 
 
@@ -339,7 +349,7 @@ def coverage(standard: str, project: Path | None, output: str) -> None:
     from chartkit.project.project import read_project
 
     found = coverage(read_standard(standard), None if project is None else read_project(project))
-    click.echo(FORMATS[output](found), nl=False)
+    print_report(FORMATS, output, found)
 
 
 @policies.command(short_help="Write a page of Markdown for each policy.")

@@ -7,7 +7,7 @@ import sys
 import click
 
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import output_option, print_report
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import wants_colour
 from chartkit.model import Diagnostic
@@ -28,7 +28,7 @@ def preview(options: RequestOptions, output: str) -> None:
     requests = load_requests(options, sys.stdin, _note)
     context = requests.context(requests.world())
     previews = list(run_preview(requests.policies.policies, requests.objects, context))
-    click.echo(FORMATS[output](previews, wants_colour()), nl=False)
+    print_report(FORMATS, output, previews, wants_colour())
     broken = requests.policies.diagnostics or any(each.problems for each in previews)
     raise SystemExit(1 if broken else 0)
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
-from chartkit.cli.terminal import wants_colour
 from chartkit.errors import InputError
-from chartkit.model import Location
+from chartkit.model import Body, Location
 
 if TYPE_CHECKING:
     from chartkit.render.pipeline import RenderResult
+    from chartkit.report.command_report import CommandReport
 
 
 @click.command()
@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     "comments stay.",
 )
 @helm_option()
-@output_option("text", "json")
+@reports()
 def render(
+    options: OutputOptions,
     environments: Sequence[str],
     path: Path,
     check: bool,
@@ -58,7 +59,6 @@ def render(
     prefer: str | None,
     kustomize: bool,
     update_baseline: bool,
-    output: str,
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
@@ -74,9 +74,10 @@ def render(
         )
     if check and update_baseline:
         raise click.UsageError("--check writes nothing, and --update-baseline does")
+    options.parsed()
     project = read_project(path)
     chosen = [project.environment(name) for name in dict.fromkeys(environments)]
-    options = RenderOptions(
+    how = RenderOptions(
         environments=tuple(chosen or project.environments.values()),
         workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
         prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
@@ -84,28 +85,41 @@ def render(
         kustomize=kustomize,
         update_baseline=update_baseline,
     )
-    if update_baseline and not any(each.baseline for each in options.environments):
+    if update_baseline and not any(each.baseline for each in how.environments):
         raise InputError(
             "no environment has a baseline", project.locate("environments"), "baseline: FILE"
         )
-    result = render_project(project, options)
-    click.echo(_report(result, output, check), nl=False)
+    result = render_project(project, how)
+    show(_report(result, check), options)
     raise SystemExit(1 if result.failed else 0)
 
 
-def _report(result: RenderResult, output: str, check: bool) -> str:
+def _report(result: RenderResult, check: bool) -> CommandReport:
+    from chartkit.render import summary
+    from chartkit.report.command_report import CommandReport
+
+    return CommandReport(
+        own={
+            "text": lambda colour: summary.as_text(result.rows, colour) + _end(result, check),
+            "json": lambda _colour: json.dumps(_body(result)),
+        },
+        rows="rows",
+        findings=lambda: summary.findings(result.rows),
+    )
+
+
+def _body(result: RenderResult) -> Body:
     from chartkit.render import summary
 
-    if output == "json":
-        body = summary.as_json(result.rows)
-        body["drift"] = result.drift
-        body["written"] = [str(folder) for folder in result.written]
-        return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-    text = summary.as_text(result.rows, wants_colour())
+    written = [str(folder) for folder in result.written]
+    return {**summary.as_json(result.rows), "drift": result.drift, "written": written}
+
+
+def _end(result: RenderResult, check: bool) -> str:
     if check:
-        return text + (f"\n{result.drift}" if result.drift else "the charts have not drifted\n")
+        return f"\n{result.drift}" if result.drift else "the charts have not drifted\n"
     if result.failed:
-        return text + "nothing was written\n"
+        return "nothing was written\n"
     if not result.written:
-        return text + "nothing has changed\n"
-    return text + "".join(f"wrote {folder}\n" for folder in result.written)
+        return "nothing has changed\n"
+    return "".join(f"wrote {folder}\n" for folder in result.written)

@@ -13,11 +13,10 @@ import click
 
 from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.output import one_of
+from chartkit.cli.options.output import formats_option, query_option
 from chartkit.cli.options.project import project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import unguarded, wants_colour
-from chartkit.report import FORMATS
 from chartkit.scan.options import ScanOptions
 
 if TYPE_CHECKING:
@@ -69,15 +68,8 @@ CLUSTER_OPTIONS: Final = (
         "form, actions, exclusions, exceptions, and the filters of its Kyverno.",
     ),
     project_option,
-    click.option(
-        "-o",
-        "--output",
-        "outputs",
-        multiple=True,
-        default=("text",),
-        metavar="FORMAT[=FILE]",
-        help=f"{one_of(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
-    ),
+    formats_option(),
+    query_option,
     click.option(
         "--json",
         "is_json",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.output import output_option
-from chartkit.cli.terminal import wants_colour
+from chartkit.cli.options.output import OutputOptions, reports, show
 
 
 @click.command()
@@ -20,7 +19,7 @@ from chartkit.cli.terminal import wants_colour
     show_default=True,
     help="The name of test files.",
 )
-@output_option("text", "json", "junit", "markdown")
+@reports()
 @click.option("--detailed", is_flag=True, help="Show passed results as well.")
 @click.option(
     "--coverage",
@@ -28,20 +27,20 @@ from chartkit.cli.terminal import wants_colour
     help="List the rules that no test reaches, that match nothing, or that never failed.",
 )
 def test(
-    paths: Sequence[Path], file_name: str, output: str, detailed: bool, coverage: bool
+    options: OutputOptions, paths: Sequence[Path], file_name: str, detailed: bool, coverage: bool
 ) -> None:
     """Run the kyverno-test.yaml files at and below PATH, as `kyverno test` runs them.
 
     Exits 1 if a result is not the expected one, 2 if a test cannot be run.
     """
     from chartkit.testing.coverage import coverage_of
-    from chartkit.testing.report import FORMATS, Options
+    from chartkit.testing.report import Options, report
     from chartkit.testing.runner import run_tests
 
+    options.parsed()
     results = list(run_tests(paths, file_name))
     covered = coverage_of(results) if coverage else None
-    options = Options(detailed, wants_colour(), covered)
-    click.echo(FORMATS[output](results, options), nl=False)
+    show(report(results, Options(detailed, coverage=covered)), options)
     if any(case.error for case in results):
         raise SystemExit(2)
     raise SystemExit(max(case.exit_code for case in results))

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.output import output_option
+from chartkit.cli.options.output import OutputOptions, reports, show
 
 
 @click.group()
@@ -40,27 +40,29 @@ def values() -> None:
     "--fix", is_flag=True, help="Fix what can be fixed without changing the effective values."
 )
 @helm_option()
-@output_option("text", "json")
+@reports()
 def lint_values(
+    options: OutputOptions,
     files: Sequence[Path],
     chart: Path | None,
     layer: bool,
     available: bool,
     fix: bool,
-    output: str,
 ) -> None:
     """Check values files, each by itself; `chartkit explain ID` explains a finding.
 
     Exits 1 if there is an error.
     """
+    from chartkit.cli.explain import known_explanations
     from chartkit.model import Severity
-    from chartkit.values.lint.files import FORMATS, check_each, check_files, defaults
+    from chartkit.values.lint.files import check_each, check_files, defaults, report
 
+    options.parsed()
     if fix:
         _fix(files, defaults(chart))
     check = check_files if layer else check_each
     found = check(files, chart, available)
-    click.echo(FORMATS[output](found), nl=False)
+    show(report(found, known_explanations()), options)
     raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
-from chartkit.model import single_line
+from chartkit.model import Diagnostic, Severity, single_line
 from chartkit.render.model import Outcome, Row
+from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 
 _HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "LOCATION", "MESSAGE")
@@ -18,6 +19,12 @@ _COLOURS = {
     Outcome.NOTE: "cyan",
     Outcome.WARNING: "yellow",
     Outcome.FAIL: "red",
+}
+
+_SEVERITIES = {
+    Outcome.FAIL: Severity.ERROR,
+    Outcome.WARNING: Severity.WARNING,
+    Outcome.NOTE: Severity.NOTE,
 }
 
 
@@ -52,6 +59,17 @@ def as_json(rows: Sequence[Row]) -> dict[str, Any]:
             for row in rows
         ],
     }
+
+
+def findings(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield what is not a pass, for the formats of pipelines."""
+    for row in rows:
+        if row.outcome is not Outcome.PASS:
+            message = f"{row.environment}: {row.message}" if row.environment else row.message
+            diagnostic = Diagnostic(
+                row.check, _SEVERITIES[row.outcome], message, row.location, row.hint
+            )
+            yield diagnostic_finding(diagnostic)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -28,9 +28,11 @@ class _Annotations(FindingFormat):
         super().__init__(options)
         self._spool = Spool()
         self._known = 0
+        self._levels: Counter[Severity] = Counter()
 
     def write(self, finding: Finding) -> None:
         """Add one finding."""
+        self._levels[finding.level] += 1
         acceptance = finding.acceptance
         if acceptance is not None and acceptance.state is AcceptedAs.KNOWN:
             self._known += 1
@@ -41,7 +43,9 @@ class _Annotations(FindingFormat):
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
         yield from self._spool.pieces()
-        totals = ", ".join(f"{status}: {count}" for status, count in summary(counts).items())
+        levels = {str(level): self._levels[level] for level in Severity}
+        numbers = summary(counts) if counts else levels
+        totals = ", ".join(f"{name}: {count}" for name, count in numbers.items())
         known = f"; known: {self._known}" if self._known else ""
         yield f"chartkit: {totals}{known}\n"
 

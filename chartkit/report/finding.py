@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Final
@@ -123,6 +123,13 @@ def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None =
         diagnostic.location,
         hint=diagnostic.hint or "",
     )
+
+
+def diagnostic_findings(
+    diagnostics: Iterable[Diagnostic], explanations: Mapping[str, Explanation]
+) -> list[Finding]:
+    """Return diagnostics as findings; explanations: by their ids."""
+    return [diagnostic_finding(each, explanations.get(each.rule_id)) for each in diagnostics]
 
 
 class FindingFormat(ABC):

@@ -40,6 +40,9 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Each format's writer (`module:attribute`)."""
 
+QUERIED: Final = ("json", "yaml", "ndjson")
+"""The formats that `--query` chooses a part of."""
+
 
 def _built_in(place: str) -> MakeWriter:
     module, _, attribute = place.partition(":")

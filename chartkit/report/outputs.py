@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
-from chartkit.report.formats import writer_of
+from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import ReportOptions, Writer
+
+if TYPE_CHECKING:
+    from chartkit.report.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,25 @@ def parse_all(texts: Sequence[str]) -> list[Output]:
 class Outputs:
     """All the reports of one run; every result goes to each."""
 
-    def __init__(self, outputs: Sequence[Output], options: ReportOptions, stdout: TextIO) -> None:
+    def __init__(
+        self,
+        outputs: Sequence[Output],
+        options: ReportOptions,
+        stdout: TextIO,
+        query: str | None = None,
+    ) -> None:
+        """query: a JMESPath expression over the JSON report; raise InputError for a wrong one."""
         self._stdout = stdout
+        self._query = _queried(outputs, query)
         plain, shown = replace(options, colour=False), replace(options, live=stdout)
         self._writers: list[tuple[Output, Writer]] = [
-            (output, writer_of(output.format)(shown if output.file is None else plain))
+            (output, self._writer_of(output)(shown if output.file is None else plain))
             for output in outputs
         ]
+
+    def _writer_of(self, output: Output) -> MakeWriter:
+        is_queried = self._query is not None and output.format in QUERIED
+        return writer_of("json" if is_queried else output.format)
 
     def add(
         self,
@@ -70,11 +85,26 @@ class Outputs:
     def finish(self, counts: Counter[Status]) -> None:
         """Write every report; a file appears whole or not at all."""
         for output, writer in self._writers:
-            pieces = writer.finish(counts)
+            pieces: Iterable[str] = writer.finish(counts)
+            if self._query is not None and output.format in QUERIED:
+                pieces = [self._query.written(pieces, output.format)]
             if output.file is None:
                 self._stdout.writelines(pieces)
             else:
                 write_pieces(output.file, pieces)
+
+
+def with_query(outputs: tuple[str, ...], query: str | None) -> tuple[str, ...]:
+    """Return the formats, JSON in place of the default where there is a query."""
+    return ("json",) if query is not None and outputs == ("text",) else outputs
+
+
+def _queried(outputs: Sequence[Output], query: str | None) -> Query | None:
+    if query is None:
+        return None
+    from chartkit.report.query import queried
+
+    return queried([each.format for each in outputs], query)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -90,14 +90,16 @@ class ClusterOptions:
 class ScanOptions:
     """All options of `chartkit scan`.
 
-    outputs: `FORMAT` or `FORMAT=FILE`; is_json: whether the inputs are any JSON rather than
-    Kubernetes objects; at: the time for which deletions are planned.
+    outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report; is_json:
+    whether the inputs are any JSON rather than Kubernetes objects; at: the time for which deletions
+    are planned.
     """
 
     request: RequestOptions
     cluster: ClusterOptions
     gate: GateOptions
     outputs: tuple[str, ...]
+    query: str | None
     is_json: bool
     report_per: str
     detailed: bool

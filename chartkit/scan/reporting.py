@@ -12,7 +12,7 @@ from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletio
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import ReportOptions, ReportPer
-from chartkit.report.outputs import Output, Outputs, parse_all
+from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.outcome import conclude
@@ -50,7 +50,7 @@ class Console:
 
 def parse_outputs(options: ScanOptions) -> list[Output]:
     """Return the reports that the options name; raise InputError."""
-    outputs = parse_all(options.outputs)
+    outputs = parse_all(with_query(options.outputs, options.query))
     if options.report_per == "object" and not {each.format for each in outputs} & _SPLIT:
         raise InputError("--report-per takes -o policyreport or -o openreports")
     return outputs
@@ -85,7 +85,7 @@ class ScanReport:
             quiet=options.gate.quiet,
             deletions=None if deletions is None else as_rows(deletions),
         )
-        self._outputs = Outputs(outputs, self.options, console.stdout)
+        self._outputs = Outputs(outputs, self.options, console.stdout, options.query)
         self._console = console
         self._has_text = Output("text") in outputs
         self._asks_registries = options.request.registry.asks_registries

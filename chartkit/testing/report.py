@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
+from chartkit.model import Diagnostic, Location, Severity
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import markdown_table
 from chartkit.safe_text import shown, shown_lines
@@ -96,6 +99,33 @@ FORMATS: dict[str, Callable[[Sequence[CaseResult], Options], str]] = {
     "junit": to_junit,
     "markdown": to_markdown,
 }
+"""The writers of its own formats."""
+
+
+def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
+    """Return the results for every format."""
+    coloured = replace(options, colour=True)
+    own = {
+        **own_writers(FORMATS, results, options),
+        "text": lambda colour: to_text(results, coloured if colour else options),
+    }
+    return CommandReport(own=own, rows="cases", findings=lambda: _findings(results))
+
+
+def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
+    """Yield an error for each result that is not the expected one, and for each test that could
+    not be run."""
+    for case in results:
+        if case.error:
+            place = Location(str(case.path))
+            yield diagnostic_finding(Diagnostic("test", Severity.ERROR, case.error, place))
+        yield from map(diagnostic_finding, case.diagnostics)
+        for row in case.rows:
+            if row.verdict is Verdict.FAIL:
+                rule = f"{row.policy}/{row.rule}" if row.rule else row.policy
+                text = f"{row.resource}: wanted {row.wanted}, got {row.got or 'nothing'}"
+                message = "\n".join(filter(None, (text, row.message)))
+                yield diagnostic_finding(Diagnostic(rule, Severity.ERROR, message, row.location))
 
 
 def _row_lines(row: Row, options: Options) -> list[str]:

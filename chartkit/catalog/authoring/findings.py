@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping
 
 from chartkit.catalog.authoring.check import CheckResult
-from chartkit.model import Severity
+from chartkit.model import Explanation, Severity
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.finding import diagnostic_findings
 from chartkit.values.lint.files import finding
 
 
@@ -37,5 +38,10 @@ def as_json(found: CheckResult) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[CheckResult], str]]] = {"text": as_text, "json": as_json}
-"""The ways to write what a check found."""
+def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
+    """Return what a check found for every format; explanations: of the ids of findings."""
+    return CommandReport(
+        own=own_writers({"text": as_text, "json": as_json}, found),
+        rows="findings",
+        findings=lambda: diagnostic_findings(found.diagnostics, explanations),
+    )

@@ -12,7 +12,8 @@ Option = Callable[[Any], Any]
 
 
 def takes(parsed: Callable[..., T], *options: Option) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that adds options to a command, which gets them as its first argument.
+    """Return a decorator that adds options to a command, which gets them as its first argument, or
+    after those of decorators above.
 
     parsed: a dataclass with a field for each option; a field that is a dataclass itself takes the
     options named after that one's fields.
@@ -20,8 +21,8 @@ def takes(parsed: Callable[..., T], *options: Option) -> Callable[[Callable[...,
 
     def decorate(command: Callable[..., Any]) -> Any:
         @wraps(command)
-        def call(**given: Any) -> Any:
-            return command(build(parsed, given), **given)
+        def call(*before: Any, **given: Any) -> Any:
+            return command(*before, build(parsed, given), **given)
 
         decorated: Any = call
         for option in reversed(options):

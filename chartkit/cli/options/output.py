@@ -1,16 +1,106 @@
-"""The option that chooses the format of standard output."""
+"""The options that choose the formats of a command's output, and a part of its JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from chartkit.cli.options.groups import Option, takes
+from chartkit.cli.terminal import wants_colour
+from chartkit.report.formats import FORMATS, names
+from chartkit.report.outputs import Output, parse_all, with_query
 
-def output_option(*formats: str) -> Callable[[Any], Any]:
-    """Return the option `-o FORMAT`, `--output FORMAT`; the first format is the default."""
+if TYPE_CHECKING:
+    from chartkit.report.command_report import CommandReport
+
+TEXT: Final = Output("text")
+"""The default: text on standard output."""
+_QUERY: Final = "chartkit.query"
+
+
+class _FormatsOption(click.Option):
+    """An option whose help lists the formats of other packages as well."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        added = names()[len(FORMATS) :]
+        if record is None or not added:
+            return record
+        return record[0], f"{record[1]} Other packages add {', '.join(added)}."
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Return names as a help text lists them: `a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def formats_option(*declared: str) -> Option:
+    """Return the option `-o FORMAT[=FILE]`, which is repeatable; declared: its names."""
     return click.option(
+        *(declared or ("-o", "--output")),
+        "outputs",
+        cls=_FormatsOption,
+        multiple=True,
+        default=("text",),
+        metavar="FORMAT[=FILE]",
+        help=f"{one_of(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
+    )
+
+
+query_option: Final = click.option(
+    "--query",
+    metavar="EXPR",
+    help="A JMESPath expression that chooses a part of the JSON report; -o json is the default "
+    "with it.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report."""
+
+    outputs: tuple[str, ...]
+    query: str | None
+
+    def parsed(self) -> list[Output]:
+        """Return the reports that the options name; raise InputError, also for formats that are
+        for results of policies alone."""
+        from chartkit.report.command_report import require_findings
+        from chartkit.report.query import queried
+
+        outputs = parse_all(with_query(self.outputs, self.query))
+        require_findings(outputs)
+        queried([each.format for each in outputs], self.query)
+        return outputs
+
+
+def reports(*declared: str) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that adds `-o FORMAT[=FILE]` and `--query EXPR` to a command, which gets
+    `OutputOptions` as its first argument; declared: the names of the first."""
+    return takes(OutputOptions, formats_option(*declared), query_option)
+
+
+def show(report: CommandReport, options: OutputOptions, without: Output | None = None) -> None:
+    """Write a command's report in every format that the options name; without: the one that the
+    command writes itself. Raise InputError."""
+    from chartkit.report.command_report import write_report
+    from chartkit.report.query import queried
+
+    outputs = [each for each in options.parsed() if each != without]
+    query = queried([each.format for each in outputs], options.query)
+    write_report(report, outputs, sys.stdout, wants_colour(), query)
+
+
+def output_option(*formats: str) -> Option:
+    """Return the option `-o FORMAT`, `--output FORMAT`, whose default is the first format, and
+    `--query EXPR`; `print_report` follows both."""
+    output = click.option(
         "-o",
         "--output",
         type=click.Choice(formats),
@@ -18,9 +108,33 @@ def output_option(*formats: str) -> Callable[[Any], Any]:
         show_default=True,
         help="The format of standard output.",
     )
+    query = click.option(
+        "--query",
+        metavar="EXPR",
+        expose_value=False,
+        callback=_keep_query,
+        help="A JMESPath expression that chooses a part of the JSON report.",
+    )
+    return lambda command: output(query(command))
 
 
-def one_of(names: Iterable[str]) -> str:
-    """Return names as a help text lists them: `a, b or c`."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
+def _keep_query(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from chartkit.report.query import Query
+
+        context.meta[_QUERY] = Query.parse(value)
+
+
+def print_report(writers: Mapping[str, Callable[..., str]], output: str, *parts: object) -> None:
+    """Write a command's report to standard output: the part of its JSON that `--query` chooses, if
+    there is one; JSON has the version of its schema."""
+    query = click.get_current_context().meta.get(_QUERY)
+    name = "json" if query is not None else output
+    text = writers[name](*parts)
+    if name == "json":
+        from chartkit.report.command_report import versioned
+        from chartkit.report.json_text import json_text
+
+        body = json_text(versioned(json.loads(text)))
+        text = f"{body}\n" if query is None else query.written([body], name)
+    click.echo(text, nl=False)

@@ -13,7 +13,9 @@ from chartkit.kyverno.matrix import compatibility, matrix
 from chartkit.kyverno.upgrade.eks import EksSupport, eks_support
 from chartkit.kyverno.upgrade.path import Pair, Route
 from chartkit.kyverno.versions import Version
-from chartkit.model import Body
+from chartkit.model import Body, Diagnostic, Severity
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.finding import Finding, diagnostic_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,24 @@ FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = {
     "markdown": as_markdown,
     "json": as_json,
 }
-"""The writers by what `--output` calls them."""
+"""The writers of its own formats."""
+
+
+def report(plan: Plan) -> CommandReport:
+    """Return the plan for every format."""
+    return CommandReport(
+        own=own_writers(FORMATS, plan), rows="steps", findings=lambda: _findings(plan)
+    )
+
+
+def _findings(plan: Plan) -> Iterator[Finding]:
+    """Yield a note for each step, or an error for each reason that there is none."""
+    if not plan.route.exists:
+        for reason in (_title(plan), *_reasons(plan)):
+            yield diagnostic_finding(Diagnostic("no-upgrade", Severity.ERROR, reason))
+    for before, after in plan.route.steps if plan.route.exists else ():
+        text = "\n".join([_step(before, after), *_notes(plan, before, after)])
+        yield diagnostic_finding(Diagnostic("upgrade", Severity.NOTE, text))
 
 
 def _title(plan: Plan) -> str:

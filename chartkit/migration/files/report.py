@@ -14,7 +14,9 @@ from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.notes import difference_sentence, faults, smallest
 from chartkit.migration.files.run import Migration
 from chartkit.migration.proof import Proof
-from chartkit.model import Body, Location
+from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines
@@ -285,4 +287,34 @@ def _proof_body(proof: Proof, allowed: str) -> Body:
 FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = MappingProxyType(
     {"text": as_text, "markdown": as_markdown, "json": as_json}
 )
-"""The writers by the names that `-o` has for them."""
+"""The writers of its own formats."""
+
+
+def report(migration: Migration) -> CommandReport:
+    """Return the migration for every format."""
+    return CommandReport(
+        own=own_writers(FORMATS, migration), rows="objects", findings=lambda: _findings(migration)
+    )
+
+
+def _findings(migration: Migration) -> Iterator[Finding]:
+    """Yield a warning for each rule that stays, a note for each change, an error for each
+    difference, and the faults."""
+    for each in migration.objects:
+        name = resource_id(each.legacy.resource)
+        for one in each.outcomes:
+            for word, text in _notes(one):
+                severity = Severity.NOTE if word == _CHANGES else Severity.WARNING
+                rule = f"migrate/{word.replace(' ', '-')}"
+                message = f"{name} {one.rule}: {text}"
+                place = each.locate(one)
+                yield diagnostic_finding(Diagnostic(rule, severity, message, place))
+        for difference in () if each.proof is None else faults(each.proof):
+            severity = Severity.NOTE if each.allowed else Severity.ERROR
+            text = f"{name}: {difference_sentence(difference)}, for\n{smallest(difference)}"
+            place = each.legacy.resource.location
+            yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, place))
+    for mention in migration.mentions:
+        text = f"not carried along: {mention.what}"
+        yield diagnostic_finding(Diagnostic("migrate", Severity.WARNING, text, mention.location))
+    yield from map(diagnostic_finding, migration.inventory.faults)

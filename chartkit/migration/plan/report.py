@@ -11,7 +11,9 @@ from typing import Final
 from chartkit.kyverno.changes import refuses_legacy_policies
 from chartkit.migration.plan.origin import Origin
 from chartkit.migration.plan.planned import Convertibility, Plan, PlannedObject, PlannedRule, Tally
-from chartkit.model import Body, Diagnostic, Resource
+from chartkit.model import Body, Diagnostic, Resource, Severity
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
@@ -207,4 +209,29 @@ def _finding_body(finding: Diagnostic) -> Body:
 FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = MappingProxyType(
     {"text": as_text, "markdown": as_markdown, "json": as_json}
 )
-"""The writers by the names that `--output` has for them."""
+"""The writers of its own formats."""
+
+
+def report(plan: Plan) -> CommandReport:
+    """Return the plan for every format."""
+    return CommandReport(
+        own=own_writers(FORMATS, plan), rows="objects", findings=lambda: _findings(plan)
+    )
+
+
+def _findings(plan: Plan) -> Iterator[Finding]:
+    """Yield a note for each rule that converts, a warning for the others, and the faults."""
+    for planned in plan.objects:
+        name = resource_id(planned.legacy.resource)
+        if not planned.rules:
+            place = planned.legacy.resource.location
+            text = f"{name}: {_NO_RULES}"
+            yield diagnostic_finding(Diagnostic("migrate", Severity.NOTE, text, place))
+        for rule in planned.rules:
+            converts = rule.verdict is Convertibility.CONVERTS
+            severity = Severity.NOTE if converts else Severity.WARNING
+            what = f"{name} {rule.rule.name}".rstrip()
+            text = "\n".join([f"{what}: {_WORDS[rule.verdict]}", *rule.notes])
+            diagnostic = Diagnostic(f"migrate/{rule.verdict}", severity, text, rule.location)
+            yield diagnostic_finding(diagnostic)
+    yield from map(diagnostic_finding, plan.faults)

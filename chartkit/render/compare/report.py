@@ -6,14 +6,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import click
 
-from chartkit.model import Body, Json
+from chartkit.model import Body, Diagnostic, Json, Severity
 from chartkit.render.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_block, markdown_cell, shown
 
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
@@ -111,7 +114,27 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = {
     "markdown": as_markdown,
     "json": as_json,
 }
-"""The writers by the names of `--output`; the second argument is whether to use colour."""
+"""The writers of its own; the second argument is whether to use colour."""
+
+
+def report(found: Sequence[Comparison]) -> CommandReport:
+    """Return the comparisons for every format."""
+    return CommandReport(
+        own={name: partial(write, found) for name, write in FORMATS.items()},
+        rows="comparisons",
+        findings=lambda: _findings(found),
+    )
+
+
+def _findings(found: Sequence[Comparison]) -> Iterator[Finding]:
+    """Yield a warning for each change of high risk, a note for the others."""
+    for one in found:
+        for each in one.changes:
+            severity = Severity.WARNING if each.risk.level is Level.HIGH else Severity.NOTE
+            reason = f": {each.risk.reason}" if each.risk.reason else ""
+            what = f"{one.before} → {one.after}: {each.change.identity} {each.change.what}{reason}"
+            text = "\n".join([what, *_fields(each.change)])
+            yield diagnostic_finding(Diagnostic(f"{each.risk.level}-risk", severity, text))
 
 
 def _totals(found: Comparison) -> str:

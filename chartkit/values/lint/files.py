@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import high_availability
@@ -21,8 +20,10 @@ from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno import releases
-from chartkit.model import Body, Diagnostic, Location, Severity, pointer_of
+from chartkit.model import Body, Diagnostic, Explanation, Location, Severity, pointer_of
 from chartkit.output.round_trip import loaded
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.finding import diagnostic_findings
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, ChartValues, lint
 from chartkit.values.lint.rules import RULES
@@ -214,8 +215,10 @@ def finding(each: Diagnostic) -> Body:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Sequence[Diagnostic]], str]]] = {
-    "text": as_text,
-    "json": as_json,
-}
-"""The writers by what `--output` calls them."""
+def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:
+    """Return findings for every format; explanations: of their ids."""
+    return CommandReport(
+        own=own_writers({"text": as_text, "json": as_json}, found),
+        rows="findings",
+        findings=lambda: diagnostic_findings(found, explanations),
+    )

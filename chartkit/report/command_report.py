@@ -1,0 +1,165 @@
+"""The output of commands that have no results of rules, in every format."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TextIO, runtime_checkable
+
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.errors import InputError
+from chartkit.model import Json, Severity, Status
+from chartkit.report.finding import Finding
+from chartkit.report.formats import writer_of
+from chartkit.report.json_text import json_text
+from chartkit.report.junit import TestCase, junit_xml
+from chartkit.report.markdown import markdown_table
+from chartkit.report.model import SCHEMA_VERSION, ReportOptions
+from chartkit.report.outputs import Output, write_pieces
+from chartkit.report.query import Query
+
+_OWN: Final = frozenset({"text", "json", "yaml", "ndjson", "markdown", "junit"})
+_OUTCOMES: Final = {Severity.ERROR: "failure", Severity.WARNING: "", Severity.NOTE: "skipped"}
+_VERSION: Final = "schemaVersion"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandReport:
+    """The output of a command.
+
+    own: its writers by format: `text` and `json`, and `markdown` and `junit` where they have more
+    than the findings; each is called with whether to use colours; rows: the key of the list of the
+    JSON object, whose items are the lines of `ndjson`; findings: for the formats of pipelines.
+    """
+
+    own: Mapping[str, Callable[[bool], str]]
+    rows: str
+    findings: Callable[[], Iterable[Finding]]
+
+    @property
+    def body(self) -> Json:
+        """The value of the JSON report, with the version of its schema; a list has none."""
+        return versioned(json.loads(self.own["json"](False)))
+
+
+def own_writers(
+    writers: Mapping[str, Callable[..., str]], *parts: object
+) -> Mapping[str, Callable[[bool], str]]:
+    """Return the writers of a command that use no colours, for what they write."""
+
+    def bound(write: Callable[..., str]) -> Callable[[bool], str]:
+        return lambda _colour: write(*parts)
+
+    return {name: bound(write) for name, write in writers.items()}
+
+
+@runtime_checkable
+class FindingWriter(Protocol):
+    """A writer that takes findings one by one, in addition to results."""
+
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        """Yield the report, ending with a newline."""
+
+
+def versioned(body: Json) -> Json:
+    """Return the value of a JSON report with the version of its schema; a list has none."""
+    return {_VERSION: SCHEMA_VERSION, **body} if isinstance(body, dict) else body
+
+
+def require_findings(outputs: Sequence[Output]) -> None:
+    """Raise InputError for a format of results alone, such as PolicyReports."""
+    for output in outputs:
+        if output.format not in _OWN:
+            _writer(output.format)
+
+
+def write_report(
+    report: CommandReport,
+    outputs: Sequence[Output],
+    stdout: TextIO,
+    colour: bool = False,
+    query: Query | None = None,
+) -> None:
+    """Write the report in every format; a file appears whole or not at all."""
+    for output in outputs:
+        is_shown = output.file is None
+        pieces = _pieces(report, output.format, colour and is_shown, query)
+        if output.file is None:
+            stdout.writelines(pieces)
+        else:
+            write_pieces(output.file, pieces)
+
+
+def _pieces(report: CommandReport, name: str, colour: bool, query: Query | None) -> Iterable[str]:
+    if name in {"json", "yaml", "ndjson"}:
+        if query is not None:
+            return [query.written([json.dumps(report.body)], name)]
+        return _data(report, name)
+    if name in report.own:
+        return [report.own[name](colour)]
+    if name in _OF_FINDINGS:
+        return [_OF_FINDINGS[name](report.findings())]
+    writer = _writer(name)
+    for finding in report.findings():
+        writer.write(finding)
+    return writer.finish(Counter())
+
+
+def _data(report: CommandReport, name: str) -> Iterator[str]:
+    body = report.body
+    if name == "json":
+        yield f"{json_text(body)}\n"
+    elif name == "yaml":
+        yield dump_yaml(body)
+    else:
+        rows = body if isinstance(body, list) else body.pop(report.rows)
+        yield from (f"{json_text(row, indent=None)}\n" for row in rows)
+        if isinstance(body, dict):
+            yield f"{json_text(body, indent=None)}\n"
+
+
+def _writer(name: str) -> FindingWriter:
+    writer = writer_of(name)(ReportOptions())
+    if not isinstance(writer, FindingWriter):
+        raise InputError(f"-o {name} is for results of policies, as `chartkit scan` has them")
+    return writer
+
+
+def _table(findings: Iterable[Finding]) -> str:
+    rows = [
+        (str(each.level), str(each.location or ""), each.rule.id, _message(each))
+        for each in findings
+    ]
+    return markdown_table(("Level", "Location", "Rule", "Message"), rows)
+
+
+def _cases(findings: Iterable[Finding]) -> str:
+    """Return a suite for each file, with a test case for each finding; notes are skipped."""
+    suites: dict[str, list[TestCase]] = {}
+    for each in findings:
+        where, message = str(each.location or ""), _message(each)
+        case = TestCase(
+            each.rule.id,
+            message,
+            _OUTCOMES[each.level],
+            each.result,
+            f"{message}\n{where}",
+            each.file,
+        )
+        suites.setdefault(each.file, []).append(case)
+    return junit_xml(suites.items())
+
+
+_OF_FINDINGS: Final[Mapping[str, Callable[[Iterable[Finding]], str]]] = {
+    "markdown": _table,
+    "junit": _cases,
+}
+
+
+def _message(finding: Finding) -> str:
+    return f"{finding.message} ({finding.hint})" if finding.hint else finding.message

@@ -1,0 +1,158 @@
+"""The output of commands without results: every format, files, and queries over the JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from chartkit.documents.reader import read_text
+from chartkit.errors import InputError
+from chartkit.model import Diagnostic, Explanation, Location, Severity
+from chartkit.report import FORMATS
+from chartkit.report.command_report import CommandReport, require_findings, write_report
+from chartkit.report.finding import diagnostic_findings
+from chartkit.report.outputs import Output, parse_all
+from chartkit.report.query import Query, queried
+from tests.unit.report.samples import HOSTILE
+
+OF_RESULTS = {"policyreport", "openreports"}
+OF_COMMANDS = sorted(set(FORMATS) - OF_RESULTS)
+DATA = Path(__file__).parent / "data"
+PLACE = Location("values.yaml", 3, 5, "/a/b")
+FOUND = (
+    Diagnostic("CK001", Severity.ERROR, "no such key\nat all", PLACE, "remove it"),
+    Diagnostic("CK002", Severity.WARNING, "old"),
+    Diagnostic("helm", Severity.NOTE, "said", Location("values.yaml", 1)),
+)
+MEANING = {"CK001": Explanation("CK001", "A key without effect.", "It is a typo.", "Fix it.")}
+
+
+def report(found: Sequence[Diagnostic] = FOUND, as_list: bool = False) -> CommandReport:
+    rows = [{"rule": each.rule_id, "message": each.message} for each in found]
+    body: Any = rows if as_list else {"count": len(rows), "findings": rows}
+    own = {
+        "text": lambda colour: f"coloured: {colour}\n",
+        "json": lambda _colour: json.dumps(body),
+    }
+    findings = diagnostic_findings(found, MEANING)
+    return CommandReport(own=own, rows="findings", findings=lambda: findings)
+
+
+def written(name: str, given: CommandReport | None = None, query: str | None = None) -> str:
+    stdout = io.StringIO()
+    parsed = None if query is None else Query.parse(query)
+    write_report(given or report(), [Output(name)], stdout, query=parsed)
+    return stdout.getvalue()
+
+
+@pytest.mark.parametrize("name", OF_COMMANDS)
+@pytest.mark.parametrize("case", ["nothing", *sorted(HOSTILE)])
+def test_every_format_takes_any_findings(name: str, case: str) -> None:
+    text = HOSTILE.get(case, "")
+    hostile = Diagnostic(text, Severity.ERROR, text, Location(text, 1, 1, text), text)
+    found = written(name, report((hostile,) if text else ()))
+    assert found.endswith("\n")
+    assert not [line for line in found.splitlines() if line.startswith("::") and name != "github"]
+
+
+def test_json_has_the_version_of_its_schema() -> None:
+    body = json.loads(written("json"))
+    assert list(body) == ["schemaVersion", "count", "findings"]
+    assert body["schemaVersion"] == 1
+    assert read_text(written("yaml"))[0].body == body
+    *rows, last = map(json.loads, written("ndjson").splitlines())
+    assert rows == body.pop("findings")
+    assert last == body
+
+
+def test_a_list_has_a_line_for_each_item() -> None:
+    given = report(as_list=True)
+    rows = json.loads(written("json", given))
+    assert [json.loads(line) for line in written("ndjson", given).splitlines()] == rows
+
+
+def test_sarif_explains_the_ids_of_findings() -> None:
+    log = json.loads(written("sarif"))
+    schema = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
+    jsonschema.Draft4Validator(schema).validate(log)
+    (run,) = log["runs"]
+    first = run["tool"]["driver"]["rules"][0]
+    assert (first["id"], first["shortDescription"]["text"]) == ("CK001", "A key without effect.")
+    assert [each["level"] for each in run["results"]] == ["error", "warning", "note"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["region"] == {"startLine": 3, "startColumn": 5}
+
+
+def test_fingerprints_of_findings_name_no_line() -> None:
+    moved = [
+        Diagnostic("CK001", Severity.ERROR, "no", Location("v.yaml", at, 1, "/a")) for at in (1, 9)
+    ]
+    first, second = diagnostic_findings(moved, {})
+    assert first.fingerprint == second.fingerprint
+
+
+def test_annotations_count_levels() -> None:
+    lines = written("github").splitlines()
+    assert (
+        lines[0]
+        == "::error file=values.yaml,line=3,col=5,title=CK001::no such key%0Aat all%0Aremove it"
+    )
+    assert lines[-1] == "chartkit: error: 1, warning: 1, note: 1"
+
+
+def test_junit_has_a_suite_for_each_file() -> None:
+    root = ElementTree.fromstring(written("junit"))
+    assert (root.get("failures"), root.get("skipped")) == ("1", "1")
+    assert [suite.get("name") for suite in root] == ["values.yaml", ""]
+
+
+def test_tables_have_a_row_for_each_finding() -> None:
+    assert len(list(csv.DictReader(io.StringIO(written("csv"))))) == 3
+    assert written("markdown").splitlines()[2].startswith("| error | values.yaml:3:5 | CK001 |")
+
+
+def test_files_appear_next_to_standard_output(tmp_path: Path) -> None:
+    stdout, file = io.StringIO(), tmp_path / "new" / "r.json"
+    write_report(report(), parse_all(["text", f"json={file}"]), stdout, colour=True)
+    assert stdout.getvalue() == "coloured: True\n"
+    assert json.loads(file.read_text("utf-8"))["count"] == 3
+
+
+@pytest.mark.parametrize("name", sorted(OF_RESULTS))
+def test_formats_of_results_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="is for results of policies"):
+        require_findings([Output(name)])
+
+
+def test_a_query_chooses_a_part() -> None:
+    assert json.loads(written("json", query="findings[?rule=='helm'].message")) == ["said"]
+    assert written("yaml", query="findings[].rule") == "- CK001\n- CK002\n- helm\n"
+    assert written("ndjson", query="findings[].rule").splitlines() == [
+        '"CK001"',
+        '"CK002"',
+        '"helm"',
+    ]
+    assert json.loads(written("json", query="schemaVersion")) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [("a[", "column 3"), ("", "mpty"), ("length(count)", "length"), ("nope(@)", "nope")],
+)
+def test_wrong_queries_are_named(query: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem) as raised:
+        written("json", query=query)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_query_needs_json() -> None:
+    with pytest.raises(InputError, match="none is written"):
+        queried(["sarif"], "a")

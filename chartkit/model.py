@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -29,6 +29,10 @@ class Places(Protocol):
     def value_of(self, *path: str | int) -> Location | None:
         """Return the location of the value of a Helm chart that the field at a path shows; None
         where that cannot be told."""
+
+    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
+        """Return the lines around one, and the number of the first; none where the text is not
+        there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,12 @@ CLUSTER_OPTIONS: Final = (
     formats_option(),
     query_option,
     click.option(
+        "--owner-label",
+        default="",
+        metavar="LABEL",
+        help="A label of objects, such as team, by whose values -o html counts failures.",
+    ),
+    click.option(
         "--json",
         "is_json",
         is_flag=True,
@@ -109,11 +115,14 @@ def scan(options: ScanOptions, env: str | None, path: Path) -> None:
     cluster cannot be read.
     """
     from chartkit.catalog.coverage.controls import BuiltInStandards
+    from chartkit.catalog.guidance import guidance
     from chartkit.scan import pipeline
     from chartkit.scan.reporting import Console
 
     stderr = partial(click.echo, err=True)
-    console = Console(sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet)
+    console = Console(
+        sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet, guidance
+    )
     environment = None if env is None else _environment(path, env)
     raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
 

@@ -8,8 +8,9 @@ not recorded while parsing, which keeps it fast: `Document.locate` finds them ag
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,6 +26,8 @@ from chartkit.model import Body, Json, Location, Resource, pointer_of
 
 _LIST_SUFFIX = "List"
 _TYPE = ("apiVersion", "kind")
+_AROUND = 2
+"""The lines above and below one that an excerpt has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,12 @@ class Document:
     def value_of(self, *_path: str | int) -> None:
         """Return None: no chart's value is shown here."""
 
+    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
+        """Return the lines around one, and the number of the first."""
+        begin, lines = _lines(self.source.text, self.start, self.end)
+        first = max(line - begin - _AROUND, 0)
+        return first + begin, lines[first : line - begin + _AROUND + 1]
+
     def repeated_key(self) -> Location | None:
         """The location of a duplicate key in a mapping; its pointer ends with the key."""
         todo = [(_compose(self.source.text[self.start : self.end]), "")]
@@ -107,6 +116,32 @@ class Document:
             if isinstance(node, yaml.SequenceNode):
                 todo.extend((each, f"{pointer}/{at}") for at, each in enumerate(node.value))
         return None
+
+
+class _LineCounter:
+    """The numbers of lines of one text, which are requested from its beginning to its end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._line = 1
+
+    def line(self, position: int) -> int:
+        """Return the line of a position, from 1."""
+        if position < self._position:
+            self._position, self._line = 0, 1
+        self._line += self._text.count("\n", self._position, position)
+        self._position = position
+        return self._line
+
+
+_counter = lru_cache(maxsize=1)(_LineCounter)
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str, start: int, end: int) -> tuple[int, list[str]]:
+    """Return the number of the first line of a part of a text, and its lines."""
+    return _counter(text).line(start), text[start:end].rstrip().split("\n")
 
 
 def read_file(path: Path | str) -> list[Document]:

@@ -80,6 +80,10 @@ class TemplatePlaces:
             return None
         return self.chart.value_of(found, _at(body, steps))
 
+    def excerpt(self, _line: int) -> tuple[int, Sequence[str]]:
+        """Return no lines: templates are not shown."""
+        return 0, ()
+
 
 Rendered = Mapping[str, Sequence[Document]]
 """The documents of each rendered text, by the template's path in the chart."""

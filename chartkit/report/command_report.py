@@ -56,7 +56,7 @@ def own_writers(
 
 
 @runtime_checkable
-class FindingWriter(Protocol):
+class FindingSink(Protocol):
     """A writer that takes findings one by one, in addition to results."""
 
     def write(self, finding: Finding) -> None:
@@ -123,9 +123,9 @@ def _data(report: CommandReport, name: str) -> Iterator[str]:
             yield f"{json_text(body, indent=None)}\n"
 
 
-def _writer(name: str) -> FindingWriter:
+def _writer(name: str) -> FindingSink:
     writer = writer_of(name)(ReportOptions())
-    if not isinstance(writer, FindingWriter):
+    if not isinstance(writer, FindingSink):
         raise InputError(f"-o {name} is for results of policies, as `chartkit scan` has them")
     return writer
 

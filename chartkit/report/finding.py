@@ -55,7 +55,7 @@ class Finding:
 
     result: `fail`, `warn`, `error`, or the severity of a diagnostic; location: of the most telling
     field, else of the object; field: that field, as `spec.containers[0].image`; others: further
-    fields; resource: None for a diagnostic.
+    fields; resource: None for a diagnostic; environment: where several reports are merged.
     """
 
     rule: FindingRule
@@ -69,6 +69,7 @@ class Finding:
     action: str = ""
     hint: str = ""
     acceptance: Acceptance | None = None
+    environment: str = ""
 
     @property
     def subject(self) -> str:

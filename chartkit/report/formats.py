@@ -34,6 +34,7 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
         "junit": "chartkit.report.junit:JUnitWriter",
         "markdown": "chartkit.report.markdown:MarkdownWriter",
         "csv": "chartkit.report.csv_report:CsvWriter",
+        "html": "chartkit.report.html:HtmlWriter",
         "policyreport": "chartkit.report.policyreport:policy_report_writer",
         "openreports": "chartkit.report.policyreport:open_report_writer",
     }

@@ -44,6 +44,16 @@ class PolicyFacts:
     controls: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """Guidance for those whose objects fail a policy: what to change, the policy's page, and the
+    controls of standards that it covers, as `CIS 5.2.3`."""
+
+    remediation: str = ""
+    url: str = ""
+    controls: tuple[str, ...] = ()
+
+
 class ReportPer(StrEnum):
     """The scope of one PolicyReport."""
 
@@ -58,7 +68,7 @@ class ReportOptions:
     the scope of each report, for formats with several; deletions: by cleanup policies and TTL
     labels, None if not planned; quiet: whether the text for people has only failures and errors;
     live: the stream for formats that write each result at once, None where a report is written
-    whole."""
+    whole; owner_label: the label that names an object's owner."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -68,6 +78,7 @@ class ReportOptions:
     deletions: Sequence[Body] | None = None
     quiet: bool = False
     live: TextIO | None = None
+    owner_label: str = ""
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""

@@ -90,9 +90,9 @@ class ClusterOptions:
 class ScanOptions:
     """All options of `chartkit scan`.
 
-    outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report; is_json:
-    whether the inputs are any JSON rather than Kubernetes objects; at: the time for which deletions
-    are planned.
+    outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
+    owner_label: the label of objects by which HTML counts; is_json: whether the inputs are any JSON
+    rather than Kubernetes objects; at: the time for which deletions are planned.
     """
 
     request: RequestOptions
@@ -100,6 +100,7 @@ class ScanOptions:
     gate: GateOptions
     outputs: tuple[str, ...]
     query: str | None
+    owner_label: str
     is_json: bool
     report_per: str
     detailed: bool

@@ -203,4 +203,6 @@ def _facts(compiled: RunnablePolicy, namespaces: Namespaces) -> PolicyFacts:
         category=annotations.get("policies.kyverno.io/category", ""),
         scored=annotations.get("policies.kyverno.io/scored") != "false",
         source=compiled.source,
+        title=annotations.get("policies.kyverno.io/title", ""),
+        description=annotations.get("policies.kyverno.io/description", ""),
     )

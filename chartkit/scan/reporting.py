@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
-from chartkit.report import ReportOptions, ReportPer
+from chartkit.report import PolicyFacts, ReportOptions, ReportPer
+from chartkit.report.model import Guidance
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Gate
@@ -22,13 +23,15 @@ from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 
 _IMAGE_POLICY: Final = "ImageValidatingPolicy"
+_GUIDING: Final = frozenset({"html", "sarif"})
 _SPLIT: Final = frozenset({"policyreport", "openreports"})
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
     """The standard streams of a scan; progress: called with the number of objects, gives a
-    function to call after each; quiet: whether only failures are shown."""
+    function to call after each; quiet: whether only failures are shown; guide: gives guidance for
+    policies by their names, for formats that show it."""
 
     stdin: TextIO
     stdout: TextIO
@@ -36,6 +39,7 @@ class Console:
     colour: bool
     progress: Callable[[int], AbstractContextManager[Callable[[], None]]]
     quiet: bool = False
+    guide: Callable[[Collection[str]], Mapping[str, Guidance]] | None = None
 
     def note(self, diagnostic: Diagnostic) -> None:
         """Write a finding to standard error."""
@@ -72,6 +76,8 @@ class ScanReport:
         match none."""
         policies, now = requests.policies.policies, datetime.now(UTC)
         facts = requests.policies.facts(requests.namespaces)
+        if console.guide is not None and any(each.format in _GUIDING for each in outputs):
+            facts = _guided(facts, console.guide)
         traits = PolicyTraits(policies, facts)
         matcher = open_baseline(options.gate, now.date())
         self._gate = Gate(options.gate, traits, facts, selection, matcher, now.date())
@@ -83,6 +89,7 @@ class ScanReport:
             colour=console.colour,
             per=ReportPer(options.report_per),
             quiet=options.gate.quiet,
+            owner_label=options.owner_label,
             deletions=None if deletions is None else as_rows(deletions),
         )
         self._outputs = Outputs(outputs, self.options, console.stdout, options.query)
@@ -135,6 +142,22 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _guided(
+    facts: Mapping[str, PolicyFacts],
+    guide: Callable[[Collection[str]], Mapping[str, Guidance]],
+) -> Mapping[str, PolicyFacts]:
+    """Return facts with what to change, pages and controls."""
+    known = guide({each.name for each in facts.values()})
+    return {
+        policy: replace(each, **_members(known[each.name])) if each.name in known else each
+        for policy, each in facts.items()
+    }
+
+
+def _members(guidance: Guidance) -> dict[str, Any]:
+    return {each.name: getattr(guidance, each.name) for each in fields(guidance)}
 
 
 def _needs_registry(result: RuleResult) -> bool:

@@ -1,0 +1,157 @@
+"""The report as one page of HTML: findings grouped by rule, below the counts of all. It needs no
+network, and no script to be read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from chartkit import __version__
+from chartkit.model import Status
+from chartkit.report.finding import Finding, FindingFormat
+from chartkit.report.html.tally import RuleTally, Tally, owner_of, place_of
+from chartkit.report.model import ReportOptions, summary
+from chartkit.report.spool import Spool
+from chartkit.safe_text import shown, shown_lines
+
+_FOLDER: Final = Path(__file__).parent
+_WIDTH: Final = 160
+"""The most characters that are shown of a line of source."""
+
+
+class HtmlWriter(FindingFormat):
+    """A page with totals, environments or namespaces side by side, tables of counts, and the
+    failures of each rule with their places and lines."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        super().__init__(options)
+        self._spool = Spool()
+        self._tally = Tally(options.owner_label)
+        self._parts: dict[tuple[str, str], array[int]] = {}
+        self._row = _templates().get_template("finding.html.j2").render
+
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+        self._tally.add(finding)
+        start = self._spool.size
+        self._spool.write(self._row(_row(finding, self._options.owner_label)))
+        parts = self._parts.setdefault((finding.rule.kind, finding.rule.id), array("Q"))
+        if parts and parts[-1] == start:
+            parts[-1] = self._spool.size
+        else:
+            parts.extend((start, self._spool.size))
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        """Yield the page, ending with a newline."""
+        style, script = (Markup((_FOLDER / name).read_text("utf-8")) for name in _ASSETS)
+        tally = self._tally
+        rules = tally.in_order
+        yield from (
+            _templates()
+            .get_template("page.html.j2")
+            .generate(
+                style=style,
+                script=script,
+                hashes=[_digest(style), _digest(script)],
+                version=__version__,
+                time=self._options.now.isoformat(timespec="seconds"),
+                statuses=summary(counts) if counts else {},
+                total=sum(each.total for each in rules),
+                accepted=tally.accepted,
+                objects=tally.objects,
+                has_environments=any(tally.environments),
+                places=[shown(each) for each in tally.places],
+                tables=tally.tables(),
+                rules=[self._section(each) for each in rules],
+                severities=list(dict.fromkeys(shown(each.rule.severity) for each in rules)),
+                kinds=[shown(each) for each in sorted(tally.kinds)],
+                all_places=[shown(each) for each in sorted(tally.all_places)],
+                states=list(tally.states),
+                rows=self._rows,
+            )
+        )
+        yield "\n"
+
+    def _section(self, tally: RuleTally) -> dict[str, Any]:
+        rule = tally.rule
+        return {
+            "key": (rule.kind, rule.id),
+            "id": shown(rule.id),
+            "title": shown(rule.title or rule.id),
+            "severity": shown(rule.severity),
+            "category": shown(rule.category),
+            "controls": [shown(each) for each in rule.controls],
+            "description": shown_lines(rule.description),
+            "remediation": shown_lines(rule.remediation),
+            "url": shown(rule.url) if rule.url.startswith(("https://", "http://")) else "",
+            "total": tally.total,
+            "accepted": tally.accepted,
+            "places": self._tally.in_places(tally),
+        }
+
+    def _rows(self, key: tuple[str, str]) -> Iterator[Markup]:
+        """Yield the findings of a rule, which stay on disk until the page is written."""
+        parts = self._parts[key]
+        for start, end in zip(parts[::2], parts[1::2], strict=True):
+            yield from map(Markup, self._spool.pieces(start, end))
+
+
+_ASSETS: Final = ("style.css", "script.js")
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which the page's policy of content knows its own style and script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _row(finding: Finding, owner_label: str) -> dict[str, Any]:
+    resource, acceptance, location = finding.resource, finding.acceptance, finding.location
+    state = str(acceptance.state) if acceptance else finding.result
+    return {
+        "state": state,
+        "subject": shown(finding.subject or str(location or "")),
+        "kind": shown(resource.kind if resource else ""),
+        "place": shown(place_of(finding)),
+        "owner": shown(owner_of(finding, owner_label)) if owner_label else "",
+        "severity": shown(finding.rule.severity),
+        "action": shown(finding.action),
+        "message": shown_lines(finding.message),
+        "hint": shown(finding.hint),
+        "field": shown(finding.field),
+        "others": [shown(str(each)) for each in finding.others],
+        "location": str(location) if location is not None else "",
+        "acceptance": shown(str(acceptance)) if acceptance else "",
+        "lines": _source(finding),
+    }
+
+
+def _source(finding: Finding) -> list[tuple[int, str, bool]]:
+    """Return the lines around a finding: number, text, and whether the finding is there."""
+    location = finding.location
+    if location is None or location.places is None or not location.line:
+        return []
+    first, lines = location.places.excerpt(location.line)
+    return [
+        (first + at, shown(line[:_WIDTH]), first + at == location.line)
+        for at, line in enumerate(lines)
+    ]

@@ -1,0 +1,188 @@
+"""The counts of an HTML report: by policy, severity, category, control, namespace and owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.model import Resource, mapping_at
+from chartkit.report.finding import Finding, FindingRule
+from chartkit.safe_text import shown
+
+SEVERITIES: Final = ("critical", "high", "medium", "low", "info", "")
+"""The severities of policies, the worst first; the last one: none is given."""
+_NONE: Final = "none given"
+_CLUSTER: Final = "(cluster)"
+_COLUMNS: Final = 12
+"""The most columns of the table of namespaces; the others are counted together."""
+_OTHERS: Final = "others"
+
+
+@dataclass(slots=True)
+class RuleTally:
+    """A rule and its open findings.
+
+    objects: how many by status; by_place: by environment, or namespace where there is but one;
+    accepted: known and suppressed findings.
+    """
+
+    rule: FindingRule
+    statuses: Counter[str] = field(default_factory=Counter)
+    by_place: Counter[str] = field(default_factory=Counter)
+    accepted: int = 0
+
+    @property
+    def total(self) -> int:
+        """The number of open findings."""
+        return self.statuses.total()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of counts: its title, the heading of its first column, and its rows."""
+
+    title: str
+    heading: str
+    rows: Sequence[tuple[str, int]]
+
+    @property
+    def most(self) -> int:
+        """The greatest count."""
+        return max(count for _, count in self.rows)
+
+
+class Tally:
+    """Counts that grow while findings come; known and suppressed ones are counted apart."""
+
+    def __init__(self, owner_label: str = "") -> None:
+        self.rules: dict[tuple[str, str], RuleTally] = {}
+        self.accepted: Counter[str] = Counter()
+        self.environments: set[str] = set()
+        self.kinds: set[str] = set()
+        self.states: dict[str, None] = {}
+        self.all_places: set[str] = set()
+        self.objects = 0
+        self._last: object = None
+        self._owner_label = owner_label
+        self._owners: Counter[str] = Counter()
+
+    def add(self, finding: Finding) -> RuleTally:
+        """Count a finding; return the counts of its rule."""
+        rule = finding.rule
+        tally = self.rules.setdefault((rule.kind, rule.id), RuleTally(rule))
+        self._see(finding)
+        if finding.acceptance is not None:
+            self.accepted[str(finding.acceptance.state)] += 1
+            tally.accepted += 1
+            return tally
+        if finding.resource is not self._last or finding.resource is None:
+            self.objects += 1
+            self._last = finding.resource
+        tally.statuses[finding.result] += 1
+        tally.by_place[place_of(finding)] += 1
+        if self._owner_label:
+            self._owners[owner_of(finding, self._owner_label)] += 1
+        return tally
+
+    def _see(self, finding: Finding) -> None:
+        """Note what findings can be filtered by."""
+        self.environments.add(finding.environment)
+        self.kinds.add(finding.resource.kind if finding.resource else "")
+        self.states[str(finding.acceptance.state) if finding.acceptance else finding.result] = None
+        self.all_places.add(place_of(finding))
+
+    @property
+    def in_order(self) -> list[RuleTally]:
+        """The rules, those of the highest severity and with the most findings first."""
+        return sorted(
+            self.rules.values(),
+            key=lambda each: (_rank(each.rule.severity), -each.total, each.rule.id),
+        )
+
+    @property
+    def places(self) -> list[str]:
+        """The environments or namespaces with findings; those with the most, and the others."""
+        counts = self._place_counts()
+        names = sorted(counts)
+        if len(names) <= _COLUMNS:
+            return names
+        most = [name for name, _ in counts.most_common(_COLUMNS - 1)]
+        return [*sorted(most), _OTHERS]
+
+    def in_places(self, tally: RuleTally) -> list[int]:
+        """Return a rule's findings in each of the places."""
+        places = self.places
+        if places[-1:] != [_OTHERS]:
+            return [tally.by_place[name] for name in places]
+        counts = [tally.by_place[name] for name in places[:-1]]
+        return [*counts, tally.total - sum(counts)]
+
+    def tables(self) -> list[Table]:
+        """Return the tables by severity, category, control and owner; none that is empty."""
+        rules = self.rules.values()
+        severities = _counted((each.rule.severity or _NONE, each.total) for each in rules)
+        found = [
+            Table("By severity", "Severity", sorted(severities, key=lambda row: _rank(row[0]))),
+            Table(
+                "By category",
+                "Category",
+                _most_first((each.rule.category or _NONE, each.total) for each in rules),
+            ),
+            Table(
+                "By control of a standard",
+                "Control",
+                sorted(
+                    _counted(
+                        (control, each.total) for each in rules for control in each.rule.controls
+                    )
+                ),
+            ),
+            Table(f"By {self._owner_label}", "Owner", _most_first(self._owners.items())),
+        ]
+        return [
+            Table(
+                shown(each.title), each.heading, [(shown(name), count) for name, count in each.rows]
+            )
+            for each in found
+            if each.rows
+        ]
+
+    def _place_counts(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for each in self.rules.values():
+            counts.update(each.by_place)
+        return counts
+
+
+def place_of(finding: Finding) -> str:
+    """Return a finding's environment, or the namespace of its object where it has none."""
+    if finding.environment:
+        return finding.environment
+    return (finding.resource.namespace if finding.resource else "") or _CLUSTER
+
+
+def owner_of(finding: Finding, label: str) -> str:
+    """Return the value of a label of a finding's object."""
+    resource: Resource | None = finding.resource
+    labels: Mapping[str, object] = (
+        mapping_at(resource.body, "metadata", "labels") if resource else {}
+    )
+    value = labels.get(label)
+    return value if isinstance(value, str) and value else _NONE
+
+
+def _rank(severity: str) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def _counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    counts: Counter[str] = Counter()
+    for name, count in pairs:
+        counts[name] += count
+    return [(name, count) for name, count in counts.items() if count]
+
+
+def _most_first(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    return sorted(_counted(pairs), key=lambda row: (-row[1], row[0]))

@@ -48,6 +48,7 @@ from chartkit.helm.escaping import CLOSE, OPEN, escape
 from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.templating import render_text
 from chartkit.model import Location
+from chartkit.suggestions import suggestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def _cel_literal(value: Expression) -> str:
 
 def _message(policy: FolderPolicy, name: str, file: str) -> str:
     if name not in policy.messages:
-        hint = "write it in metadata.yaml, under messages"
+        hint = suggestion(name, policy.messages) or "write it in metadata.yaml, under messages"
         raise InputError(f"the policy has no message '{name}'", Location(file), hint)
     return policy.messages[name]
 
@@ -206,7 +207,9 @@ def _message(policy: FolderPolicy, name: str, file: str) -> str:
 def _declared(policy: FolderPolicy, name: str, file: str) -> Parameter:
     found = policy.parameters.get(name)
     if found is None:
-        hint = "name it in metadata.yaml, under parameters or sharedParameters"
+        hint = suggestion(name, policy.parameters) or (
+            "name it in metadata.yaml, under parameters or sharedParameters"
+        )
         raise InputError(f"the policy has no parameter '{name}'", Location(file), hint)
     return found
 

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from traceback import extract_tb
@@ -14,8 +16,9 @@ from typing import Any, Final
 from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from chartkit.errors import RenderError
+from chartkit.errors import InputError, RenderError
 from chartkit.model import Location
+from chartkit.suggestions import suggestion
 
 SUFFIX = ".j2"
 
@@ -44,6 +47,7 @@ _EXPRESSION: Final = (
     *(RecursionError, NotImplementedError),
 )
 """Errors of a template's expressions, such as `<%= - x %>` of a text."""
+_UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
 _COMPILED: Final = "<template>"
 
 
@@ -61,10 +65,29 @@ def render_text(
         return _compiled(text, root).render(context)
     except TemplateError as error:
         place = Location(file, getattr(error, "lineno", None) or _line_of(error))
-        raise RenderError(f"template: {error.message}", place) from error
+        undefined = _UNDEFINED.fullmatch(error.message or "")
+        hint = None
+        if undefined:
+            place = _at_word(place, text, undefined[1])
+            hint = suggestion(undefined[1], context)
+        raise RenderError(f"template: {error.message}", place, hint) from error
+    except InputError as error:
+        # A function of the context refused its arguments.
+        if error.location is None or error.location.line:
+            raise
+        place = replace(error.location, line=_line_of(error))
+        raise InputError(error.message, place, error.hint) from error
     except _EXPRESSION as error:
         text = f"template: {type(error).__name__}: {error}"
         raise RenderError(text, Location(file, _line_of(error))) from error
+
+
+def _at_word(place: Location, text: str, word: str) -> Location:
+    """Return the place of a word in the line of a place; that itself where the line has it not at
+    all, or twice."""
+    line = text.split("\n")[place.line - 1] if place.line else ""
+    found = [each.start() for each in re.finditer(rf"\b{re.escape(word)}\b", line)]
+    return replace(place, column=found[0] + 1) if len(found) == 1 else place
 
 
 def _line_of(error: Exception) -> int:

@@ -12,6 +12,8 @@ from chartkit.model import Diagnostic, Location, Severity
 HELM_WARNINGS: Final = "helm warnings"
 """The check for Helm's own warnings."""
 POLICY_WARNINGS: Final = "policy warnings"
+POLICIES: Final = "policies"
+"""The check that policies compile, and name what there is."""
 
 
 class Outcome(StrEnum):

@@ -21,9 +21,11 @@ from chartkit.catalog.entries import kinds_of
 from chartkit.catalog.libraries import own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
+from chartkit.engine import RunnablePolicy
+from chartkit.engine.cel.shapes.misspelt import RULE_ID as MISSPELT_FIELD
 from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.kubernetes.definitions import WARNING_RULE
+from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.library.policies import (
@@ -178,14 +180,32 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
             made, problems = _made(policy, source)
             found += problems
             forms += [made] if made else []
+    if len(forms) == 2:
+        found += _same_kind(forms)
+    found += [*_remediation(policy, forms), *_judged(policy, forms)]
+    return found + list(_counterparts(policy))
+
+
+def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
+    """Return what the examples show; where a form names what there is not, that alone, for the rest
+    follows from it."""
+    found: list[Diagnostic] = []
     for at_example in zip_longest(*forms):
         present = [form for form in at_example if form is not None]
         found += decided(policy, present)
-    if len(forms) == 2:
-        found += _same_kind(forms)
-    found += _remediation(policy, forms)
     found += _left_out(forms)
-    return found + list(_counterparts(policy))
+    misspelt = {
+        str(each.location): each
+        for each in PolicySet(_admitting(forms), ()).warnings
+        if each.rule_id in (MISSPELT_RULE, MISSPELT_FIELD)
+    }
+    if misspelt and any(each.severity is Severity.ERROR for each in found):
+        return [replace(each, rule_id=FORMS, severity=Severity.ERROR) for each in misspelt.values()]
+    return found + [each for each in misspelt.values() if each.rule_id == MISSPELT_RULE]
+
+
+def _admitting(forms: Sequence[Sequence[Form]]) -> tuple[RunnablePolicy, ...]:
+    return tuple(one for made in forms for form in made for one in form.admitting)
 
 
 def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
@@ -208,8 +228,7 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
 
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     """Require that the background matches at every example's parameters."""
-    policies = [one for made in forms for form in made for one in form.admitting]
-    compiled = [one.policy for one in policies if isinstance(one.policy, Policy)]
+    compiled = [one.policy for one in _admitting(forms) if isinstance(one.policy, Policy)]
     found = [each for policy in compiled for each in unmatched_in_background(policy)]
     once = {each.message: each for each in found}.values()
     return [replace(each, severity=Severity.ERROR) for each in once]
@@ -270,7 +289,8 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
             for each in error.diagnostics
         ]
     except ChartkitError as error:
-        place = Location(source.file, error.location.line if error.location else 0)
+        found = error.location or Location("")
+        place = Location(source.file, found.line, found.column)
         return [], [_error(FORMS, error.message, place, error.hint)]
     problems = list(_named(policy, source, forms))
     beside = [*_minimum(policy, source, forms), *_warnings(forms)]
@@ -297,8 +317,7 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
 
 def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """Kyverno's warnings; advice that holds for some policies alone is left out."""
-    compiled = tuple(one for form in forms for one in form.admitting)
-    found = PolicySet(compiled, ()).warnings
+    found = PolicySet(_admitting([forms]), ()).warnings
     warned = (each for each in found if each.rule_id == WARNING_RULE)
     yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
 

@@ -12,7 +12,8 @@ from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.library.rendered import calls, outcomes
-from chartkit.model import Body, Location, Resource
+from chartkit.library.template_places import placed
+from chartkit.model import Body
 from chartkit.scan.policies import compile_one
 
 _CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
@@ -70,10 +71,7 @@ def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -
 
 
 def _form(source: Source, example: Examples, text: str) -> Form:
-    found = [
-        Resource(each.body, Location(source.file, 1))
-        for each in resources(read_text(text, source.file))
-    ]
+    found = [placed(each.body, source) for each in resources(read_text(text, source.file))]
     admitting, cleaning = sorted_out(compile_one(each, NO_ATTACHMENTS) for each in found)
     bodies = tuple(each.body for each in found)
     return Form(source, example, bodies, admitting, cleaning)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine.cel.checker import UndefinedField
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import kinds_matched, misspelt
 from chartkit.engine.cel.shapes.names import meant_resource
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, field_at
-from chartkit.engine.kubernetes.definitions import WARNING_RULE
+from chartkit.engine.kubernetes.definitions import MISSPELT_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity
@@ -53,11 +54,19 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
                 replace(
                     one,
                     message=f"{policy.key}: {path}: {one.message}",
-                    location=field_at(policy, path, issue.offset),
+                    location=field_at(policy, path, _offset(text, issue)),
                 )
                 for one, issue in zip(issues.diagnostics(), issues.issues, strict=True)
             ]
     return found
+
+
+def _offset(text: str, issue: UndefinedField) -> int | None:
+    """Return the offset of the field's name, which follows the issue's own."""
+    if issue.offset is None:
+        return None
+    found = text.find(issue.field, issue.offset)
+    return found if found >= 0 else issue.offset
 
 
 def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
@@ -72,7 +81,7 @@ def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
             message = f"{policy.key}: there is no resource '{resource}': the rule matches no object"
             path = f"spec.matchConstraints.resourceRules[{index}].resources[{at}]"
             place, hint = field_at(policy, path), f"did you mean '{meant}'?"
-            found.append(Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint))
+            found.append(Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_check.places import unknown_functions
-from chartkit.engine.kubernetes.definitions import WARNING_RULE
+from chartkit.engine.kubernetes.definitions import MISSPELT_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.model import Body, Diagnostic, Severity, list_of, mapping_at, mappings_at, pointer_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
@@ -26,7 +26,7 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
     JMESPath that Kyverno does not have."""
     for place, name, hint in unknown_functions(policy):
         message = f"{policy.name}: there is no JMESPath function '{name}': its rule will fail"
-        yield Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint)
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
     for path, selector in _selectors(policy.resource.body):
         group, _, kind, _ = parse_kind_selector(selector)
         if kind in _COMMON:
@@ -37,7 +37,7 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
             message = f"{policy.name}: no object is of kind '{kind}': the rule matches none"
             place = policy.resource.location.within(path)
             hint = f"did you mean '{meant}'?"
-            yield Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint)
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
 
 
 def _selectors(body: Body) -> Iterator[tuple[str, str]]:

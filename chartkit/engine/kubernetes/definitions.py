@@ -178,3 +178,5 @@ def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> D
 
 WARNING_RULE: Final = "policy-warning"
 """The id of diagnostics for what Kyverno takes, but not as it is meant."""
+MISSPELT_RULE: Final = "policy-misspelt"
+"""The id of warnings about names of what there is not: kinds, resources, functions."""

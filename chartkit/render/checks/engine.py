@@ -16,12 +16,23 @@ from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
+from chartkit.library.policy import LibraryPolicy
+from chartkit.library.template_places import source_location
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.project.project import Workload
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
-from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
+from chartkit.render.model import (
+    HELM_WARNINGS,
+    POLICIES,
+    Outcome,
+    Row,
+    counted,
+    findings,
+    listed,
+    rows,
+)
 from chartkit.scan.inputs import ChartOptions, is_chart, read_inputs
 from chartkit.scan.policies import PolicySet, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
@@ -63,11 +74,19 @@ Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
-def compiled_policies(subject: CheckTarget) -> PolicySet:
-    """Return the environment's policies as Helm rendered them, compiled."""
+def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = ()) -> PolicySet:
+    """Return the environment's policies as Helm rendered them, compiled; carried: the policies of
+    the chart, whose files are the places of mistakes."""
+    sources = {each.name: each for each in carried}
     found = subject.policies.rendered().resources
     engine = () if subject.engine is None else subject.engine.rendered().resources
-    policies = (one for one in found if is_policy(one) or is_binding(one))
+    policies = (
+        Resource(one.body, source_location(sources[one.name], one))
+        if one.name in sources and is_policy(one)
+        else one
+        for one in found
+        if is_policy(one) or is_binding(one)
+    )
     return compiled_set(policies, allows_http(engine))
 
 
@@ -79,7 +98,7 @@ def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]
     )
     warned = (each for each in compiled.warnings if each.rule_id != WARNING_RULE)
     found = (*compiled.diagnostics, *warned)
-    return rows(subject.environment.name, "policies", found, right, place)
+    return rows(subject.environment.name, POLICIES, found, right, place)
 
 
 def workloads(

@@ -28,6 +28,7 @@ from chartkit.render.checks.unsent import Unsent
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
 from chartkit.render.model import (
     HELM_WARNINGS,
+    POLICIES,
     POLICY_WARNINGS,
     Outcome,
     Row,
@@ -54,7 +55,7 @@ def check_environment(
     if any(row.check == "values" and row.outcome is Outcome.FAIL for row in found):
         return found
     found += [*helm(subject), *availability(subject), *faults(subject)]
-    compiled = compiled_policies(subject)
+    compiled = compiled_policies(subject, carried or ())
     found += policies_compile(subject, compiled)
     found += policy_warnings(subject, compiled)
     found += both_forms(subject, compiled)
@@ -137,14 +138,15 @@ def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
 
 def merge_environments(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield the rows, with one in place of several environments' equal warnings of policies or
-    charts."""
+    charts, and mistakes in policies."""
     said: dict[Row, list[str]] = {}
     for row in rows:
-        if row.check in (POLICY_WARNINGS, HELM_WARNINGS):
+        is_mistake = row.check == POLICIES and row.outcome in (Outcome.WARNING, Outcome.FAIL)
+        if is_mistake or row.check in (POLICY_WARNINGS, HELM_WARNINGS):
             said.setdefault(replace(row, environment=""), []).append(row.environment)
     for row in rows:
         environments = said.get(replace(row, environment=""))
         if environments is None:
             yield row
         elif row.environment == environments[0]:
-            yield replace(row, environment=", ".join(environments))
+            yield replace(row, environment=", ".join(dict.fromkeys(environments)))

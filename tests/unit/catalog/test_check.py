@@ -102,6 +102,37 @@ def test_one_thing_spoilt(tmp_path: Path, spoil: _Spoil, rule: str, message: str
     assert any(each == rule and message in text for each, text in found), found
 
 
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "place"),
+    [
+        ("policy.yaml", "validate:", "validat:", "13:7 'validate'"),
+        ("policy.yaml", "kinds:", "kind:", "11:15 'kinds'"),
+        ("policy.yaml", "operator: Equals", "operator: Equal2", "19:17 'Equal'"),
+        ("policy.yaml", 'parameter("label")', 'parameter("lable")', "18 'label'"),
+        ("policy.yaml", 'message("label")', 'message("lable")', "14 'label'"),
+        ("policy.yaml", "variable(", "varible(", "18:26 'variable'"),
+        ("policy.yaml", " || ''", " ||", "18:17"),
+        ("policy.yaml", "- Pod", "- Podd", "12:19 'Pod'"),
+        ("cel.yaml", "[pods]", "[pod]", "11:21 'pods'"),
+        ("cel.yaml", "resourceRules", "resourceRule", "7:5 'resourceRules'"),
+        ("cel.yaml", "has(object.metadata)", "has(object.metdata)", "18:20 'metadata'"),
+        ("cel.yaml", "&&", "&&&", "18:32"),
+        ("cel.yaml", "variables.label]", "variables.lable]", "18:67 'label'"),
+        ("metadata.yaml", "severity:", "severty:", "3:1 'severity'"),
+    ],
+)
+def test_a_mistake_is_the_only_finding_at_its_place_in_the_template(
+    tmp_path: Path, file: str, right: str, wrong: str, place: str
+) -> None:
+    folder = write_policy("mine", Kind.VALIDATE, tmp_path)
+    _replace(file, right, wrong)(folder)
+    [found] = check_path(folder).diagnostics
+    position, _, meant = place.partition(" ")
+    assert str(found.location) == f"{folder / file}:{position}"
+    assert found.hint == f"did you mean {meant}?" if meant else "did you" not in str(found.hint)
+    assert found.severity is Severity.ERROR
+
+
 def test_an_example_that_comes_out_wrong(tmp_path: Path) -> None:
     found = _found(tmp_path, Kind.VALIDATE, _replace("good.yaml", "    team: shop\nspec:", "spec:"))
     assert [rule for rule, _ in found] == ["CK514", "CK514"]

@@ -258,3 +258,83 @@ def test_a_library_that_holds_nothing_is_named_at_its_line(tmp_path: Path, there
     place = caught.value.location
     assert place is not None
     assert (place.file, place.line, place.column) == (str(root / "chartkit.yaml"), 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("form", "right", "wrong", "place", "hint"),
+    [
+        ("policy", "validate:", "validat:", "24:7", "did you mean 'validate'?"),
+        ("policy", "operator: Equals", "operator: Equal2", "22:13", "did you mean 'Equal'?"),
+        ("policy", "teams.team ||", "temas.team ||", "29:26", "did you mean 'teams'?"),
+        ("policy", "- Pod\n", "- Podd\n", "14:19", "did you mean 'Pod'?"),
+        ("cel", "startsWith", "startWith", "16:52", "did you mean 'startsWith'?"),
+    ],
+)
+def test_a_mistake_in_an_upstream_policy_is_one_row_at_its_place_for_all_environments(
+    tmp_path: Path, form: str, right: str, wrong: str, place: str, hint: str
+) -> None:
+    root = project(tmp_path, NEW + "  qa:\n" + NEW, "library: [own]\n")
+    text = {"policy": OWN_RULES, "cel": OWN_CEL}[form]
+    assert right in text
+    file = root / "own" / "mine" / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text.replace(right, wrong, 1))
+    (root / "small.yaml").write_text(PROFILE + "    mine: {}\n")
+    done = run(root)
+    (row,) = [row for row in rows(done, "policies") if row.outcome is not Outcome.PASS]
+    assert row.environment == "dev, qa"
+    assert str(row.location) == f"{file}:{place}"
+    assert row.hint == hint
+
+
+OWN_RULES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: mine
+spec:
+  validationFailureAction: Audit
+  background: true
+  rules:
+    - name: check-team
+      match:
+        any:
+          - resources:
+              kinds:
+                - Pod
+      context:
+        - name: teams
+          variable:
+            jmesPath: request.object.metadata.labels
+      preconditions:
+        all:
+          - key: "{{ request.operation || 'BACKGROUND' }}"
+            operator: Equals
+            value: CREATE
+      validate:
+        message: needs a team
+        deny:
+          conditions:
+            any:
+              - key: "{{ teams.team || '' }}"
+                operator: Equals
+                value: ""
+"""
+OWN_CEL = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata:
+  name: mine
+spec:
+  validationActions: [Audit]
+  matchConstraints:
+    resourceRules:
+      - apiGroups: [""]
+        apiVersions: [v1]
+        operations: [CREATE, UPDATE]
+        resources: [pods]
+  validations:
+    - message: needs a name
+      expression: |
+        object.metadata.name != '' && 'a'.startsWith('a')
+"""

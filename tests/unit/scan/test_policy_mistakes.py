@@ -111,7 +111,7 @@ MISTAKES = [
     (RULES, "{{ teams.x }}", "{{ temas.x }}", "37:35", "teams"),
     (RULES, ": {{ teams.team }}", ": {{ tems.team }}", "26:36", "teams"),
     # CEL.
-    (CEL, "object.metadata", "object.metdata", "15:25", "metadata"),
+    (CEL, "object.metadata", "object.metdata", "15:26", "metadata"),
     (CEL, "in variables.labels", "in variables.lables", "19:28", "labels"),
     (CEL, "variables.labels\n", "variables.labels &&& true\n", "19:38", None),
     (CEL, "< 9", "<> 9", "23:35", None),

@@ -1,0 +1,111 @@
+"""The places of a policy's fields in its template, before parameters are put in.
+
+A template of a policy is YAML but for its tags. Without them, a field is where the same path leads
+to, as far as mappings have the same keys and lists the same length as in what was rendered.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from chartkit.documents.reader import Document, Source, read_text
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
+from chartkit.errors import InputError
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.upstream import UpstreamPolicy
+from chartkit.model import Json, Location, Resource, list_of
+
+_TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePlaces:
+    """The places in a template of what was rendered from it.
+
+    template: the text, with tags; body: the rendered object; begin: the place of what has none.
+    """
+
+    template: Source
+    body: Json
+    begin: Location
+
+    def locate(self, *path: str | int) -> Location:
+        """Return the location of the key or list item at a path, or of its nearest parent that is
+        the same in both."""
+        outline, steps = _outline(self.template), self._shared(path)
+        return outline.locate(*steps) if outline and steps else replace(self.begin, places=self)
+
+    def character(self, offset: int, *path: str | int) -> Location:
+        """Return the location of a character of the text at a path; of its key where the text has
+        values of parameters."""
+        outline, steps = _outline(self.template), self._shared(path)
+        if outline is None or len(steps) < len(path):
+            return self.locate(*path)
+        written, rendered = outline.body, self.body
+        for step in steps:
+            written, rendered = _child(written, step), _child(rendered, step)
+        if written != rendered:
+            return self.locate(*path)
+        return outline.character(offset, *steps)
+
+    def value_of(self, *_path: str | int) -> None:
+        """Return None: no chart's value is shown here."""
+
+    def _shared(self, path: tuple[str | int, ...]) -> list[str]:
+        """Return the steps of a path that both documents have."""
+        document = _outline(self.template)
+        outline, body = document.body if document else None, self.body
+        steps: list[str] = []
+        for step in map(str, path):
+            if isinstance(body, list) and len(body) != len(list_of(outline)):
+                break
+            outline, body = _child(outline, step), _child(body, step)
+            if outline is None:
+                break
+            steps.append(step)
+        return steps
+
+
+def placed(body: Json, template: Source) -> Resource:
+    """Return an object that a template renders to, with the places of its fields in that."""
+    begin = Location(template.file, 1)
+    return Resource(body, replace(begin, places=TemplatePlaces(template, body, begin)))
+
+
+def source_location(policy: LibraryPolicy, resource: Resource) -> Location:
+    """Return the place of a policy's rendered object in the file that its author wrote."""
+    if isinstance(policy, FolderPolicy):
+        in_cel = policy.cel if group_of(resource) != KYVERNO_GROUP else None
+        return placed(resource.body, in_cel or policy.template).location
+    if isinstance(policy, UpstreamPolicy) and policy.kind == resource.kind:
+        return policy.location
+    return resource.location
+
+
+@lru_cache(maxsize=64)
+def _outline(template: Source) -> Document | None:
+    """Return the only document of a template without its tags; None where that is no YAML."""
+    text = _TAG.sub(_filled, template.text)
+    try:
+        documents = read_text(text, template.file)
+    except InputError:
+        return None
+    return documents[0] if len(documents) == 1 else None
+
+
+def _filled(tag: re.Match[str]) -> str:
+    """Return what has the length and lines of a tag: a word for a value, else blanks."""
+    first, *more = tag[0].split("\n")
+    word = ("x" if tag[1] else " ") * len(first)
+    return "\n".join((word, *(" " * len(line) for line in more)))
+
+
+def _child(value: Json, step: str) -> Json:
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return None

@@ -7,17 +7,18 @@ to, as far as mappings have the same keys and lists the same length as in what w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
 from chartkit.documents.reader import Document, Source, read_text
-from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Json, Location, Resource, list_of
 
+_OLDER: Final = "kyverno.io/"
 _TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
 
 
@@ -54,6 +55,11 @@ class TemplatePlaces:
     def value_of(self, *_path: str | int) -> None:
         """Return None: no chart's value is shown here."""
 
+    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
+        """Return the lines of the template around one, and the number of the first."""
+        outline = _outline(self.template)
+        return (0, ()) if outline is None else replace(outline, source=self.template).excerpt(line)
+
     def _shared(self, path: tuple[str | int, ...]) -> list[str]:
         """Return the steps of a path that both documents have."""
         document = _outline(self.template)
@@ -78,7 +84,7 @@ def placed(body: Json, template: Source) -> Resource:
 def source_location(policy: LibraryPolicy, resource: Resource) -> Location:
     """Return the place of a policy's rendered object in the file that its author wrote."""
     if isinstance(policy, FolderPolicy):
-        in_cel = policy.cel if group_of(resource) != KYVERNO_GROUP else None
+        in_cel = None if resource.api_version.startswith(_OLDER) else policy.cel
         return placed(resource.body, in_cel or policy.template).location
     if isinstance(policy, UpstreamPolicy) and policy.kind == resource.kind:
         return policy.location

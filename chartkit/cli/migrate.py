@@ -110,6 +110,14 @@ def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
     ),
     click.option("--write", is_flag=True, help="Write the new policies in place of the old ones."),
     click.option(
+        "--to",
+        "kinds",
+        type=click.Choice(["vap", "map"]),
+        multiple=True,
+        help="Write ValidatingAdmissionPolicies (vap) or MutatingAdmissionPolicies (map) of "
+        "Kubernetes, with their bindings, where a policy needs nothing of Kyverno; repeatable.",
+    ),
+    click.option(
         "--check",
         is_flag=True,
         help="Write nothing, and exit 1 if something would change or is left to be done by hand.",

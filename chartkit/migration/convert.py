@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from chartkit.engine import compile_any, is_exception
 from chartkit.engine.cel.syntax.build import NoLiteralError
+from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
@@ -16,6 +17,7 @@ from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import CompileError
+from chartkit.migration.admission import KYVERNO, Target, admission_policies, changes_of
 from chartkit.migration.assembly import Made, assemble, by_action
 from chartkit.migration.assumptions import described
 from chartkit.migration.cleanup import KINDS as CLEANUP_KINDS
@@ -69,8 +71,9 @@ def convert_all(resources: Iterable[Resource]) -> list[Conversion]:
 class Batch:
     """Legacy objects that belong together, each converted when it is asked for."""
 
-    def __init__(self, resources: Iterable[Resource]) -> None:
+    def __init__(self, resources: Iterable[Resource], target: Target = KYVERNO) -> None:
         resources = list(resources)
+        self._target = target
         self._exceptions: list[PolicyException] = []
         self._takeovers: dict[str, Takeover] = {}
         written = [each for each in resources if each.kind == EXCEPTION]
@@ -85,9 +88,9 @@ class Batch:
         }
         self._together = (*written, *self._policies.values())
 
-    def __reduce__(self) -> tuple[type[Batch], tuple[tuple[Resource, ...]]]:
+    def __reduce__(self) -> tuple[type[Batch], tuple[tuple[Resource, ...], Target]]:
         """Another process needs what depends on each other alone."""
-        return Batch, (self._together,)
+        return Batch, (self._together, self._target)
 
     def convert(self, legacy: Resource) -> Conversion:
         """Convert one of them.
@@ -137,23 +140,48 @@ class Batch:
                 refused[index] = reason
             else:
                 made += (replace(each, excepted=excepted) for each in parts)
-        documents = assemble(policy, made)
+        documents, said = self._targeted(assemble(policy, made))
         outcomes = []
         for index, rule in enumerate(policy.rules):
             names = [
                 f"{body['kind']}/{body['metadata']['name']}"
                 for body, took in documents
-                if any(each.rule is rule for each in took)
+                if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
             ]
-            outcomes.append(_outcome(policy, index, rule, refused.get(index), made, tuple(names)))
+            outcome = _outcome(policy, index, rule, refused.get(index), made, tuple(names))
+            outcomes.append(replace(outcome, changes=(*outcome.changes, *said.get(rule.name, ()))))
         bodies = tuple(body for body, _ in documents)
         conversion = Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
         left = tuple(policy.rules[index] for index in refused)
         return conversion, Takeover(policy, tuple(documents), left)
 
+    def _targeted(
+        self, documents: Sequence[tuple[Body, tuple[Made, ...]]]
+    ) -> tuple[list[tuple[Body, tuple[Made, ...]]], Mapping[str, Sequence[str]]]:
+        """Return the documents, Kubernetes' own where these are wanted and can be, and what is to
+        be said of rules, by their names."""
+        found: list[tuple[Body, tuple[Made, ...]]] = []
+        said: dict[str, list[str]] = {}
+        for body, took in documents:
+            bodies, notes = self._native(body, took)
+            found += ((each, took) for each in bodies)
+            for each in took:
+                said.setdefault(each.rule.name, []).extend(notes)
+        return found, said
+
+    def _native(self, body: Body, took: Sequence[Made]) -> tuple[Sequence[Body], Sequence[str]]:
+        if not self._target.wants(body):
+            return [body], ()
+        try:
+            if any(each.excepted for each in took):
+                raise NotConvertible("an API server knows no exceptions, and there are some")
+            return admission_policies(body, self._target), changes_of(body)
+        except NotConvertible as reason:
+            return [body], (f"it becomes a policy of Kyverno, and not of Kubernetes: {reason}",)
+
 
 def _require_accepted(new: Resource) -> None:
-    if is_exception(new):
+    if is_exception(new) or is_binding(new):
         return
     try:
         compile_any(new)

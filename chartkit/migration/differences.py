@@ -123,3 +123,12 @@ IMAGE_NAMES: Final = (
     "an image whose name is no reference is no error where the policy is not about it"
 )
 """A change of verifyImages rules."""
+EVERYWHERE: Final = (
+    "an API server asks it about every namespace: Kyverno's resourceFilters, and what its webhooks "
+    "leave out, count no longer"
+)
+"""A change of policies that become Kubernetes' own."""
+REPORTED: Final = (
+    "background scans of Kyverno report on it where they report on policies of Kubernetes"
+)
+"""A change of policies without background scans that become Kubernetes' own."""

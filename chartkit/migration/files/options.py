@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.errors import InputError
 from chartkit.go.duration import parse_duration
+from chartkit.kyverno.versions import parse_version
+from chartkit.migration.admission import Target
 from chartkit.migration.plan.options import InventoryOptions
+
+_KINDS: Final = {"vap": CelKind.VALIDATING_ADMISSION, "map": CelKind.MUTATING_ADMISSION}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationOptions:
     """inventory: the inputs; folder: for a file of each legacy file; write: in place; check: write
     nothing; allowed: policies whose differences are taken, each `POLICY=REASON`; jobs: processes;
-    budget: of a proof, as Go writes a duration."""
+    budget: of a proof, as Go writes a duration; kinds: `vap`, `map`."""
 
     inventory: InventoryOptions
     folder: Path | None
@@ -26,6 +32,7 @@ class MigrationOptions:
     objects: tuple[str, ...]
     allowed: tuple[str, ...]
     jobs: int
+    kinds: tuple[str, ...] = ()
 
     def checked(self) -> MigrationOptions:
         """Return the options; raise InputError for those that cannot be combined."""
@@ -56,6 +63,13 @@ class MigrationOptions:
         if seconds <= 0:
             raise InputError(f"--budget {self.budget} leaves no time")
         return seconds
+
+    @property
+    def target(self) -> Target:
+        """The kinds to convert to; raise InputError for a version that is none."""
+        given = self.inventory.kube_version
+        version = None if given is None else parse_version(given, "--kube-version")
+        return Target(frozenset(_KINDS[each] for each in self.kinds), version)
 
     @property
     def reasons(self) -> Mapping[str, str]:

@@ -78,7 +78,7 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     if unknown:
         raise InputError(f"--allow-difference {min(unknown)}: no policy has this name")
     tests = test_files(paths)
-    batch = Batch(each.resource for each in inventory.objects)
+    batch = Batch((each.resource for each in inventory.objects), options.target)
     migrator = _Migrator(options, (), {}, batch)
     if options.prove:
         given = given_objects(options.objects, inventory.objects, stdin, note)

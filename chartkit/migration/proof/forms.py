@@ -20,6 +20,7 @@ from chartkit.engine import (
     evaluate,
     sorted_out,
 )
+from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.migration.proof.messages import own_message
@@ -55,7 +56,9 @@ class Form:
         self, resources: Iterable[Resource], attachments: PolicyAttachments = NO_ATTACHMENTS
     ) -> None:
         """Raise CompileError for a policy that Kyverno refuses."""
-        policies = [compile_any(one, attachments) for one in resources]
+        resources = list(resources)
+        attachments = attachments.with_bindings(resources)
+        policies = [compile_any(one, attachments) for one in resources if not is_binding(one)]
         self.admitting, self.cleaning = sorted_out(policies)
         self._by_id = {one.policy.id: one for one in self.admitting}
         self._mutates_deleted = frozenset(_rules_about_deletion(self.admitting))

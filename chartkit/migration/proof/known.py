@@ -20,6 +20,7 @@ from chartkit.migration.differences import (
     IMAGE_NAMES,
     JOB_ANNOTATIONS,
     NO_DATA,
+    REPORTED,
     SERVICE_ACCOUNTS,
     SKIPS,
     TIDIED_LISTS,
@@ -85,6 +86,10 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
 
 def _is_deletion(case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
     return case.document.get("operation") == "DELETE" and new.result is Result.NONE
+
+
+def _is_scan(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    return case.is_background
 
 
 def _errs_for_failure(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
@@ -158,6 +163,7 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     FAILING_CONDITIONS: _has_failing_conditions,
     IMAGE_NAMES: _names_no_image,
     NO_DATA: _reads_no_data,
+    REPORTED: _is_scan,
     SERVICE_ACCOUNTS: _takes_for_account,
 }
 """By sentence of a conversion: whether it explains a difference between two answers."""

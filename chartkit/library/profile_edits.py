@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from chartkit.atomic import replacing
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.output import atomic_folder
+from chartkit.output.together import write_together
 
 _NEW = """\
 apiVersion: chartkit.dev/v1
@@ -77,34 +76,9 @@ def with_profile(text: str, profile: str, default: Sequence[str], file: Path) ->
 def write_files(texts: Mapping[Path, str], project: Path) -> None:
     """Write files, all of them or none; raises InputError where one cannot be written, or stands
     behind a link that leads out of the project."""
-    current = Path()
-    staged: list[tuple[Path, str | None, contextlib.ExitStack]] = []
-    done: list[tuple[Path, str | None]] = []
-    try:
-        with contextlib.ExitStack() as every:
-            for current, text in texts.items():
-                atomic_folder.require_inside(current, project)
-                current.parent.mkdir(parents=True, exist_ok=True)
-                before = current.read_text("utf-8") if current.exists() else None
-                stage = every.enter_context(contextlib.ExitStack())
-                stage.enter_context(replacing(current)).write(text.encode("utf-8"))
-                staged.append((current, before, stage))
-            for current, before, stage in staged:
-                stage.close()
-                done.append((current, before))
-    except OSError as error:
-        for file, before in done:
-            _restore(file, before)
-        what = f"cannot be written: {error.strerror or error}"
-        raise InputError(what, Location(str(current))) from None
-
-
-def _restore(file: Path, before: str | None) -> None:
-    with contextlib.suppress(OSError):
-        if before is None:
-            file.unlink()
-        else:
-            file.write_text(before, "utf-8", newline="\n")
+    for path in texts:
+        atomic_folder.require_inside(path, project)
+    write_together(texts)
 
 
 def _edited(text: str, put: Callable[[Any], None], wanted: Body, file: Path, what: str) -> str:

@@ -130,9 +130,14 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 def write_over(path: Path, text: str) -> None:
     """Write an edited text to the file that it was read from, with the line ends of that file;
     raise InputError as `write_whole` does."""
+    write_whole(path, with_line_ends(path, text))
+
+
+def with_line_ends(path: Path, text: str) -> str:
+    """Return a text with the line ends of the file that it was read from; raise InputError."""
     with system_errors("cannot be read", path), path.open(encoding="utf-8", newline="") as before:
         ends = "\r\n" if before.readline().endswith("\r\n") else "\n"
-    write_whole(path, text.replace("\n", ends))
+    return text.replace("\n", ends)
 
 
 def _replace(path: Path, pieces: Iterable[str]) -> None:

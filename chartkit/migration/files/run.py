@@ -20,12 +20,14 @@ from chartkit.migration.files.given import given_objects
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
+from chartkit.migration.files.targets import left_outside, targets
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
 from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences
 from chartkit.model import Location, Resource, mappings_at
-from chartkit.report.outputs import write_over, write_whole
+from chartkit.output.together import write_together
+from chartkit.report.outputs import with_line_ends
 from chartkit.scan.inputs import STDIN, Note
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
@@ -91,7 +93,8 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     migrated = _with_exceptions(migrated)
     files = file_texts(migrated)
     found = rewritten(tests, migrated, files)
-    around = (*mentions(paths, migrated, patching), *found.mentions)
+    outside = left_outside(found.files, paths) if options.folder is not None else ()
+    around = (*mentions(paths, migrated, patching), *found.mentions, *outside)
     return Migration(inventory, migrated, files, found.files, around)
 
 
@@ -205,42 +208,19 @@ def proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
 
 
 def write(migration: Migration, options: MigrationOptions) -> None:
-    """Write the files, in place or into a folder; raise InputError where that cannot be done."""
+    """Write the files, in place or into a folder: all of them, or none and raise InputError."""
     if options.write:
         if STDIN in options.inventory.paths:
             raise InputError("standard input cannot be written in place", hint="name a file")
-        for file in (*migration.files, *migration.tests):
-            if file.changes:
-                write_over(Path(file.file), file.after)
+        changed = [file for file in (*migration.files, *migration.tests) if file.changes]
+        texts = {Path(file.file): file.after for file in changed}
+        write_together({path: with_line_ends(path, text) for path, text in texts.items()})
     elif options.folder is not None:
-        targets = _targets(migration, options.folder, options.inventory.paths)
-        for target, text in targets.items():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, text)
-
-
-def _targets(migration: Migration, folder: Path, paths: Sequence[str]) -> dict[Path, str]:
-    """Return the texts of new files, each with the path of its legacy file below the input."""
-    texts = {file.file: file.after for file in migration.files}
-    for each in migration.objects:
-        if each.legacy.document is None:
-            file = each.legacy.resource.location.file
-            before = texts.get(file, "")
-            texts[file] = SEPARATOR.join(filter(None, (before, object_text([each]))))
-    targets: dict[Path, str] = {}
-    for file, text in texts.items():
-        target = folder / _relative(file, paths)
-        if target in targets:
-            hint = "give each PATH its own --output"
-            raise InputError(f"would be written to {target}, as another file", Location(file), hint)
-        targets[target] = text
-    return targets
-
-
-def _relative(file: str, paths: Sequence[str]) -> Path:
-    if not Path(file).is_file() and STDIN in paths and file == "<stdin>":
-        return Path("policies.yaml")
-    for path in paths:
-        if Path(path).is_dir() and Path(file).is_relative_to(path):
-            return Path(file).relative_to(path)
-    return Path(Path(file).name)
+        texts = targets(
+            migration.objects,
+            migration.files,
+            migration.tests,
+            options.folder,
+            options.inventory.paths,
+        )
+        write_together(texts)

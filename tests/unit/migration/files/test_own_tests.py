@@ -86,7 +86,7 @@ def test_rules_that_became_one_policy(tmp_path: Path, named: str) -> None:
     assert passes == {**policy, "resources": ["both"], "result": "pass"}
     # The rule team passes; the policy does not, because of its rule owner.
     assert fails == {**policy, "resources": ["team", "none"], "result": "fail"}
-    assert found.mentions == ()
+    assert not found.mentions
 
 
 def test_the_new_tests_pass(tmp_path: Path) -> None:
@@ -97,6 +97,33 @@ def test_the_new_tests_pass(tmp_path: Path) -> None:
     assert case.exit_code == 0
     assert "# - {policy: other" in file.read_text()
     assert all(not each.changes for each in migrated(tmp_path).tests)
+
+
+@pytest.mark.parametrize("named", ["", "policy.yaml"])
+def test_a_folder_of_output_has_tests_that_pass(tmp_path: Path, named: str) -> None:
+    source, output = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    _project(source, _two(), _TEST.replace("  - {policy: other", "  # - {policy: other"))
+    before = {path: path.read_text() for path in source.rglob("*") if path.is_file()}
+    options = replace(OPTIONS, folder=output)
+    options = replace(options, inventory=replace(options.inventory, paths=(str(source / named),)))
+    found = migrated(source / named, folder=output)
+    assert not found.mentions
+    write(found, options)
+    assert before == {path: path.read_text() for path in source.rglob("*") if path.is_file()}
+    (case,) = run_tests([output])
+    assert (len(case.rows), case.exit_code) == (3, 0)
+    assert "isValidatingPolicy" in (output / ".kyverno-test" / "kyverno-test.yaml").read_text()
+
+
+def test_what_a_test_names_outside_of_the_input_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    file = _project(source, _two(), _TEST.replace("[pods.yaml]", "[../../pods.yaml]"))
+    (file.parent / "pods.yaml").rename(tmp_path / "pods.yaml")
+    (mention,) = migrated(source, folder=tmp_path / "out").mentions
+    assert mention.location.file == str(file)
+    assert "names ../../pods.yaml, which is outside" in mention.what
 
 
 def test_results_of_a_rule_that_is_left_stay(tmp_path: Path) -> None:
@@ -137,7 +164,7 @@ def test_a_test_that_fails_in_the_new_form_alone_is_named(tmp_path: Path) -> Non
         _TEST.replace("resources: [both, team], result: pass", "resources: [none], result: pass"),
     )
     # It failed before, which is not the migration's fault.
-    assert migrated(tmp_path).mentions == ()
+    assert not migrated(tmp_path).mentions
 
 
 @pytest.mark.parametrize(

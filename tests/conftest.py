@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -76,3 +76,11 @@ def _program(name: str) -> str:
     if found is None:
         pytest.skip(f"the program {name} is not here; `.ci/run` installs it")
     return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cache_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs keep their work elsewhere than in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHARTKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

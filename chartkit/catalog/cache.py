@@ -11,13 +11,13 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 from chartkit import __version__
+from chartkit.cache_folder import cache_folder
 from chartkit.catalog.model import Entry
 from chartkit.model import Body, Json
 
@@ -42,21 +42,6 @@ class Unit:
     digests: Mapping[str, str]
     entries: tuple[Entry, ...]
     problems: tuple[str, ...] = ()
-
-
-def cache_folder() -> Path:
-    """Return the folder for caches: CHARTKIT_CACHE, or the system's."""
-    given = os.environ.get("CHARTKIT_CACHE")
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-    if base and Path(base).is_absolute():
-        return Path(base) / "chartkit"
-    default = "Library/Caches" if sys.platform == "darwin" else ".cache"
-    return Path(os.path.expanduser("~")) / default / "chartkit"
 
 
 def load(root: Path) -> dict[str, Unit]:

@@ -62,6 +62,12 @@ CLUSTER_OPTIONS: Final = (
     *CLUSTER_OPTIONS,
     *GATE_OPTIONS,
     click.option(
+        "--changed-since",
+        metavar="REV",
+        help="Judge only the objects of files that differ from a revision of the git checkout, or "
+        "all where a change may matter to others.",
+    ),
+    click.option(
         "--env",
         metavar="NAME",
         help="Take the policies of an environment of the project, as its charts on disk have them: "

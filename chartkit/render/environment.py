@@ -34,4 +34,5 @@ def project_environment(project: Project, environment: Environment) -> ProjectEn
         api_versions=tuple(api for api, is_there in environment.apis.items() if is_there),
         allows_http=allows_http(engine),
         suppressions=environment.suppressions,
+        sources=(project.charts / POLICIES, project.charts / ENGINE),
     )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from chartkit.engine import PolicyAttachments, Reason, RunnablePolicy, read_exceptions
+from chartkit.engine import PolicyAttachments, RunnablePolicy, read_exceptions
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
 from chartkit.scan.gate.violation import VIOLATIONS
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet, compile_all
+
+if TYPE_CHECKING:
+    from chartkit.engine import Reason  # loads CEL, which most scans do without
 
 Labels = Mapping[str, Mapping[str, str]]
 
@@ -24,7 +29,7 @@ class ProjectEnvironment:
     gives the reasons why its Kyverno is not sent an object, from that and the labels of namespaces;
     kube_version, api_versions: of the cluster, as charts are rendered for it; allows_http: whether
     policies of a namespace may call services; suppressions: whether objects may let findings about
-    themselves off.
+    themselves off; sources: the folders of its charts.
     """
 
     name: str
@@ -34,6 +39,7 @@ class ProjectEnvironment:
     api_versions: tuple[str, ...] = ()
     allows_http: bool = False
     suppressions: bool = True
+    sources: tuple[Path, ...] = ()
 
     def policies(self, around: PolicyAttachments) -> PolicySet:
         """Compile the policies; around: further exceptions. Raise CompileError for an exception

@@ -70,19 +70,24 @@ class ChartOptions:
 
 
 def read_inputs(
-    paths: Sequence[str], stdin: TextIO, note: Note, chart: ChartOptions | None = None
+    paths: Sequence[str],
+    stdin: TextIO,
+    note: Note,
+    chart: ChartOptions | None = None,
+    reads: Callable[[Path], bool] | None = None,
 ) -> list[Resource]:
     """Return the objects at paths, in order.
 
     A named file must hold only Kubernetes objects; below a folder, other documents (such as values
     files) are skipped. Objects of a chart without a namespace get the release's, as in an
-    installation. Raise InputError for a path without objects, and for values of charts if there is
-    no chart.
+    installation. reads: whether a manifest or a chart is wanted, None for all. Raise InputError for
+    a path without objects, unless some are not wanted, and for values of charts if there is no
+    chart.
     """
     found: list[Resource] = []
     for path in paths:
-        here = _read_input(path, stdin, note, chart or ChartOptions())
-        if not here:
+        here = _read_input(path, stdin, note, chart or ChartOptions(), reads)
+        if not here and reads is None:
             hint = "name a manifest, a folder with manifests or a chart"
             raise InputError("holds no Kubernetes object", Location(path), hint)
         found.extend(here)
@@ -101,16 +106,27 @@ def _has_chart(path: str) -> bool:
     return is_chart(where) or any(file.is_dir() for file in walk(where))
 
 
-def _read_input(path: str, stdin: TextIO, note: Note, chart: ChartOptions) -> list[Resource]:
+def _read_input(
+    path: str,
+    stdin: TextIO,
+    note: Note,
+    chart: ChartOptions,
+    reads: Callable[[Path], bool] | None,
+) -> list[Resource]:
     if path == STDIN:
         return resources(read_stdin(stdin))
     where = existing(Path(path))
+    is_one = not where.is_dir() or is_chart(where)
+    if is_one and reads is not None and not reads(where):
+        return []
     if not where.is_dir():
         return resources(read_file(where))
-    if is_chart(where):
+    if is_one:
         return render_inputs(where, chart, note)
     found: list[Resource] = []
     for file in walk(where):
+        if reads is not None and not reads(file):
+            continue
         found.extend(
             render_inputs(file, chart, note) if file.is_dir() else _objects_of(read_file(file))
         )

@@ -38,7 +38,7 @@ class RequestOptions:
     """Options that say which objects are put before which policies.
 
     paths, named_policies: as the user wrote them; parameters, settings: `NAME=VALUE`;
-    named_namespace: None if not given.
+    named_namespace: None if not given; cache: whether work of earlier runs may be used.
     """
 
     paths: tuple[str, ...]
@@ -54,6 +54,7 @@ class RequestOptions:
     release: str
     kube_version: str | None
     api_defaults: bool
+    cache: bool
     registry: RegistryOptions
     network: NetworkOptions
 
@@ -92,7 +93,8 @@ class ScanOptions:
 
     outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
     owner_label: the label of objects by which HTML counts; is_json: whether the inputs are any JSON
-    rather than Kubernetes objects; at: the time for which deletions are planned.
+    rather than Kubernetes objects; at: the time for which deletions are planned; changed_since: the
+    revision since which objects must have changed to be judged.
     """
 
     request: RequestOptions
@@ -106,3 +108,4 @@ class ScanOptions:
     detailed: bool
     audit_warn: bool
     at: str | None
+    changed_since: str | None

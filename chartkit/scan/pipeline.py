@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from chartkit.engine import Deletion
 from chartkit.errors import InputError
@@ -26,6 +27,9 @@ from chartkit.scan.reporting import (
 )
 from chartkit.scan.requests import Requests, load_requests
 from chartkit.scan.run import run_scan
+
+if TYPE_CHECKING:
+    from chartkit.scan.changes import Changes
 
 
 def scan(
@@ -51,6 +55,8 @@ def scan(
         raise InputError("--at is about Kubernetes objects, and --json says that there are none")
     outputs = parse_outputs(options)
     time = None if options.at is None else parse_time(options.at, datetime.now(UTC))
+    if options.changed_since is not None and options.cluster.cluster:
+        raise InputError("--changed-since is about files, and --cluster about none")
     selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
     source = cluster_source(options)
     if source is None:
@@ -69,8 +75,9 @@ def _scan_files(
     selection: Selection,
     environment: ProjectEnvironment | None,
 ) -> int:
+    changes = _changes(options, environment)
     requests = load_requests(
-        options.request, console.stdin, console.note, options.is_json, environment
+        options.request, console.stdin, console.note, options.is_json, environment, changes
     )
     require_policies(requests.policies, console, options.is_json)
     deletions = None if time is None else _plan_deletions(requests, time, console)
@@ -84,6 +91,11 @@ def _scan_files(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )
     objects = list(filter(report.looks_at, requests.objects))
+    if changes is not None:
+        objects = list(filter(changes.judges, objects))
+        scope = f"all {len(objects)} objects: {changes.reason}"
+        found = f"{len(objects)} objects of files that changed"
+        console.remark(f"judged {scope if changes.reason else found}")
     unsent = None if environment is None else UnsentObjects(environment, requests.namespaces)
     by_id = {each.policy.id: each for each in requests.policies.policies}
     with console.progress(len(objects)) as step:
@@ -98,7 +110,19 @@ def _scan_files(
     for line in unsent.lines() if unsent is not None else ():
         console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
-    return report.finish(bool(requests.policies.diagnostics), planned)
+    is_partial = changes is not None and not changes.reason
+    return report.finish(bool(requests.policies.diagnostics), planned, is_partial)
+
+
+def _changes(options: ScanOptions, environment: ProjectEnvironment | None) -> Changes | None:
+    """Return the changes that `--changed-since` asks for; raise InputError."""
+    if options.changed_since is None:
+        return None
+    if options.is_json or options.at is not None:
+        raise InputError("--changed-since does not go together with --json and --at")
+    from chartkit.scan.changes import Changes
+
+    return Changes(options, environment.sources if environment is not None else ())
 
 
 def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Sequence[Deletion]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from chartkit.bundled import profiles_dir
+from chartkit.cache_folder import Store, digest_of, program_digest
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine import (
@@ -72,17 +74,20 @@ def load_policies(
     parameters: Mapping[str, Json],
     around: PolicyAttachments = NO_ATTACHMENTS,
     policy_type: str = "ClusterPolicy",
+    *,
+    cached: bool = False,
 ) -> PolicySet:
     """Compile the policies of every source; raise InputError for a source without any.
 
     A source is a file, a folder, a chart, or a profile by its name or file. Only profiles take
-    parameters (`name` or `policy.name`) and policy_type, the form of their policies.
+    parameters (`name` or `policy.name`) and policy_type, the form of their policies; cached:
+    whether those of built-in ones may come from an earlier run.
     """
     found: list[Resource] = []
     written: list[Resource] = []
     notes: list[Diagnostic] = []
     for source in sources:
-        here, of_profile = _read_source(source, parameters, policy_type, notes.append)
+        here, of_profile = _read_source(source, parameters, policy_type, notes.append, cached)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)
@@ -120,7 +125,7 @@ def compile_all(
 
 
 def _read_source(
-    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note
+    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note, cached: bool
 ) -> tuple[list[Resource], bool]:
     """Return the policies of a source in the requested form, and whether it is a profile."""
     path = Path(source)
@@ -128,7 +133,8 @@ def _read_source(
         if source not in profile_names():
             hint = _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)
-        return _of_profile(source, parameters, policy_type), True
+        profile = _of_built_in if cached else _of_profile
+        return profile(source, parameters, policy_type), True
     if path.is_dir() and is_chart(path):
         return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)], False
     if not path.is_dir():
@@ -152,6 +158,21 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
         hint = "scan with a profile that names it: --policies FILE"
         message = "has parameters, and no values for them where a policy's file is named"
         raise InputError(message, found[0].location, hint)
+    return found
+
+
+def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
+    """Return the policies of a built-in profile, as Helm renders them now or rendered them for an
+    earlier run of the same program."""
+    store = Store("profiles")
+    helm = os.environ.get("CHARTKIT_HELM", "")
+    key = digest_of(program_digest(), helm, name, dict(parameters), policy_type)
+    known = store.load(key)
+    if known is not None:
+        return [Resource(body, Location(*place)) for body, place in known]
+    found = _of_profile(name, parameters, policy_type)
+    places = ((each.location.file, each.location.line) for each in found)
+    store.save(key, [[each.body, place] for each, place in zip(found, places, strict=True)])
     return found
 
 

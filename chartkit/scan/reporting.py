@@ -113,16 +113,18 @@ class ScanReport:
         if not self._asks_registries:
             self._unasked += sum(map(_needs_registry, results))
 
-    def finish(self, is_broken: bool, planned: Iterable[str] = ()) -> int:
+    def finish(self, is_broken: bool, planned: Iterable[str] = (), is_partial: bool = False) -> int:
         """Write the reports, and after them the deletions that are planned, the kinds of policies
         that Kyverno will remove (with `--detailed`), the option that asks registries, if a policy
         would have needed them, and what the gate finds.
 
-        is_broken: whether a policy does not compile, or something could not be read. Return the
-        exit code; raise InputError for a selector of objects that matches none.
+        is_broken: whether a policy does not compile, or something could not be read; is_partial:
+        whether only some of the objects were judged. Return the exit code; raise InputError for a
+        selector of objects that matches none.
         """
-        self._gate.require_objects()
-        outcome = conclude(self._gate, self._gate_options, is_broken, is_partial=False)
+        if not is_partial:
+            self._gate.require_objects()
+        outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
         self._outputs.finish(self._gate.tally.statuses)
         self.append(map(str, self._deprecations))
         if self._unasked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
@@ -16,6 +16,9 @@ from chartkit.scan.options import RegistryOptions, RequestOptions
 from chartkit.scan.policies import PolicySet, load_policies
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
 from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inputs
+
+if TYPE_CHECKING:
+    from chartkit.scan.changes import Changes
 
 _REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
     "--registry-mirror": lambda options: options.registry_mirrors,
@@ -54,11 +57,13 @@ def load_requests(
     note: Note,
     is_json: bool = False,
     environment: ProjectEnvironment | None = None,
+    changes: Changes | None = None,
 ) -> Requests:
     """Load policies, objects and user inputs; note is called with findings about single policies.
 
     is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; environment: the
-    one whose policies are loaded in place of those that the options name. Raise InputError.
+    one whose policies are loaded in place of those that the options name; changes: those without
+    which files need not be read. Raise InputError.
     """
     if not options.paths:
         raise InputError("Missing argument 'PATH…'", hint="- is standard input")
@@ -81,7 +86,10 @@ def load_requests(
         kube_version=options.kube_version or (environment.kube_version if environment else None),
         api_versions=environment.api_versions if environment else (),
     )
-    objects = read_inputs(options.paths, stdin, note, chart)
+    if changes is not None:
+        changes.decide(policies.policies)
+    reads = None if changes is None or changes.reason else changes.reads
+    objects = read_inputs(options.paths, stdin, note, chart, reads)
     if options.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
@@ -92,7 +100,9 @@ def load_requests(
 def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:
     """Load the policies that the options name; raise InputError."""
     parameters = _parse_parameters(options.parameters)
-    return load_policies(options.policies, parameters, surroundings, options.policy_type)
+    return load_policies(
+        options.policies, parameters, surroundings, options.policy_type, cached=options.cache
+    )
 
 
 def load_surroundings(options: RequestOptions) -> PolicyAttachments:

@@ -142,6 +142,11 @@ REQUEST_OPTIONS: Final = (
         is_flag=True,
         help="Fill in the defaults that an API server sets before it stores objects.",
     ),
+    click.option(
+        "--cache/--no-cache",
+        default=True,
+        help="Whether to use what earlier runs worked out. Default: it is used.",
+    ),
     helm_option(),
     *REGISTRY_OPTIONS,
     *NETWORK_OPTIONS,

@@ -6,6 +6,7 @@ file system. Only commands are used that look at stored objects, and those progr
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -33,6 +34,8 @@ _QUIET: Final = (
 _FILES: Final = ("100644", "100755")
 _LINK: Final = "120000"
 _SECONDS: Final = 120.0
+_SHA256: Final = 64
+_HEADER: Final = 3
 
 
 def is_checkout(path: Path) -> bool:
@@ -61,6 +64,45 @@ def read_checkout(
     for (name, _, _), content in zip(wanted, contents, strict=True):
         collected.add(name, content)
     return commit, collected.finish()
+
+
+def tree_of(path: Path, ref: str) -> dict[str, str]:
+    """Return the IDs of the files that a revision of a checkout has, by path; links and submodules
+    are left out. Raise InputError for what is no revision."""
+    if shutil.which(_GIT) is None:
+        raise InputError("git is needed to read a checkout", Location(str(path)), "install git")
+    commit = _commit(path, ref)
+    done = _run(path, ["ls-tree", "-r", "-z", "--full-tree", commit])
+    _require(done, path)
+    found: dict[str, str] = {}
+    for row in done.stdout.split(b"\0")[:-1]:
+        about, _, name = row.partition(b"\t")
+        mode, _, blob = about.decode("ascii").split()
+        if mode in _FILES:
+            found[os.fsdecode(name)] = blob
+    return found
+
+
+def blob_id(content: bytes, like: str) -> str:
+    """Return the ID of a content in git; like: another ID, for its kind of digest."""
+    digest = hashlib.sha256 if len(like) == _SHA256 else hashlib.sha1
+    return digest(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def blobs_of(path: Path, blobs: Sequence[str]) -> Iterator[bytes]:
+    """Yield the contents of files by their IDs; raise InputError."""
+    done = _run(path, ["cat-file", "--batch"], "".join(f"{each}\n" for each in blobs).encode())
+    _require(done, path)
+    at = 0
+    for blob in blobs:
+        end = done.stdout.find(b"\n", at)
+        header = done.stdout[at:end].decode("ascii", "replace").split()
+        if len(header) != _HEADER or header[0] != blob:
+            hint = "fetch it whole, and try again"
+            raise InputError("the checkout lacks objects", Location(str(path)), hint)
+        at = end + 1 + int(header[2])
+        yield done.stdout[end + 1 : at]
+        at += 1
 
 
 def _commit(path: Path, ref: str) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.cache_folder import cache_folder
 from chartkit.catalog import index
-from chartkit.catalog.cache import RECENT, Stamp, Unit, cache_folder
+from chartkit.catalog.cache import RECENT, Stamp, Unit
 from chartkit.catalog.index import read_index
 from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind

@@ -7,7 +7,8 @@ import sys
 
 SCRIPT = """
 import sys
-import chartkit.scan.policies, chartkit.scan.run, chartkit.scan.user_inputs, chartkit.testing.runner
+import chartkit.scan.pipeline, chartkit.scan.policies, chartkit.scan.run
+import chartkit.scan.user_inputs, chartkit.testing.runner
 from chartkit.documents.reader import read_text, resources
 compiled = chartkit.scan.policies.compile_all(resources(read_text(sys.argv[1])))
 assert compiled.policies, compiled.diagnostics

@@ -1,0 +1,180 @@
+"""The files of a scan that changed since a revision of the git checkout that they are in.
+
+Only their objects are read and judged, and namespaces that verdicts depend on. Where a change
+may alter the verdict of another object, all of them are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.input_files import is_file, read_bytes
+from chartkit.engine import RunnablePolicy
+from chartkit.errors import InputError
+from chartkit.model import Location, Resource
+from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, tree_of
+from chartkit.scan.inputs import STDIN, SUFFIXES, existing, is_chart
+from chartkit.scan.options import ScanOptions
+
+_NAMESPACE: Final = b"Namespace"
+"""A word in every file with an object on whose labels other verdicts depend."""
+
+
+class _Checkout:
+    """A checkout and one of its revisions; paths are absolute and without links."""
+
+    def __init__(self, root: Path, revision: str) -> None:
+        self._root = root
+        self._start = f"{root}{os.sep}" if str(root) != os.sep else os.sep
+        self._tree = tree_of(root, revision)
+        self._known: dict[str, bool] = {}
+        self.with_namespaces: set[str] = set()
+
+    def differs(self, file: str) -> bool:
+        """Return whether a file's content is not that of the revision."""
+        if file not in self._known:
+            blob = self._tree.get(self._name(file))
+            content = read_bytes(file)
+            if _NAMESPACE in content:
+                self.with_namespaces.add(file)
+            self._known[file] = blob is None or blob_id(content, blob) != blob
+        return self._known[file]
+
+    def removed(self, path: str) -> Iterator[str]:
+        """Yield the files that only the revision has at a path or below it."""
+        name = self._name(path)
+        for each in self._tree:
+            is_below = name in ("", each) or each.startswith(f"{name}/")
+            if is_below and _counts(Path(each), self._root):
+                file = self._start + each
+                if not os.path.lexists(file):
+                    yield file
+
+    def had_namespaces(self, files: Sequence[str]) -> bool:
+        """Return whether any of the files may have had a Namespace at the revision."""
+        names = map(self._name, files)
+        blobs = [self._tree[each] for each in names if each in self._tree]
+        return any(_NAMESPACE in each for each in blobs_of(self._root, blobs))
+
+    def _name(self, file: str) -> str:
+        name = file[len(self._start) :]
+        return name.replace(os.sep, "/") if os.sep != "/" else name
+
+
+class Changes:
+    """The changes since a revision. reason: why all objects are judged; empty where they are not,
+    and before `decide`."""
+
+    def __init__(self, options: ScanOptions, others: Sequence[Path] = ()) -> None:
+        """others: further files and folders on which all verdicts depend. Raise InputError for
+        paths in no checkout, and for what is no revision of it."""
+        self.reason = ""
+        self._revision = options.changed_since or ""
+        self._checkouts: dict[Path, _Checkout] = {}
+        self._folders: dict[str, str] = {}
+        self._deciding = [*_deciding(options), *others]
+        self._looked_at: list[str] = []
+        self._changed: set[str] = set()
+        for path in options.request.paths:
+            if path != STDIN:
+                self._look_at(existing(Path(path)).resolve())
+
+    def decide(self, policies: Sequence[RunnablePolicy]) -> None:
+        """Find out whether the changes may alter verdicts of other objects; raise InputError."""
+        self.reason = self._reason(policies)
+
+    def reads(self, path: Path) -> bool:
+        """Return whether a manifest or a chart has to be read."""
+        file = self._resolved(path)
+        if path.is_dir() or not self._is_below(file):
+            return bool(self.reason) or self._has_changed(file)
+        namespaces = (each.with_namespaces for each in self._checkouts.values())
+        return bool(self.reason) or file in self._changed or any(file in one for one in namespaces)
+
+    def judges(self, resource: Resource) -> bool:
+        """Return whether an object is judged."""
+        path = Path(resource.location.file)
+        # What is no file came through standard input, or is rendered: only what changed is.
+        if self.reason or not is_file(path) or any(map(is_chart, path.parents)):
+            return True
+        return self._has_changed(self._resolved(path))
+
+    def _has_changed(self, path: str) -> bool:
+        """Return whether a file, or anything in a folder, has changed; true where it is reached
+        through a link."""
+        start = f"{path}{os.sep}"
+        is_changed = path in self._changed or any(each.startswith(start) for each in self._changed)
+        return is_changed or not self._is_below(path)
+
+    def _is_below(self, path: str) -> bool:
+        return any(path == each or path.startswith(f"{each}{os.sep}") for each in self._looked_at)
+
+    def _resolved(self, path: Path) -> str:
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)
+
+    def _look_at(self, path: Path) -> None:
+        checkout = self._checkout(path)
+        if checkout is None:
+            hint = "--changed-since compares files with a revision of it"
+            raise InputError("is in no git checkout", Location(str(path)), hint)
+        self._looked_at.append(str(path))
+        changed = [each for each in _files(str(path)) if checkout.differs(each)]
+        self._changed.update(changed)
+        for file in checkout.removed(str(path)):
+            self.reason = self.reason or f"{file} was removed"
+        if not checkout.with_namespaces.isdisjoint(changed) or checkout.had_namespaces(changed):
+            self.reason = self.reason or "a file with a Namespace has changed"
+
+    def _reason(self, policies: Sequence[RunnablePolicy]) -> str:
+        for path in self._deciding:
+            whole = path.resolve()
+            checkout = self._checkout(whole)
+            if checkout is None:
+                return f"{path} is in no git checkout"
+            differ = any(map(checkout.differs, _files(str(whole))))
+            if differ or any(checkout.removed(str(whole))):
+                return f"{path} has changed"
+        if not self.reason and self._changed and any(each.looks_around for each in policies):
+            return "policies ask for other objects"
+        return self.reason
+
+    def _checkout(self, path: Path) -> _Checkout | None:
+        root = next((each for each in (path, *path.parents) if is_checkout(each)), None)
+        if root is None:
+            return None
+        if root not in self._checkouts:
+            self._checkouts[root] = _Checkout(root, self._revision)
+        return self._checkouts[root]
+
+
+def _files(path: str) -> Iterator[str]:
+    """Yield the manifests at a path or below it, and all files of charts."""
+    if not os.path.isdir(path):
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = [each for each in folders if each != ".git"]
+        whole = Path(folder)
+        is_part = any(map(is_chart, (whole, *whole.parents)))
+        for name in names:
+            if is_part or os.path.splitext(name)[1] in SUFFIXES:
+                yield os.path.join(folder, name)
+
+
+def _counts(file: Path, root: Path) -> bool:
+    return file.suffix in SUFFIXES or any(map(is_chart, (root / file).parents))
+
+
+def _deciding(options: ScanOptions) -> Iterator[Path]:
+    """Yield the files and folders, besides the objects', on which all verdicts depend."""
+    request = options.request
+    yield from (path for path in map(Path, request.named_policies) if path.exists())
+    yield from (*request.exceptions, *request.values)
+    given = (request.userinfo, request.context_file, options.gate.baseline)
+    yield from (each for each in given if each is not None and each.exists())

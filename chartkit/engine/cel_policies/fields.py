@@ -8,12 +8,14 @@ from typing import Final
 
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.causes import Path, join, pointers
-from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, TraceError
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, Path, TraceError
 from chartkit.engine.cel.tracing.failure import causes_of, traced
+from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.policy import MatchConstraints
+from chartkit.engine.cel_policies.scope import PolicyScope, RequestScope
+from chartkit.engine.cel_policies.shared import sees_the_request_alone
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import pointer_of
 
@@ -29,7 +31,6 @@ _OF_KIND: Final[tuple[tuple[str, Path], ...]] = (
 """The fields of a request that say what the object's own say, and these."""
 
 
-_OBJECTS: Final = frozenset({"object", "oldObject", "variables"})
 _ANY: Final = "*"
 
 
@@ -62,10 +63,10 @@ def fields_of(
     if causes is None:
         return ()
     found = pointers(causes, known.judged)
-    if causes or again.asked or not known.of_object_alone:
+    if found or again.asked or not known.is_unread:
         return found
     asked = [causes_of(each, known, again, value=True) or () for each in matching.conditions]
-    return (*pointers(join(asked), known.judged), *_matched(matching.constraints))
+    return (*pointers(tuple(asked), known.judged), *_matched(matching.constraints))
 
 
 def _matched(constraints: MatchConstraints | None) -> Iterator[str]:
@@ -88,11 +89,11 @@ def _matched(constraints: MatchConstraints | None) -> Iterator[str]:
 class Roots:
     """The variables of a policy with their provenance, each made when it is first read.
 
-    judged: the object, or the old one where there is no other; of_object_alone: whether no other
-    variable was read.
+    judged: the object, or the old one where there is no other; is_unread: whether none was read,
+    other than the policy's own `variables`.
     """
 
-    __slots__ = ("_host", "_known", "_programs", "_scope", "judged", "of_object_alone")
+    __slots__ = ("_host", "_known", "_programs", "_scope", "is_unread", "judged")
 
     def __init__(
         self,
@@ -106,12 +107,12 @@ class Roots:
         self._host = host
         self._known: dict[str, Datum] = dict(known or {})
         self.judged = scope["object"] or scope["oldObject"]
-        self.of_object_alone = True
+        self.is_unread = True
 
     def get(self, name: str, /) -> Datum | None:
         """Return a variable; None if there is none."""
-        if name not in _OBJECTS:
-            self.of_object_alone = False
+        if name != "variables":
+            self.is_unread = False
         found = self._known.get(name)
         if found is None:
             try:
@@ -127,7 +128,9 @@ class Roots:
         if name == "request" and isinstance(value, dict):
             return Datum(value, members=self._request(value))
         if name == "variables":
-            return Datum(value, members=_Variables(self, self._programs, value, self._host))
+            shared = _shared(self._scope)
+            members = _Variables(self, self._programs, value, self._host, shared)
+            return Datum(value, members=members)
         return Datum(value)
 
     def _request(self, request: dict[str, Value]) -> Entries:
@@ -141,28 +144,48 @@ class Roots:
         return found
 
 
+def _shared(scope: Mapping[str, Value]) -> dict[Program, Datum | TraceError]:
+    """Return the traced values that all policies of a request share."""
+    if not isinstance(scope, PolicyScope) or scope.computed is None:
+        return {}
+    request = scope.request
+    if not isinstance(request, RequestScope):
+        return {}
+    if request.traced is None:
+        request.traced = {}
+    return request.traced
+
+
 class _Variables:
     """The values of `variables`, traced when they are first read."""
 
-    __slots__ = ("_evaluated", "_host", "_known", "_programs", "_roots")
+    __slots__ = ("_evaluated", "_host", "_known", "_programs", "_roots", "_shared")
 
     def __init__(
-        self, roots: Roots, programs: Mapping[str, Program], evaluated: Value, host: RepeatHost
+        self,
+        roots: Roots,
+        programs: Mapping[str, Program],
+        evaluated: Value,
+        host: RepeatHost,
+        shared: dict[Program, Datum | TraceError],
     ) -> None:
+        """shared: the values that depend on the request alone."""
         self._roots = roots
+        self._shared = shared
         self._programs = programs
         self._evaluated = evaluated
         self._host = host
-        self._known: dict[str, Datum | TraceError] = {}
+        self._known: dict[Program, Datum | TraceError] = {}
 
     def get(self, name: str, /) -> Datum | None:
         """Return a variable's value; None if there is none. Raises `CelError`."""
         program = self._programs.get(name)
         if program is None:
             return None
-        found = self._known.get(name)
+        known = self._shared if sees_the_request_alone(program) else self._known
+        found = known.get(program)
         if found is None:
-            found = self._known[name] = self._traced(name, program)
+            found = known[program] = self._traced(name, program)
         if isinstance(found, TraceError):
             raise found.with_traceback(None)
         return found

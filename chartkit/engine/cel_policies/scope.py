@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Container, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
@@ -16,6 +16,9 @@ from chartkit.engine.cel_policies.shared import sees_the_request_alone
 from chartkit.engine.request.request import User
 from chartkit.model import Body
 
+if TYPE_CHECKING:
+    from chartkit.engine.cel.tracing.datum import Datum, TraceError
+
 NOTHING: Final[Body] = {}
 """The value of an object that does not exist, as in Kyverno's engine."""
 
@@ -23,10 +26,11 @@ NOTHING: Final[Body] = {}
 class RequestScope(dict[str, Value]):
     """`object`, `oldObject`, `namespaceObject` and, made when it is asked for, `request`.
 
-    computed: values that depend on nothing else, for every policy that asks for them.
+    computed: values that depend on nothing else, for every policy that asks for them; traced: their
+    provenance, for failures.
     """
 
-    __slots__ = ("_attributes", "_user", "computed")
+    __slots__ = ("_attributes", "_user", "computed", "traced")
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class RequestScope(dict[str, Value]):
         self._attributes = attributes
         self._user = user
         self.computed: dict[Program, Value] = {}
+        self.traced: dict[Program, Datum | TraceError] | None = None
 
     def __missing__(self, name: str) -> Value:
         if name != "request":
@@ -94,17 +99,17 @@ class PolicyScope(dict[str, Value]):
     computed: as in the request's scope; None where the policy may change the object.
     """
 
-    __slots__ = ("_request", "computed")
+    __slots__ = ("computed", "request")
 
     def __init__(self, request: Mapping[str, Value], *, changes: bool = False) -> None:
         super().__init__(request)
-        self._request = request
+        self.request = request
         self.computed: dict[Program, Value] | None = None
         if isinstance(request, RequestScope) and not changes:
             self.computed = request.computed
 
     def __missing__(self, name: str) -> Value:
-        made = self[name] = self._request[name]
+        made = self[name] = self.request[name]
         return made
 
 

@@ -1,4 +1,4 @@
-"""Calls of functions whose values keep the provenance of their arguments."""
+"""Calls of functions, whose values keep the provenance of their arguments."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Final
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.interpreter.calls import apply, compared
 from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch
-from chartkit.engine.cel.tracing.causes import NO_CAUSES, guard, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
+    Causes,
     Datum,
-    Extent,
     Step,
     TraceError,
     TraceFrame,
-    elements,
+    because,
     extent_of,
-    reads,
+    listed,
+    together,
     unknown,
 )
-from chartkit.engine.cel.tracing.folds import listed
 from chartkit.engine.cel.tracing.repeats import Unrepeatable
+from chartkit.engine.cel.tracing.selections import elements, is_list
 from chartkit.engine.cel.values import OptionalValue, Value, equal, same
 
-Call = Callable[[TraceFrame, Sequence[Datum]], Datum]
+Call = Callable[[TraceFrame, tuple[Datum, ...]], Datum]
 """A function, ready to be called."""
 
 
@@ -33,45 +33,90 @@ def function(dispatch: Dispatch, certain: bool) -> Call:
     """Return a call; certain: the checker left one overload only."""
     unit = not certain and dispatch.function in UNIT_WHEN_OPEN
 
-    def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
-        causes = join([reads(each) for each in args])
-        if any(each.value is UNKNOWN for each in args):
-            return unknown(causes)
+    def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
+        values = tuple([each[0] for each in args])
+        causes = _causes(args)
+        for value in values:
+            if value is UNKNOWN:
+                return unknown(causes)
         try:
-            value = apply(frame, dispatch, tuple([each.value for each in args]), unit)
+            return Datum(apply(frame, dispatch, values, unit), None, causes)
         except Unrepeatable:
             return unknown(causes)
         except Stopped:
             raise
         except CelError as error:
             raise TraceError(error.message, causes) from None
-        return Datum(value, None, causes)
 
     return run
 
 
-def comparison(*, equality: bool) -> Call:
-    """Return the call of `==` or `!=`."""
+def _causes(args: Sequence[Datum]) -> Causes:
+    """Return arguments as causes: those that something of the object decided."""
+    causes = tuple([each for each in args if each[1] is not None or each[2] or each[3]])
+    return causes[0] if len(causes) == 1 else causes
 
-    def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
-        left, right = args
-        causes = join((reads(left), reads(right)))
-        if left.value is UNKNOWN or right.value is UNKNOWN:
+
+def negation(argument: Step) -> Step:
+    """`!argument`."""
+
+    def run(frame: TraceFrame) -> Datum:
+        frame.cost += 1
+        value, path, causes, _, _ = found = argument(frame)
+        if value is UNKNOWN:
+            return found
+        if value.__class__ is not bool:
+            raise TraceError("no such overload", found)
+        return Datum(not value, None, causes if path is None else found)
+
+    return run
+
+
+def comparison(left: Step, right: Step, *, equality: bool) -> Step:
+    """`left == right` or `left != right`."""
+
+    def run(frame: TraceFrame) -> Datum:
+        first, second = left(frame), right(frame)
+        one, other = first[0], second[0]
+        causes = _causes((first, second))
+        if one is UNKNOWN or other is UNKNOWN:
             return unknown(causes)
-        compared(frame, left.value, right.value)
+        if one.__class__ in _SCALARS:
+            frame.cost += 1
+        else:
+            compared(frame, one, other)
         if not equality:
-            return Datum(not same(left.value, right.value), None, causes)
+            return Datum(not same(one, other), None, causes)
         try:
-            return Datum(equal(left.value, right.value), None, causes)
+            return Datum(equal(one, other), None, causes)
         except CelError as error:
             raise TraceError(error.message, causes) from None
 
     return run
 
 
+def comparison_with(left: Step, other: Value, *, equality: bool) -> Step:
+    """`left == constant` or `left != constant`, the constant a scalar."""
+
+    def run(frame: TraceFrame) -> Datum:
+        frame.cost += 1
+        found = left(frame)
+        value = found[0]
+        if value is UNKNOWN:
+            return found
+        causes = found if found[1] is not None else found[2]
+        return _new(Datum, (same(value, other) is equality, None, causes, None, None))
+
+    return run
+
+
+_SCALARS: Final = frozenset({bool, int, float, type(None)})
+_new: Final = tuple.__new__
+
+
 def step(call: Call, arguments: Sequence[Step]) -> Step:
     """Return the step of a call."""
-    return lambda frame: call(frame, [argument(frame) for argument in arguments])
+    return lambda frame: call(frame, tuple([argument(frame) for argument in arguments]))
 
 
 def special(name: str, call: Call) -> Call:
@@ -81,38 +126,30 @@ def special(name: str, call: Call) -> Call:
 
 
 def _sum(call: Call) -> Call:
-    def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
+    def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
         left, right = args
-        if not (_is_list(left) and _is_list(right)):
+        if not (is_list(left) and is_list(right)):
             return call(frame, args)
         members = (*elements(left), *elements(right))
         frame.cost += len(members)
         frame.check()
-        first, second = extent_of(left), extent_of(right)
-        held = join((first.held, second.held))
-        return listed(members, Extent(held, join((first.lacking, second.lacking))))
+        return listed(members, together(extent_of(left), extent_of(right)))
 
     return run
-
-
-def _is_list(datum: Datum) -> bool:
-    return datum.value.__class__ is list or isinstance(datum.members, list | tuple)
 
 
 def _rearranged(call: Call) -> Call:
     """Lists that have the elements of another one in other places."""
 
-    def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
+    def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
         result = call(frame, args)
-        if not isinstance(result.value, list) or not _is_list(args[0]):
+        if not isinstance(result.value, list) or not is_list(args[0]):
             return result
         known: dict[object, Datum] = {}
         for each in elements(args[0]):
             known.setdefault(_mark(each.value), each)
-        members = [
-            known.get(_mark(value)) or Datum(value, None, result.causes) for value in result.value
-        ]
-        return result._replace(members=members, extent=extent_of(args[0]))
+        members = [known.get(_mark(value)) or Datum(value, None, args) for value in result.value]
+        return listed(members, extent_of(args[0]))
 
     return run
 
@@ -122,19 +159,19 @@ def _mark(value: Value) -> object:
 
 
 def _flattened(call: Call) -> Call:
-    def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
+    def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
         result = call(frame, args)
         if len(args) > 1 or not isinstance(result.value, list):
             return result
         members: list[Datum] = []
         extents = [extent_of(args[0])]
         for each in elements(args[0]):
-            if _is_list(each):
+            if is_list(each):
                 members += elements(each)
                 extents.append(extent_of(each))
             else:
                 members.append(each)
-        return listed(members, Extent(*(join(causes) for causes in zip(*extents, strict=True))))
+        return listed(members, together(*extents))
 
     return run
 
@@ -142,24 +179,28 @@ def _flattened(call: Call) -> Call:
 def _kept(call: Call) -> Call:
     """Functions whose value is that of their argument, or an optional of it."""
 
-    def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
+    def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
         result = call(frame, args)
         return result if result.value is UNKNOWN else args[0]._replace(value=result.value)
 
     return run
 
 
+def _same(_call: Call) -> Call:
+    return lambda _frame, args: args[0]
+
+
 def _end(at: int) -> Callable[[Call], Call]:
     """The first or last element of a list."""
 
     def known(call: Call) -> Call:
-        def run(frame: TraceFrame, args: Sequence[Datum]) -> Datum:
+        def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
             result = call(frame, args)
             if not isinstance(result.value, OptionalValue) or not result.value.present:
                 return result
-            found = elements(args[0])[at]
-            why = NO_CAUSES if args[0].extent is None else guard(args[0].extent.lacking)
-            return found._replace(value=result.value, causes=join((found.causes, why)))
+            found = elements(args[0])[at]._replace(value=result.value)
+            extent = args[0].extent
+            return found if extent is None else because(found, extent.lacking)
 
         return run
 
@@ -170,7 +211,7 @@ _SPECIAL: Final[dict[str, Callable[[Call], Call]]] = {
     "_+_": _sum,
     "@sortByAssociatedKeys": _rearranged,
     "distinct": _rearranged,
-    "dyn": _kept,
+    "dyn": _same,
     "first": _end(0),
     "flatten": _flattened,
     "last": _end(-1),

@@ -8,15 +8,14 @@ from typing import Final
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.causes import Causes
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
+    Causes,
     Datum,
     Entries,
     Step,
     TraceError,
     TraceFrame,
-    reads,
 )
 from chartkit.engine.cel.tracing.planner import Planner
 from chartkit.engine.cel.values import Value
@@ -37,7 +36,7 @@ def causes_of(program: Program, roots: Entries, host: Host, value: Value = False
         return error.causes
     except (CelError, RecursionError):
         return None
-    return reads(found) if found.value is value or found.value is UNKNOWN else None
+    return found if found.value is value or found.value is UNKNOWN else None
 
 
 def traced(program: Program, roots: Entries, host: Host) -> Datum:

@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chartkit.engine.cel.interpreter.go_type_names import go_type
-from chartkit.engine.cel.tracing.causes import NO_CAUSES, Causes, guard, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
+    Absence,
+    Causes,
     Datum,
+    Each,
     Extent,
     Step,
     TraceError,
     TraceFrame,
-    elements,
-    entries,
+    Whole,
+    because,
     extent_of,
-    reads,
+    listed,
     unknown,
 )
 from chartkit.engine.cel.tracing.junctions import attempt
+from chartkit.engine.cel.tracing.selections import elements, entries, is_list
 from chartkit.engine.cel.values import KeyedMap, Value
 
 
@@ -36,19 +39,16 @@ class Loop(NamedTuple):
 
     def elements(self, frame: TraceFrame, items: Datum) -> list[tuple[Datum, Datum]]:
         """Return the values of the variables in each round."""
-        value = items.value
-        made = isinstance(items.members, Sequence)
-        if made or value.__class__ is list:
+        if is_list(items):
             found = elements(items)
             frame.cost += len(found)
             frame.check()
             if self.second is None:
                 return [(each, each) for each in found]
             return [(Datum(at), each) for at, each in enumerate(found)]
-        if not isinstance(value, dict):
-            text = f"got '{go_type(value)}', expected iterable type"
-            raise TraceError(text, reads(items))
-        frame.cost += len(value)
+        if not isinstance(items.value, dict):
+            raise TraceError(f"got '{go_type(items.value)}', expected iterable type", items)
+        frame.cost += len(items.value)
         frame.check()
         return entries(items)
 
@@ -61,40 +61,52 @@ class Loop(NamedTuple):
             frame.locals[self.second] = element[1]
 
 
-class Rounds(NamedTuple):
-    """The outcomes of a condition: causes of each round that was true, false, or unknown."""
+class _Rounds:
+    """The results of a condition by their value, each with its element."""
 
-    true: list[Causes]
-    false: list[Causes]
-    open: list[Causes]
-    errors: list[TraceError]
+    __slots__ = ("_by_value", "doubtful", "errors")
 
-    @property
-    def doubt(self) -> list[Causes]:
-        """The causes of rounds that came to neither."""
-        return [*self.open, *(error.causes for error in self.errors)]
+    def __init__(self, loop: Loop, condition: Step, frame: TraceFrame, items: Datum) -> None:
+        self._by_value: dict[bool, tuple[list[Datum], list[Datum]]] = {
+            True: ([], []),
+            False: ([], []),
+        }
+        self.doubtful: list[Datum] = []
+        self.errors: list[TraceError] = []
+        for element in loop.elements(frame, items):
+            loop.round(frame, element)
+            found = attempt(condition, frame)
+            if isinstance(found, TraceError):
+                self.errors.append(found)
+            elif found.value is True or found.value is False:
+                results, asked = self._by_value[found.value]
+                results.append(found)
+                asked.append(element[1])
+            elif found.value is UNKNOWN:
+                self.doubtful.append(found)
+            else:
+                self.errors.append(TraceError("no such overload", found))
 
+    def count(self, value: bool) -> int:
+        """Return how many results have a value."""
+        return len(self._by_value[value][0])
 
-def _rounds(loop: Loop, condition: Step, frame: TraceFrame, items: Datum) -> Rounds:
-    rounds = Rounds([], [], [], [])
-    for element in loop.elements(frame, items):
-        loop.round(frame, element)
-        found = attempt(condition, frame)
-        if isinstance(found, TraceError):
-            rounds.errors.append(found)
-            continue
-        causes = reads(found)
-        if not causes:
-            causes = reads(element[1])
-        if found.value is True:
-            rounds.true.append(causes)
-        elif found.value is False:
-            rounds.false.append(causes)
-        elif found.value is UNKNOWN:
-            rounds.open.append(causes)
-        else:
-            rounds.errors.append(TraceError("no such overload", causes))
-    return rounds
+    def causes(self, value: bool) -> Each:
+        """Return the causes of the results that have a value."""
+        return Each(*self._by_value[value])
+
+    def absence(self, items: Datum) -> Absence:
+        """Return the causes of a list without an element for which the condition is true."""
+        return Absence(extent_of(items).lacking, self.causes(False))
+
+    def in_doubt(self, items: Datum) -> Datum:
+        """Return the result of rounds of which some have no value; raises the first error."""
+        if not self.doubtful:
+            causes = tuple([error.causes for error in self.errors])
+            raise TraceError(self.errors[0].message, causes)
+        # One of several: nobody knows which.
+        only = len(self.doubtful) + len(self.errors) == 1
+        return unknown(self.doubtful[0] if only else items)
 
 
 def every(loop: Loop, condition: Step) -> Step:
@@ -103,13 +115,13 @@ def every(loop: Loop, condition: Step) -> Step:
     def run(frame: TraceFrame) -> Datum:
         items = loop.items(frame)
         if items.value is UNKNOWN and items.members is None:
-            return unknown(reads(items))
-        rounds = _rounds(loop, condition, frame, items)
-        if rounds.false:
-            return Datum(False, None, join(rounds.false))
-        if rounds.doubt:
-            return _doubtful(rounds, items)
-        return Datum(True, None, join(rounds.true) or reads(items))
+            return unknown(items)
+        rounds = _Rounds(loop, condition, frame, items)
+        if rounds.count(False):
+            return Datum(False, None, rounds.causes(False))
+        if rounds.doubtful or rounds.errors:
+            return rounds.in_doubt(items)
+        return Datum(True, None, rounds.causes(True) if rounds.count(True) else items)
 
     return run
 
@@ -120,13 +132,13 @@ def some(loop: Loop, condition: Step) -> Step:
     def run(frame: TraceFrame) -> Datum:
         items = loop.items(frame)
         if items.value is UNKNOWN and items.members is None:
-            return unknown(reads(items))
-        rounds = _rounds(loop, condition, frame, items)
-        if rounds.true:
-            return Datum(True, None, join(rounds.true))
-        if rounds.doubt:
-            return _doubtful(rounds, items)
-        return Datum(False, None, _absence(items, rounds.false))
+            return unknown(items)
+        rounds = _Rounds(loop, condition, frame, items)
+        if rounds.count(True):
+            return Datum(True, None, rounds.causes(True))
+        if rounds.doubtful or rounds.errors:
+            return rounds.in_doubt(items)
+        return Datum(False, None, rounds.absence(items))
 
     return run
 
@@ -137,30 +149,14 @@ def single(loop: Loop, condition: Step) -> Step:
     def run(frame: TraceFrame) -> Datum:
         items = loop.items(frame)
         if items.value is UNKNOWN and items.members is None:
-            return unknown(reads(items))
-        rounds = _rounds(loop, condition, frame, items)
-        if rounds.doubt:
-            return _doubtful(rounds, items)
-        causes = join(rounds.true) if rounds.true else _absence(items, rounds.false)
-        return Datum(len(rounds.true) == 1, None, causes)
+            return unknown(items)
+        rounds = _Rounds(loop, condition, frame, items)
+        if rounds.doubtful or rounds.errors:
+            return rounds.in_doubt(items)
+        count = rounds.count(True)
+        return Datum(count == 1, None, rounds.causes(True) if count else rounds.absence(items))
 
     return run
-
-
-def _doubtful(rounds: Rounds, items: Datum) -> Datum:
-    """Return the result of rounds of which some have no value; raises the first error."""
-    if not rounds.open:
-        raise TraceError(rounds.errors[0].message, join(rounds.doubt))
-    # One of several: nobody knows which.
-    return unknown(rounds.open[0] if len(rounds.doubt) == 1 else reads(items))
-
-
-def _absence(items: Datum, rounds: Sequence[Causes]) -> Causes:
-    """Return the causes of a list with no element for which a condition is true: the list that
-    may have more, and then what its elements have instead."""
-    lacking = extent_of(items).lacking
-    found = join(rounds)
-    return join((lacking, guard(found))) if lacking else found
 
 
 class Outcome(NamedTuple):
@@ -173,36 +169,33 @@ class Outcome(NamedTuple):
 
 def collected(loop: Loop, outcome: Outcome) -> Step:
     """`items.map(x, value)`, `items.filter(x, condition)` and their kin."""
+    condition, value_of, key_of = outcome
 
     def run(frame: TraceFrame) -> Datum:
         items = loop.items(frame)
         if items.value is UNKNOWN and items.members is None:
-            return unknown(reads(items))
+            return unknown(items)
         outer = extent_of(items)
         made: list[tuple[Datum, Datum]] = []
-        held: list[Causes] = [outer.held]
+        held: list[Causes] = [outer.held] if outer.held else []
         dropped: list[Causes] = []
         for element in loop.elements(frame, items):
             loop.round(frame, element)
-            why: Causes = NO_CAUSES
-            if outcome.condition is not None:
-                asked = outcome.condition(frame)
-                why = reads(asked)
+            if condition is not None:
+                asked = condition(frame)
                 if asked.value is UNKNOWN:
-                    return unknown(join((why, reads(items))))
+                    return unknown(asked, items)
                 if asked.value is False:
-                    dropped.append(why)
+                    dropped.append(asked)
                     continue
                 if asked.value is not True:
-                    raise TraceError("no such overload", why)
-            value = outcome.value(frame)
-            key = value if outcome.key is None else outcome.key(frame)
-            if why:
-                held.append(why)
-                value = value._replace(causes=join((value.causes, guard(why))))
-            made.append((key, value))
-        extent = Extent(join(held), _absence(items, dropped))
-        return _made(made, extent, outcome.key is not None)
+                    raise TraceError("no such overload", asked)
+                held.append(asked)
+            value = value_of(frame)
+            key = value if key_of is None else key_of(frame)
+            made.append((key, value if condition is None else because(value, asked)))
+        lacking = Absence(outer.lacking, tuple(dropped)) if dropped else outer.lacking
+        return _made(made, Extent(tuple(held), lacking), key_of is not None)
 
     return run
 
@@ -211,7 +204,7 @@ def _made(made: Sequence[tuple[Datum, Datum]], extent: Extent, keyed: bool) -> D
     members = [value for _, value in made]
     if not keyed:
         return listed(members, extent)
-    causes = _whole(members, extent)
+    causes = Whole(members, extent)
     if any(key.value is UNKNOWN or value.value is UNKNOWN for key, value in made):
         return unknown(causes)
     if any(key.value.__class__ is not str for key, _ in made):
@@ -220,30 +213,13 @@ def _made(made: Sequence[tuple[Datum, Datum]], extent: Extent, keyed: bool) -> D
     return Datum(values, None, causes, {str(key.value): value for key, value in made})
 
 
-def listed(members: Sequence[Datum], extent: Extent) -> Datum:
-    """Return a list that an expression made of values with a provenance."""
-    values = [each.value for each in members]
-    known = not any(each is UNKNOWN for each in values)
-    return Datum(values if known else UNKNOWN, None, _whole(members, extent), members, extent)
-
-
-def _whole(members: Sequence[Datum], extent: Extent) -> Causes:
-    """Return the causes of a list or map as a whole: why it has its elements, or these."""
-    if not members:
-        return extent.lacking
-    values = join([reads(each) for each in members])
-    return join((extent.held, guard(values)) if extent.held else (values, guard(extent.lacking)))
-
-
 def bound(place: int, value: Step, result: Step) -> Step:
     """`cel.bind(x, value, result)`; place: of the variable in `TraceFrame.locals`."""
 
     def run(frame: TraceFrame) -> Datum:
         found = attempt(value, frame)
-        if isinstance(found, TraceError):
-            # It counts where the variable is read.
-            found = unknown(found.causes)
-        frame.locals[place] = found
+        # An error counts where the variable is read.
+        frame.locals[place] = unknown(found.causes) if isinstance(found, TraceError) else found
         return result(frame)
 
     return run

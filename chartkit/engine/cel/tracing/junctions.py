@@ -1,21 +1,24 @@
-"""Operators that not all operands decide: `&&`, `||`, `!`, `? :`, `orValue`, `in`."""
+"""Operators that not all operands decide: `&&`, `||`, `? :`, `orValue`, `in`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.tracing.causes import Causes, Read, guard, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
+    Causes,
     Datum,
+    Guard,
+    Read,
     Step,
     TraceError,
     TraceFrame,
-    elements,
-    reads,
+    because,
     unknown,
 )
+from chartkit.engine.cel.tracing.pointers import tells
+from chartkit.engine.cel.tracing.selections import elements
 from chartkit.engine.cel.values import OptionalValue, same
 
 _NO_OVERLOAD = "no such overload"
@@ -35,12 +38,18 @@ def conjunction(left: Step, right: Step) -> Step:
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
         first = attempt(left, frame)
-        if _is(first, False) and not reads(first):  # type: ignore[arg-type]
+        if isinstance(first, Datum) and first.value is False and not tells(first):
             # No field of the object changes that.
             return Datum(False)
         second = attempt(right, frame)
-        both = _is(first, True) and _is(second, True)
-        return _joined((second, first) if both else (first, second), False)
+        if isinstance(first, Datum) and isinstance(second, Datum):
+            if first.value is True and second.value is True:
+                return Datum(True, None, (second, first))
+            if first.value is False and second.value is True:
+                return first
+            if first.value is True and second.value is False:
+                return second
+        return _joined(first, second, False)
 
     return run
 
@@ -53,33 +62,30 @@ def disjunction(left: Step, right: Step, *, left_first: bool = False) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
-        first = attempt(left, frame)
-        found = (first, attempt(right, frame))
-        return _joined(found if left_first else found[::-1], True)
+        first, second = attempt(left, frame), attempt(right, frame)
+        if left_first:
+            first, second = second, first
+        return _joined(second, first, True)
 
     return run
 
 
-def _is(found: Datum | TraceError, value: bool) -> bool:
-    return isinstance(found, Datum) and found.value is value
-
-
-def _joined(operands: Sequence[Datum | TraceError], decisive: bool) -> Datum:
+def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: bool) -> Datum:
     """Return the value of a junction that one decisive operand makes decisive."""
+    operands = (first, second)
     deciding = [each for each in operands if isinstance(each, Datum) and each.value is decisive]
     if deciding:
-        return Datum(decisive, None, join([reads(each) for each in deciding]))
+        return deciding[0] if len(deciding) == 1 else Datum(decisive, None, tuple(deciding))
     for each in operands:
         if isinstance(each, TraceError):
             raise each.with_traceback(None)
-    values: list[Datum] = [each for each in operands if isinstance(each, Datum)]
-    open_ = [reads(each) for each in values if each.value is UNKNOWN]
+    values = tuple([each for each in operands if isinstance(each, Datum)])
+    open_ = [each for each in values if each.value is UNKNOWN]
     if open_:
-        return unknown(join(open_))
-    causes = join([reads(each) for each in values])
-    if any(each.value is not (not decisive) for each in values):
-        raise TraceError(_NO_OVERLOAD, causes)
-    return Datum(not decisive, None, causes)
+        return unknown(*open_)
+    if any(each.value is decisive or each.value.__class__ is not bool for each in values):
+        raise TraceError(_NO_OVERLOAD, values)
+    return Datum(not decisive, None, values)
 
 
 def is_guard(expr: ast.Expr) -> bool:
@@ -95,27 +101,31 @@ def choice(condition: Step, yes: Step, no: Step) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         asked = condition(frame)
-        why = reads(asked)
         if asked.value is UNKNOWN:
-            return unknown(why)
+            return unknown(asked)
         if asked.value.__class__ is not bool:
-            raise TraceError(_NO_OVERLOAD, why)
+            raise TraceError(_NO_OVERLOAD, asked)
         try:
             chosen = (yes if asked.value else no)(frame)
         except TraceError as error:
-            causes = join((error.causes, guard(why)))
-            raise TraceError(error.message, causes) from None
-        if _stands_for(why, chosen):
-            return chosen._replace(path=why.path)  # type: ignore[union-attr]
-        return chosen._replace(causes=join((chosen.causes, guard(why))))
+            raise TraceError(error.message, (error.causes, Guard(asked))) from None
+        return _chosen(asked.causes, chosen) or because(chosen, asked)
 
     return run
 
 
-def _stands_for(why: Causes, chosen: Datum) -> bool:
-    """Return whether a value is the default of the field that a condition asked for."""
-    default = chosen.path is None and not chosen.causes and chosen.members is None
-    return default and isinstance(why, Read) and not why.presence and not chosen.value
+def _chosen(why: Causes, chosen: Datum) -> Datum | None:
+    """Return a value that a question about one field led to, where that is the field of the value
+    itself, or the value is empty and stands for it; else None."""
+    if not isinstance(why, Read | Datum) or not why.path:
+        return None
+    place, present = why.path, isinstance(why, Read) and why.presence
+    if isinstance(why, Datum) and why.causes:
+        return None
+    if chosen.path is not None:
+        return chosen if chosen.path[: len(place)] == place else None
+    stands = chosen.is_constant and not chosen.value and not present
+    return Datum(chosen.value, place) if stands else None
 
 
 def or_value(left: Step, right: Step) -> Step:
@@ -124,13 +134,13 @@ def or_value(left: Step, right: Step) -> Step:
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
         optional = left(frame)
-        value = optional.value
+        value, path, causes, members, extent = optional
         if value is UNKNOWN:
             return optional
         if not isinstance(value, OptionalValue):
-            raise TraceError(_NO_OVERLOAD, reads(optional))
+            raise TraceError(_NO_OVERLOAD, optional)
         if value.present:
-            return optional._replace(value=value.value)
+            return Datum(value.value, path, causes, members, extent)
         return _default(optional, right(frame))
 
     return run
@@ -143,11 +153,11 @@ def or_any_value(left: Step, right: Step) -> Step:
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
         optional, default = left(frame), right(frame)
-        value = optional.value
+        value, path, causes, members, extent = optional
         if not isinstance(value, OptionalValue):
             return optional
         if value.present:
-            return optional._replace(value=value.value)
+            return Datum(value.value, path, causes, members, extent)
         return _default(optional, default)
 
     return run
@@ -161,20 +171,18 @@ def or_optional(left: Step, right: Step) -> Step:
         optional = left(frame)
         if optional.value is UNKNOWN:
             return optional
-        if optional.value.__class__ is not OptionalValue:
-            raise TraceError(_NO_OVERLOAD, reads(optional))
-        if optional.value.present:
-            return optional
-        return _default(optional, right(frame))
+        if not isinstance(optional.value, OptionalValue):
+            raise TraceError(_NO_OVERLOAD, optional)
+        return optional if optional.value.present else _default(optional, right(frame))
 
     return run
 
 
 def _default(absent: Datum, default: Datum) -> Datum:
     """Return a default with the provenance of the value that is absent."""
-    if default.path is None and not default.causes and default.members is None:
-        return default._replace(path=absent.path, causes=absent.causes)
-    return default._replace(causes=join((default.causes, reads(absent))))
+    if default.is_constant:
+        return Datum(default.value, absent.path, absent.causes)
+    return default._replace(causes=(default.causes, absent))
 
 
 def membership(
@@ -185,14 +193,13 @@ def membership(
     def run(frame: TraceFrame) -> Datum:
         searched, container = value(frame), members(frame)
         result = call(frame, searched, container)
-        key, held = searched.value, container.value
-        if isinstance(held, dict) and isinstance(key, str) and container.path is not None:
-            place = Read((*container.path, key), presence=result.value is True)
-            why = join((container.causes, reads(searched)))
-            return result._replace(causes=join((place, guard(why))))
-        if result.value is True and isinstance(held, list):
+        key, held, path = searched.value, container.value, container.path
+        if isinstance(held, dict) and isinstance(key, str) and path is not None:
+            place = Read((*path, key), presence=result.value is True)
+            return Datum(result.value, None, (place, Guard((container.causes, searched))))
+        if result.value is True and isinstance(held, list) and not container.is_constant:
             where = [each for each in elements(container) if same(each.value, key)]
-            return result._replace(causes=join([*map(reads, where), reads(searched)]))
+            return Datum(True, None, (*where, searched))
         return result
 
     return run

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chartkit.engine.cel.interpreter.aggregates import keyed
-from chartkit.engine.cel.tracing.causes import NO_CAUSES, join
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
+    Causes,
     Datum,
     Extent,
     Step,
     TraceError,
     TraceFrame,
-    reads,
+    listed,
     unknown,
 )
-from chartkit.engine.cel.tracing.folds import listed
 from chartkit.engine.cel.values import KeyedMap, OptionalValue, Value
 
 
@@ -25,17 +24,17 @@ def list_of_steps(elements: Sequence[Step], optional: frozenset[int]) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         members: list[Datum] = []
-        causes = []
+        causes: list[Causes] = []
         for index, element in enumerate(elements):
             found = element(frame)
             if index in optional:
-                causes.append(reads(found))
+                causes.append(found)
                 present = _opened(found)
                 if present is None:
                     continue
                 found = present
             members.append(found)
-        return listed(members, Extent(lacking=join(causes) if optional else NO_CAUSES))
+        return listed(members, Extent(lacking=tuple(causes)))
 
     return run
 
@@ -46,22 +45,22 @@ def map_of_steps(entries: Sequence[tuple[Step, Step, bool]]) -> Step:
     def run(frame: TraceFrame) -> Datum:
         values: dict[Value, Value] = {}
         members: dict[str, Datum] = {}
-        causes = []
+        causes: list[Causes] = []
         for key_step, value_step, optional in entries:
             key, found = key_step(frame), value_step(frame)
-            causes += [reads(key), reads(found)]
+            causes += [key, found]
             present = _opened(found) if optional else found
             if present is None:
                 values.pop(key.value, None)
                 continue
             if key.value is UNKNOWN or present.value is UNKNOWN:
-                return unknown(join(causes))
+                return unknown(*causes)
             if key.value.__class__ is not str:
                 values = keyed(values, key.value)
             values[key.value] = present.value
             members[str(key.value)] = present
         known = None if isinstance(values, KeyedMap) else members
-        return Datum(values, None, join(causes), known)
+        return Datum(values, None, tuple(causes), known)
 
     return run
 
@@ -72,10 +71,10 @@ def _opened(found: Datum) -> Datum | None:
     if value is UNKNOWN:
         return found
     if value.__class__ is not OptionalValue:
-        raise TraceError("cannot initialize an optional part from a value", reads(found))
+        raise TraceError("cannot initialize an optional part from a value", found)
     return found._replace(value=value.value) if value.present else None
 
 
 def opaque(parts: Sequence[Step]) -> Step:
     """Return the step of a value whose parts alone are known."""
-    return lambda frame: unknown(join([reads(part(frame)) for part in parts]))
+    return lambda frame: unknown(*[part(frame) for part in parts])

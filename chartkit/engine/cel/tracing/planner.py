@@ -16,18 +16,25 @@ from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, 
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.tracing import folds, junctions, literals
-from chartkit.engine.cel.tracing.calls import comparison, function, special, step
-from chartkit.engine.cel.tracing.causes import NO_CAUSES, Path, Read, guard, join
+from chartkit.engine.cel.tracing.calls import (
+    comparison,
+    comparison_with,
+    function,
+    negation,
+    special,
+    step,
+)
 from chartkit.engine.cel.tracing.datum import (
+    NO_CAUSES,
     UNKNOWN,
     Datum,
+    Path,
     Step,
     TraceError,
     TraceFrame,
-    child,
-    reads,
     unknown,
 )
+from chartkit.engine.cel.tracing.selections import Key, chain, child, presence
 from chartkit.engine.cel.values import Value
 
 Scope: TypeAlias = Mapping[str, int]
@@ -72,39 +79,56 @@ class Planner:
 
     def select(self, expr: ast.Select, scope: Scope, rest: Path) -> Step:
         """`operand.field` or `has(operand.field)`."""
-        field = expr.field
-        operand = self.plan(expr.operand, scope, (field, *rest))
         if expr.test_only:
-            return _presence(operand, field)
-        return lambda frame: child(operand(frame), field, rest)
+            return presence(self.plan(expr.operand, scope, (expr.field, *rest)), expr.field)
+        return self._chain(expr, scope, rest)
 
     def index(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
         """`operand[key]`, `operand[?key]` or `operand.?field`."""
+        if self._constant_key(expr) is not None:
+            return self._chain(expr, scope, rest)
         optional = expr.function != "_[_]"
-        key = self._key(expr)
-        if isinstance(key, str):
-            operand = self.plan(expr.args[0], scope, (key, *rest))
-            return lambda frame: child(operand(frame), key, rest, optional=optional)
         operand = self.plan(expr.args[0], scope)
         chosen = self.plan(expr.args[1], scope)
 
         def run(frame: TraceFrame) -> Datum:
             base, found = operand(frame), chosen(frame)
-            why = reads(found)
             if found.value is UNKNOWN:
-                return unknown(join((reads(base), why)))
+                return unknown(base, found)
             if found.value.__class__ not in KEY_CLASSES:
-                raise TraceError(f"invalid qualifier type: {go_type(found.value)}", why)
+                raise TraceError(f"invalid qualifier type: {go_type(found.value)}", found)
+            why = NO_CAUSES if found.is_constant else found
             return child(base, found.value, optional=optional, why=why)
 
         return run
 
-    def _key(self, expr: ast.Call) -> Value:
-        """Return the key of a selection, None if it is no constant."""
-        key = expr.args[1]
-        if expr.function == "_?._" and isinstance(key, ast.Literal):
-            return key.value
-        return self._folded.constants.get(key.id)
+    def _chain(
+        self, expr: ast.Expr, scope: Scope, rest: Path, default: Datum | None = None
+    ) -> Step:
+        """Return the step of the selections with constant keys that end here; default: a constant
+        that an `orValue` gives for what is absent."""
+        keys: list[Key] = []
+        while expr.id not in self._checked.names:
+            found = self._constant_key(expr)
+            if found is None:
+                break
+            expr, key = found
+            keys.append(key)
+        keys.reverse()
+        path = (*(key for key, _ in keys), *rest)
+        return chain(self.plan(expr, scope, path), keys, path, default)
+
+    def _constant_key(self, expr: ast.Expr) -> tuple[ast.Expr, Key] | None:
+        """Return the operand and the key of a selection with a constant one."""
+        if isinstance(expr, ast.Select):
+            return None if expr.test_only else (expr.operand, (expr.field, False))
+        if not isinstance(expr, ast.Call) or expr.function not in _INDEXING:
+            return None
+        operand, chosen = expr.args
+        key = self._folded.constants.get(chosen.id)
+        if expr.function == "_?._" and isinstance(chosen, ast.Literal):
+            key = chosen.value
+        return (operand, (key, expr.function != "_[_]")) if isinstance(key, str) else None
 
     # Calls.
 
@@ -114,13 +138,22 @@ class Planner:
         if selection is not None:
             return selection(self, expr, scope, rest)
         name, arguments = function_and_arguments(self._checked, expr)
+        if name in _DEFAULTS and arguments[1].id in self._folded.constants:
+            default = Datum(self._folded.constants[arguments[1].id])
+            if self._constant_key(arguments[0]) is not None:
+                return self._chain(arguments[0], scope, (), default)
         steps = [self.plan(argument, scope) for argument in arguments]
         if len(steps) == 2 and name in _JUNCTIONS:
             return _JUNCTIONS[name](*steps)
         if name == "_||_":
             return junctions.disjunction(*steps, left_first=junctions.is_guard(arguments[1]))
         if name in ("_==_", "_!=_"):
-            return step(comparison(equality=name == "_==_"), steps)
+            known = self._folded.constants.get(arguments[1].id, self)
+            if isinstance(known, str | int | float | None):
+                return comparison_with(steps[0], known, equality=name == "_==_")
+            return comparison(*steps, equality=name == "_==_")
+        if name == "!_":
+            return negation(*steps)
         ids = self._checked.overloads.get(expr.id, ())
         dispatch = dispatch_for(self._environment, name, ids).bound(arguments)
         called = function(dispatch, certain=len(ids) == 1)
@@ -199,29 +232,14 @@ def _constant(value: Value) -> Step:
     return lambda _frame: datum
 
 
-def _presence(operand: Step, field: str) -> Step:
-    """`has(operand.field)`."""
-
-    def run(frame: TraceFrame) -> Datum:
-        frame.cost += 1
-        found = child(operand(frame), field, optional=True)
-        if found.value is UNKNOWN:
-            return found
-        there = bool(found.value.present)  # type: ignore[attr-defined]
-        if found.path is None:
-            return Datum(there, None, found.causes)
-        read = Read(found.path, presence=there)
-        return Datum(there, None, join((read, guard(found.causes))))
-
-    return run
-
-
+_INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, Path], Step]]] = {
     "_[_]": Planner.index,
     "_[?_]": Planner.index,
     "_?._": Planner.index,
     "_?_:_": Planner.conditional,
 }
+_DEFAULTS: Final = frozenset({"orValue", COMPATIBLE})
 _JUNCTIONS: Final[dict[str, Callable[[Step, Step], Step]]] = {
     "_&&_": junctions.conjunction,
     "or": junctions.or_optional,

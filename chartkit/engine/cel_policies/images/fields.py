@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.causes import join, pointers
-from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, elements, reads
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Extent, listed, unknown
 from chartkit.engine.cel.tracing.failure import traced
+from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
+from chartkit.engine.cel.tracing.selections import elements
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.fields import Roots
 from chartkit.engine.cel_policies.images.host import ImageHost
@@ -70,15 +71,12 @@ class ImageFields:
         except (CelError, RecursionError):
             return Datum(UNKNOWN)
         if not isinstance(found.value, list):
-            return Datum(UNKNOWN, None, reads(found))
+            return unknown(found)
         members = [each for each in elements(found) if self._fits(str(each.value))]
-        values = [each.value for each in members]
-        causes = join([reads(each) for each in members]) or reads(found)
-        return Datum(values, None, causes, members, found.extent)
+        return listed(members, Extent((), found))
 
     def of(self, image: str) -> tuple[str, ...]:
         """Return the JSON pointers of the fields that name an image."""
         listed = [each.members for each in self._found().values()]
         members = [one for each in listed if isinstance(each, list) for one in each]
-        causes = join([reads(one) for one in members if one.value == image])
-        return pointers(causes, self._roots.judged)
+        return pointers(tuple(one for one in members if one.value == image), self._roots.judged)

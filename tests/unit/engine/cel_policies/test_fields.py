@@ -222,7 +222,7 @@ def test_an_image_that_nobody_signed_is_named_and_asked_about_once() -> None:
             "images.containers.exists(image, verifyImageSignatures(image, [attestors.ci]) > 0)",
             ("fail", ("/spec/containers/2/image",)),
         ),
-        ({}, "images.containers[0].endsWith('2')", ("fail", ("/spec/containers/1/image",))),
+        ({}, "images.containers[0].endsWith('2')", None),
         ({}, "images.containers.size() < 2", None),
         ({}, "!object.spec.containers.exists(c, c.image == 'nginx:1')", None),
         ({}, "object.spec.nodeName == 'x'", ("error", ("/spec/nodeName",))),

@@ -54,6 +54,10 @@ COMMANDS = {
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",
     ),
+    "schema": (
+        "chartkit.cli.schema:schema",
+        "Print the JSON Schema of a JSON output, or of a file of chartkit's.",
+    ),
     "eval": ("chartkit.cli.eval:evaluate", "Evaluate an expression on a value."),
 }
 """Each sub-command's place (`module:attribute`) and its summary for `chartkit --help`."""

@@ -15,7 +15,7 @@ from chartkit.report.finding import Finding
 from chartkit.report.formats import writer_of
 from chartkit.report.json_text import json_text
 from chartkit.report.junit import TestCase, junit_xml
-from chartkit.report.markdown import markdown_table
+from chartkit.report.markdown import cut_comment, markdown_table
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions
 from chartkit.report.outputs import Output, write_pieces
 from chartkit.report.query import Query
@@ -100,10 +100,10 @@ def _pieces(report: CommandReport, name: str, colour: bool, query: Query | None)
         if query is not None:
             return [query.written([json.dumps(report.body)], name)]
         return _data(report, name)
-    if name in report.own:
-        return [report.own[name](colour)]
-    if name in _OF_FINDINGS:
-        return [_OF_FINDINGS[name](report.findings())]
+    if name in report.own or name in _OF_FINDINGS:
+        own = report.own.get(name)
+        text = own(colour) if own else _OF_FINDINGS[name](report.findings())
+        return [cut_comment(text) if name == "markdown" else text]
     writer = _writer(name)
     for finding in report.findings():
         writer.write(finding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
@@ -11,6 +12,10 @@ from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import markdown_cell
 
+COMMENT_LIMIT: Final = 65_536
+"""The most characters of a comment of a pull request."""
+_FRAME: Final = 1_000
+"""The characters that are kept free for headings, totals and the note on what is left out."""
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
 
@@ -27,6 +32,27 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def cut_comment(text: str, limit: int = COMMENT_LIMIT) -> str:
+    """Return a text of Markdown that a comment of a pull request takes: its first lines, and how
+    many are left out."""
+    if len(text) <= limit:
+        return text
+    kept, left = [], limit - _FRAME
+    lines = text.splitlines(keepends=True)
+    for line in lines:
+        left -= len(line)
+        if left < 0:
+            break
+        kept.append(line)
+    fence = "```\n" if "".join(kept).count("```") % 2 else ""
+    return f"{''.join(kept)}{fence}{_cut_note(len(lines) - len(kept), 'line')}"
+
+
+def _cut_note(count: int, noun: str) -> str:
+    what = f"{count} more {noun}{'' if count == 1 else 's'}"
+    return f"\n{what} left out: a comment has at most 65,536 characters. `-o json` has all.\n"
+
+
 class MarkdownWriter:
     """A report with totals and a table of failures, warnings and errors; with `detailed`, of every
     result."""
@@ -34,6 +60,8 @@ class MarkdownWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._rows = Spool()
+        self._left = options.comment_limit - _FRAME if options.comment_limit else None
+        self._cut = 0
 
     def add(
         self,
@@ -49,7 +77,16 @@ class MarkdownWriter:
                 lines = [result.message, *map(str, field_places(resource, result))]
                 lines += [str(acceptance)] if acceptance else []
                 names = (resource_id(resource), rule_id(result))
-                self._rows.write(_row((status, *names, "\n".join(lines))))
+                self._take(_row((status, *names, "\n".join(lines))))
+
+    def _take(self, row: str) -> None:
+        """Add a row, as long as the report does not become longer than it may be."""
+        if self._left is not None:
+            if self._cut or len(row) > self._left:
+                self._cut += 1
+                return
+            self._left -= len(row)
+        self._rows.write(row)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
@@ -58,3 +95,5 @@ class MarkdownWriter:
         if self._rows.size:
             yield "\n" + markdown_table(("Result", "Resource", "Rule", "Message"), ())
             yield from self._rows.pieces()
+        if self._cut:
+            yield _cut_note(self._cut, "result")

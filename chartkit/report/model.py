@@ -68,7 +68,8 @@ class ReportOptions:
     the scope of each report, for formats with several; deletions: by cleanup policies and TTL
     labels, None if not planned; quiet: whether the text for people has only failures and errors;
     live: the stream for formats that write each result at once, None where a report is written
-    whole; owner_label: the label that names an object's owner."""
+    whole; owner_label: the label that names an object's owner; comment_limit: the most
+    characters of a report in Markdown, 0 for no limit."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -79,6 +80,7 @@ class ReportOptions:
     quiet: bool = False
     live: TextIO | None = None
     owner_label: str = ""
+    comment_limit: int = 0
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""

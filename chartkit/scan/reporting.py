@@ -12,6 +12,7 @@ from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletio
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
+from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.scan.gate.baseline import open_baseline
@@ -90,6 +91,7 @@ class ScanReport:
             per=ReportPer(options.report_per),
             quiet=options.gate.quiet,
             owner_label=options.owner_label,
+            comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )
         self._outputs = Outputs(outputs, self.options, console.stdout, options.query)

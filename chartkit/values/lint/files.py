@@ -117,6 +117,12 @@ def _engine() -> ChartPlan:
     return engine_chart.plan({}, compat.kube_version_range([version]))
 
 
+def engine_schema() -> Body:
+    """Return the JSON Schema of the values of Kyverno's engine."""
+    schema: Body = json.loads(_engine().files[_SCHEMA])
+    return schema
+
+
 def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> ChartValues:
     overlays = [_one(read_file(file), str(file)) for file in files]
     for overlay in overlays:
@@ -138,8 +144,7 @@ def _defaults(chart: ChartPlan | Path) -> Document:
 
 def _schema(chart: ChartPlan | Path) -> Body | None:
     if isinstance(chart, ChartPlan):
-        own: Body = json.loads(chart.files[_SCHEMA])
-        return own
+        return engine_schema()
     file = chart / _SCHEMA
     if not is_there(file):
         return None

@@ -214,3 +214,29 @@ def test_lines_appear_as_soon_as_they_are_known() -> None:
     pod, results, accepted = samples()[0]
     writer.add(pod, results, accepted)
     assert len(live.getvalue().splitlines()) == len(results)
+
+
+def test_a_comment_is_cut_to_its_limit_and_says_so() -> None:
+    from dataclasses import replace
+
+    many = samples() * 2000
+    text = written("markdown", replace(options(), comment_limit=65_536), many)
+    assert 60_000 < len(text) <= 65_536
+    rows = sum(
+        line.startswith(("| fail", "| warn", "| error", "| known", "| supp"))
+        for line in text.splitlines()[6:]
+    )
+    assert f"\n{12_000 - rows} more results left out: a comment has at most" in text
+    assert "left out" not in written("markdown", options(), many)
+
+
+def test_other_markdown_is_cut_to_the_limit() -> None:
+    from chartkit.report.markdown import cut_comment
+
+    short = "# a\n" * 10
+    assert cut_comment(short) == short
+    long = "# a\n\n```\n" + "x" * 60 + "\n" + "line of code\n" * 9_000 + "```\n"
+    text = cut_comment(long)
+    assert len(text) <= 65_536
+    assert text.count("```") == 2
+    assert "more lines left out" in text

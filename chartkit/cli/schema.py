@@ -1,0 +1,65 @@
+"""`chartkit schema`: the JSON Schemas of chartkit's JSON outputs and files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import click
+
+from chartkit.errors import InputError
+from chartkit.suggestions import suggestion
+
+_FILES: Final = {
+    "project": "chartkit.yaml",
+    "profile": "a profile",
+    "policy": "metadata.yaml of a policy in chartkit's own format",
+    "standard": "a standard and the policies that cover its controls",
+    "baseline": "a baseline of known violations",
+}
+_VALUES: Final = "values"
+
+
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema NAME: of the JSON output of a command, or of a file of chartkit's.
+
+    Without NAME, lists all of them.
+    """
+    if name is None:
+        width = max(map(len, _all()))
+        for each, what in _all().items():
+            click.echo(f"{each:{width}}  {what}")
+        return
+    if name not in _all():
+        hint = suggestion(name, _all()) or "`chartkit schema` lists them"
+        raise InputError(f"there is no schema '{name}'", hint=hint)
+    click.echo(json.dumps(_schema(name), indent=2, ensure_ascii=False))
+
+
+def _all() -> dict[str, str]:
+    from chartkit.schemas.outputs import LISTS, OBJECTS
+
+    outputs = {name: f"the JSON output of `{_command(name)}`" for name in (*OBJECTS, *LISTS)}
+    return {**dict(sorted(outputs.items())), **_FILES, _VALUES: "values of the chart kyverno"}
+
+
+def _command(name: str) -> str:
+    first, _, second = name.partition("-")
+    if name == "test-coverage":
+        return "chartkit test --coverage"
+    return f"chartkit {name}" if name == "check-compat" else f"chartkit {first} {second}".rstrip()
+
+
+def _schema(name: str) -> Any:
+    from chartkit.schemas import json_schema
+    from chartkit.schemas.outputs import output_schema
+
+    if name in _FILES:
+        return json_schema.load(f"{name}.schema.json")
+    if name == _VALUES:
+        from chartkit.values.lint.files import engine_schema
+
+        return engine_schema()
+    return output_schema(name)

@@ -1,0 +1,88 @@
+"""chartkit.schemas.outputs: commands' JSON follows its schemas, which refuse what is not there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from chartkit.cli.schema import _all
+from chartkit.schemas.outputs import LISTS, OBJECTS, output_schema
+from tests.e2e.command import Done, chartkit
+from tests.shared import ROOT
+from tests.unit.report.samples import options, samples, written
+
+POLICY = ROOT / "profiles" / "policies" / "baseline" / "disallow-host-path"
+LEGACY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
+  - name: add
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}
+"""
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostNetwork: true}\n"
+COMMANDS = {
+    "scan": ["scan", "pod.yaml", "-p", "legacy.yaml"],
+    "values-lint": ["values", "lint", "values.yaml"],
+    "policies-check": ["policies", "check", str(POLICY)],
+    "policies-list": ["policies", "list"],
+    "policies-show": ["policies", "show", "disallow-host-path"],
+    "policies-coverage": ["policies", "coverage", "--standard", "pss"],
+    "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34", "--eks"],
+    "migrate-plan": ["migrate", "plan", "legacy.yaml"],
+    "migrate-policies": ["migrate", "policies", "legacy.yaml", "--budget", "100ms"],
+    "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
+    "preview": ["preview", "pod.yaml", "-p", "legacy.yaml"],
+    "test": ["test", str(ROOT / "tests" / "cases" / "generation")],
+    "test-coverage": ["test", str(ROOT / "tests" / "cases" / "generation"), "--coverage"],
+}
+
+
+def check(name: str, body: Any) -> None:
+    schema = output_schema(name)
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft7Validator(schema).validate(body)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_output_follows_its_schema(name: str, tmp_path: Path) -> None:
+    for file, text in {"legacy.yaml": LEGACY, "pod.yaml": POD, "values.yaml": "a: 1\n"}.items():
+        (tmp_path / file).write_text(text)
+    done: Done = chartkit(tmp_path, *COMMANDS[name], "-o", "json")
+    body = json.loads(done.out)
+    check(name, body)
+    if isinstance(body, dict):
+        assert body["schemaVersion"] == 1
+        with pytest.raises(jsonschema.ValidationError):
+            check(name, {**body, "schemaVersion": 2})
+        with pytest.raises(jsonschema.ValidationError):
+            check(name, {**body, "another": 1})
+
+
+def test_results_follow_the_schema_of_scans() -> None:
+    check("scan", json.loads(written("json", options(), samples())))
+
+
+def test_every_schema_is_listed() -> None:
+    assert {*OBJECTS, *LISTS} < set(_all())
+    assert set(COMMANDS) | {"render", "diff"} == {*OBJECTS, *LISTS}
+
+
+@pytest.mark.parametrize("name", ["project", "profile", "policy", "standard", "baseline", "values"])
+def test_files_have_schemas(name: str, tmp_path: Path) -> None:
+    body = json.loads(chartkit(tmp_path, "schema", name).out)
+    assert body["type"] == "object"
+
+
+def test_a_wrong_name_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "schema", "scann")
+    assert (done.code, done.err) == (2, "there is no schema 'scann' (did you mean 'scan'?)\n")

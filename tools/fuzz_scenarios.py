@@ -247,6 +247,7 @@ def _values() -> list[Scenario]:
                 ["check-compat", "--kyverno", "1.19", "--kubernetes", "1.34"],
                 ["plan", "--from", "1.12/1.27", "--to", "1.19/1.35"],
                 ["explain", "CK001"],
+                ["completion", "bash"],
                 ["explain", 'no matches for kind "ServiceMonitor"'],
             ],
             {"objects.yaml": OBJECTS},

@@ -59,6 +59,10 @@ COMMANDS = {
         "Print the JSON Schema of a JSON output, or of a file of chartkit's.",
     ),
     "eval": ("chartkit.cli.eval:evaluate", "Evaluate an expression on a value."),
+    "completion": (
+        "chartkit.cli.completion:completion",
+        "Print a script that completes commands in a shell.",
+    ),
 }
 """Each sub-command's place (`module:attribute`) and its summary for `chartkit --help`."""
 

@@ -49,6 +49,11 @@ _REASONS: Final[Mapping[RuleKind, str]] = {
         "no kind of policies.kyverno.io verifies the signature of a manifest, and no function of "
         "CEL does"
     ),
+    RuleKind.MUTATE_EXISTING: (
+        "Kyverno applies a MutatingPolicy to its targets whenever the policy changes and at every "
+        "background scan, whether or not a trigger is there, and its mutations do not see the "
+        "trigger; a rule with targets changes them when its trigger changes"
+    ),
 }
 """By kind of rule without a converter: why there is none."""
 

@@ -49,8 +49,6 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     if has_references(rule.body):
         raise NotConvertible("a reference to another part of the policy")
     body: Body = rule.mutate or {}
-    if body.get("targets"):
-        raise NotConvertible("rules with targets are not converted yet", "mutate/targets")
     stated = operations_in(rule.preconditions)
     scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
     context = context_of(rule.context, names_of(scope), namespace)

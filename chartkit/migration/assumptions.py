@@ -50,7 +50,11 @@ def _values(body: Json, path: str) -> Iterator[Json]:
     found = [body]
     for step in path.split("."):
         key, is_list = step.removesuffix("[]"), step.endswith("[]")
-        found = [each[key] for each in found if isinstance(each, dict) and key in each]
+        objects = [each for each in found if isinstance(each, dict)]
+        if key == "*":
+            found = [value for each in objects for value in each.values()]
+        else:
+            found = [each[key] for each in objects if key in each]
         if is_list:
             found = [one for each in found if isinstance(each, list) for one in each]
     yield from found

@@ -8,6 +8,8 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
+from chartkit.engine.cel.syntax.tree import Select
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
     Blocks,
@@ -32,6 +34,7 @@ from chartkit.migration.texts import term_of
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]
+_LABELS: Final = "metadata.labels."
 _QUANTITY_START: Final = frozenset("+-.0123456789*?")
 
 
@@ -146,6 +149,8 @@ def _equals_constant(place: Place, wanted: Json) -> Expr:
         place = place.taken_for(_natural(wanted))
     value = place.value
     match wanted:
+        case [] if place.is_list:
+            return cel.equal(cel.method(value, "size"), 0)
         case bool():
             if place.type not in ("bool", UNKNOWN):
                 return cel.FALSE
@@ -252,8 +257,24 @@ def _member(value: Term) -> Callable[[Place], Expr]:
         case Value(list_) if list_.is_list:
             return lambda place: cel.contains(list_.value, place.value)
         case Value(single) if single.type == TEXT:
-            return lambda place: cel.equal(place.taken_for(TEXT).value, single.value)
+            return lambda place: _in_text(single, place.taken_for(TEXT).value)
     raise NotConvertible("the values of a condition have a type that is not known")
+
+
+def _in_text(place: Place, wanted: Operand) -> Expr:
+    """Return whether a value is a text, or in it where the text is a list in JSON."""
+    if is_name(place) or place.path.startswith(_LABELS) or _is_of_request(place.value):
+        return cel.equal(wanted, place.value)
+    listed = cel.method(cel.ident("json"), "unmarshal", place.value)
+    is_list = cel.method(place.value, "startsWith", "[")
+    texts = cel.conditional(is_list, listed, cel.list_of([place.value]))
+    return cel.contains(texts, wanted)
+
+
+def _is_of_request(value: Expr) -> bool:
+    while isinstance(value, Select):
+        value = value.operand
+    return value == cel.ident("request")
 
 
 def _single(text: str) -> str:
@@ -281,7 +302,7 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
             case Value(place) if place.is_list:
                 return cel.contains(place.value, constant)
             case Value(place) if place.type == TEXT:
-                return cel.equal(place.value, constant)
+                return _in_text(place, constant)
         raise NotConvertible("the values of a condition have a type that is not known")
 
     return test
@@ -289,7 +310,12 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
 
 def _presence(term: Term) -> Expr:
     """Return whether there is a list at all: no operator holds of null."""
-    return term.presence if isinstance(term, Stream) else cel.TRUE
+    match term:
+        case Stream():
+            return term.presence
+        case Value(place, strict) if not strict:
+            return place.is_present()
+    return cel.TRUE
 
 
 def _in(*, every: bool, negated: bool) -> Test:
@@ -310,7 +336,8 @@ def _in(*, every: bool, negated: bool) -> Test:
                 item = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
                 inner = _member(value)(item)
                 body = cel.negate(inner) if negated else inner
-                return cel.macro(place.value, "all" if every else "exists", "item", body)
+                judged = cel.macro(place.value, "all" if every else "exists", "item", body)
+                return conjunction(_presence(value), judged)
             case Value(place):
                 inner = _member(value)(place)
                 return conjunction(_presence(value), cel.negate(inner) if negated else inner)
@@ -320,9 +347,8 @@ def _in(*, every: bool, negated: bool) -> Test:
                 def judge(item: Place) -> Expr:
                     return cel.negate(member_of(item)) if negated else member_of(item)
 
-                if every:
-                    return conjunction(key.presence, key.all(judge))
-                return key.exists(judge)
+                judged = conjunction(key.presence, key.all(judge)) if every else key.exists(judge)
+                return conjunction(_presence(value), judged)
 
     return test
 
@@ -331,7 +357,8 @@ def _listed(test: Test) -> Test:
     """Return the test of an old operator, of which only lists of values are converted."""
 
     def checked(key: Term, value: Term) -> Expr:
-        if isinstance(value, Constant) and not isinstance(value.value, list):
+        is_text = isinstance(value, Value) and not value.place.is_list
+        if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
             raise NotConvertible("In and NotIn with a value that is no list")
         return test(key, value)
 

@@ -36,9 +36,12 @@ ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
 ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
 IMAGE: Final = "image"
 """The type of what a registry knows of an image."""
+IMAGE_REFERENCE: Final = "image reference"
+"""The type of a text that names an image, of whose parts expressions speak."""
 _IMAGES: Final[Mapping[str, Mapping[str, Field]]] = {
     IMAGE: {
-        **dict.fromkeys(("image", "registry", "repository", "identifier"), Field(TEXT, True)),
+        **dict.fromkeys(("image", "resolvedImage", "registry"), Field(TEXT, True)),
+        **dict.fromkeys(("repository", "identifier"), Field(TEXT, True)),
         "manifest": Field("image.manifest", True),
         "configData": Field("image.config", True),
     },

@@ -15,14 +15,24 @@ from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.differences import SERVICE_ACCOUNTS
+from chartkit.migration.differences import IMAGE_PARTS, SERVICE_ACCOUNTS
 from chartkit.migration.expressions.names import loop_variable
-from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, TIME, UNKNOWN, Place
+from chartkit.migration.expressions.place import (
+    ANY_LIST,
+    ANY_MAP,
+    IMAGE_REFERENCE,
+    TEXT,
+    TIME,
+    Place,
+)
 from chartkit.migration.expressions.verdict import conjunction, disjunction
+from chartkit.migration.jmespath.alternatives import first_truthy
 from chartkit.migration.jmespath.constants import constant_result
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions import FUNCTIONS
+from chartkit.migration.jmespath.functions.collections import members
+from chartkit.migration.jmespath.images import Images, part_of
 from chartkit.migration.jmespath.lists import concatenated, element_at, without_null
 from chartkit.migration.jmespath.terms import (
     Constant,
@@ -34,13 +44,11 @@ from chartkit.migration.jmespath.terms import (
     computed,
     double_of,
     expression_of,
-    falsy,
     is_truthy,
     list_of_terms,
 )
 
 _ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
-_SIZES: Final = ("quantity", "int-or-string")
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
 
@@ -94,6 +102,8 @@ class Translator:
             if path[0] in _ACCOUNT:
                 self.names.note(SERVICE_ACCOUNTS)
             return self.names.others[path[0]]
+        if path == ("",) and not self._strict:
+            return Constant(None)
         raise NotConvertible(f"the variable {'.'.join(path)} has no form in CEL")
 
     def member(self, term: Term, key: str) -> Term:
@@ -105,10 +115,15 @@ class Translator:
                 return self._root((*path, key))
             case Constant(Members(terms)):
                 return terms.get(key, Constant(None))
+            case Constant(Images()):
+                raise NotConvertible("the image of a container that is named")
             case Constant(dict() as value):
                 return Constant(value.get(key))
             case Constant():
                 return Constant(None)
+            case Value(place, strict) if place.type == IMAGE_REFERENCE:
+                self.names.note(IMAGE_PARTS)
+                return Value(part_of(place, key), strict)
             case Value(place, strict):
                 place = place.taken_for(ANY_MAP)
                 if not place.is_map:
@@ -117,9 +132,10 @@ class Translator:
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
 
-    @staticmethod
-    def _entry(term: Term, key: Expr) -> Term:
+    def _entry(self, term: Term, key: Expr) -> Term:
         """Return the entry of a map by a key that is computed."""
+        if isinstance(term, Constant) and isinstance(term.value, Images):
+            return term.value.of_container(key, self.names.others.get("element"))
         if not isinstance(term, Value):
             raise NotConvertible("a key with a variable, of a value that is no object")
         place = term.place.taken_for(ANY_MAP)
@@ -185,6 +201,17 @@ class Translator:
     def _projection(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
         return self._projected(self.stream(self._left(left, current)), right)
+
+    def _value_projection(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        found = self._left(left, current)
+        match found:
+            case Constant(Images() as images):
+                variable = loop_variable(images.containers, self.names.taken)
+                return self._projected(images.all(variable), right)
+            case Value():
+                return self._projected(members(self.names, found), right)
+        raise NotConvertible("the members of a value that is computed")
 
     def _flatten(self, node: Node, current: Term | None) -> Term:
         (inner,) = node.children
@@ -277,38 +304,7 @@ class Translator:
         return replace(term, strict=False) if isinstance(term, Value | Stream) else term
 
     def _or(self, node: Node, current: Term | None) -> Term:
-        left, right = self._left(node.children[0], current), self.node(node.children[1], current)
-        match left:
-            case Constant(value):
-                return left if value else right
-            case Stream():
-                if isinstance(right, Constant) and right.value in ([], "", None):
-                    return replace(left, presence=cel.TRUE, strict=False)
-                raise NotConvertible("another list where one is empty")
-            case Value(place):
-                return self._default(place, right)
-
-    def _default(self, place: Place, default: Term) -> Term:
-        if isinstance(default, Constant) and isinstance(default.value, list | dict):
-            place = place.taken_for(ANY_LIST if isinstance(default.value, list) else ANY_MAP)
-        match default:
-            case Constant(value) if place.is_list and value in ([], "", None):
-                return Value(replace(place, root=place.or_value([]), optional=()), strict=False)
-            case Constant(value) if value is not None and value == falsy(place):
-                return computed(place.or_value(value), place.type)
-            case Constant(value) if place.type in ("int", "double"):
-                return computed(place.or_value(value), place.type)
-            case Constant(str() as value) if place.type in (TEXT, *_SIZES, UNKNOWN):
-                place = place.taken_for(TEXT)
-                if not value:
-                    return computed(place.or_value(value), place.type)
-                given = cel.not_equal(place.or_value(""), "")
-                chosen = cel.conditional(given, place.value, value)
-                return computed(chosen, place.type)
-            case Constant() | Value() | Stream():
-                given = is_truthy(Value(place, strict=False))
-                other = expression_of(default)
-                return computed(cel.conditional(given, place.value, other), place.type)
+        return first_truthy(*(self._left(each, current) for each in node.children))
 
     def _multi_select(self, node: Node, current: Term | None) -> Term:
         if isinstance(current, Value) and current.place.is_optional:
@@ -391,6 +387,7 @@ _HANDLERS: Final[Mapping[Kind, _Handler]] = {
     Kind.LITERAL: Translator._literal,
     Kind.PIPE: Translator._pipe,
     Kind.PROJECTION: Translator._projection,
+    Kind.VALUE_PROJECTION: Translator._value_projection,
     Kind.FLATTEN: Translator._flatten,
     Kind.FILTER_PROJECTION: Translator._filter,
     Kind.OR_EXPRESSION: Translator._or,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import TEXT, Place
-from chartkit.migration.jmespath import Names, Term, Value
+from chartkit.migration.jmespath import Constant, Names, Term, Value
+from chartkit.migration.jmespath.images import LISTS, Images
+from chartkit.migration.jmespath.terms import Members
 from chartkit.migration.matching.facts import judged_object
 from chartkit.migration.matching.scope import Scope, operations_of
 
@@ -48,4 +51,17 @@ def names_of(scope: Scope) -> Names:
         "serviceAccountName": Value(Place(cel.path(account, "Name"), (), TEXT)),
         "serviceAccountNamespace": Value(Place(cel.path(account, "Namespace"), (), TEXT)),
     }
-    return Names(objects, accounts)
+    return Names(objects, {**accounts, **_images(judged, scope)})
+
+
+def _images(judged: Place, scope: Scope) -> dict[str, Term]:
+    """Return the images of the containers of Pods, or of the templates of one kind of them."""
+    paths = {"spec" if each.kind == "Pod" else POD_SPECS.get(each.kind) for each in scope.kinds}
+    path = paths.pop() if len(paths) == 1 else None
+    if path is None or "DELETE" in operations_of(scope):
+        return {}
+    spec = judged
+    for step in path.split("."):
+        spec = spec.child(step)
+    lists: dict[str, Term] = {key: Constant(Images(spec.child(key))) for key in LISTS}
+    return {"images": Constant(Members(lists))}

@@ -56,7 +56,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     if stated.rest is not None:
         met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
         conditions.append(Condition("preconditions", met))
-    mutations = _mutations(body, scope, context.names)
+    mutations = _mutations(body, scope, context.names, namespace)
     anchors = [each for mutation in mutations for each in mutation.conditions]
     if anchors and len(mutations) > 1:
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
@@ -75,7 +75,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     )
 
 
-def _mutations(body: Body, scope: Scope, names: Names) -> list[Mutation]:
+def _mutations(body: Body, scope: Scope, names: Names, namespace: str) -> list[Mutation]:
     if body.get("patchStrategicMerge") is not None:
         merge = StrategicMerge(names)
         made = merge.configuration(body["patchStrategicMerge"], object_field(scope, scope.object))
@@ -85,7 +85,7 @@ def _mutations(body: Body, scope: Scope, names: Names) -> list[Mutation]:
             Mutation(json_patch(body["patchesJson6902"], scope.object, names), is_json_patch=True)
         ]
     if body.get("foreach"):
-        return loop_mutations(body["foreach"], scope, names)
+        return loop_mutations(body["foreach"], scope, names, namespace)
     raise NotConvertible("a mutate rule that says nothing", "mutate")
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conditions import conditions_hold
+from chartkit.migration.context import with_entries
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import Place
 from chartkit.migration.expressions.verdict import conjunction
@@ -28,23 +29,35 @@ _ELEMENT_INDEX: Final = "{{elementIndex}}"
 _SPACED_INDEX: Final = re.compile(r"\{\{\s*elementIndex0?\s*\}\}")
 
 
-def loop_mutations(loops: Sequence[Body], scope: Scope, names: Names) -> list[Mutation]:
-    """Return the mutations of loops, one each; raises `NotConvertible`."""
-    return [_loop(loop, scope, names, f"mutate/foreach/{at}") for at, loop in enumerate(loops)]
+def loop_mutations(
+    loops: Sequence[Body], scope: Scope, names: Names, namespace: str
+) -> list[Mutation]:
+    """Return the mutations of loops, one each; raises `NotConvertible`.
+
+    namespace: that of a policy of a namespace, else empty.
+    """
+    return [
+        _loop(loop, scope, names, namespace, f"mutate/foreach/{at}")
+        for at, loop in enumerate(loops)
+    ]
 
 
-def _loop(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
-    for key in ("context", "foreach"):
-        if body.get(key):
-            raise NotConvertible(f"a foreach with {key}", f"{path}/{key}")
+def _in_place(_name: str, expression: Expr) -> Expr:
+    """Return what stands for an entry of a loop's context: its expression."""
+    return expression
+
+
+def _loop(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> Mutation:
+    if body.get("foreach"):
+        raise NotConvertible("a foreach in a foreach", f"{path}/foreach")
     if body.get(_MERGE) is not None:
-        return _merges(body, scope, names, path)
+        return _merges(body, scope, names, namespace, path)
     if body.get(_JSON_PATCH):
-        return Mutation(_patches(body, names, path), is_json_patch=True)
+        return Mutation(_patches(body, names, namespace, path), is_json_patch=True)
     raise NotConvertible("a foreach without a patch", path)
 
 
-def _merges(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
+def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> Mutation:
     """Return the mutation of a loop with strategic merges."""
     patch = body[_MERGE]
     if body.get("order") == "Ascending":
@@ -52,6 +65,7 @@ def _merges(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
     stream, is_strict = _elements(str(body.get("list") or "").strip(), patch, names)
     (generator,) = stream.generators
     inner = names.without(generator.variable).with_others(element=Value(stream.item))
+    inner = with_entries(body.get("context"), inner, namespace, _in_place)
     where = generator.where
     if body.get("preconditions") is not None:
         where = conjunction(where, conditions_hold(body["preconditions"], inner))
@@ -63,7 +77,7 @@ def _merges(body: Body, scope: Scope, names: Names, path: str) -> Mutation:
     return Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)
 
 
-def _patches(body: Body, names: Names, path: str) -> Expr:
+def _patches(body: Body, names: Names, namespace: str, path: str) -> Expr:
     """Return the operations of a loop with JSON patches.
 
     They are below the elements, so that those of one do not meet those of another and the order of
@@ -79,6 +93,7 @@ def _patches(body: Body, names: Names, path: str) -> Expr:
     number = Value(Place(cel.ident(_INDEX), (), "int"))
     inner = names.without(variable).without(_INDEX)
     inner = inner.with_others(element=Value(stream.item), elementIndex=number)
+    inner = with_entries(body.get("context"), inner, namespace, _in_place)
     pointer = generator.elements.path.replace(".", "/")
     index = cel.call("string", cel.ident(_INDEX))
     base = Base(stream.item, f"/{pointer}/{_ELEMENT_INDEX}", (cel.literal(f"/{pointer}/"), index))

@@ -123,6 +123,9 @@ def test_functions(query: str, operator: str, value: str, expression: str) -> No
         ("request.object.spec.containers[-2].name", "a", ("",)),
         ("request.object.spec.containers[-3].name || 'none'", "none", ("",)),
         ("sha256(NOTE)", "'2c26*'", ("foo", "bar")),
+        ("length(request.object.metadata.*.note)", "1", ("x",)),
+        ("request.object.metadata.annotations.* | [0]", "x", ("x", "y")),
+        ("images.containers.*.tag | length(@)", "2", ("",)),
     ],
 )
 def test_both_forms_agree(query: str, value: str, notes: Sequence[str]) -> None:
@@ -146,3 +149,39 @@ def test_both_forms_agree(query: str, value: str, notes: Sequence[str]) -> None:
 )
 def test_what_has_no_exact_form_stays(query: str) -> None:
     assert converted(_condition(query), "Pod").reason
+
+
+@pytest.mark.parametrize(
+    ("image", "parts"),
+    [
+        ("nginx", ("docker.io", "nginx", "latest", "")),
+        ("docker.io/library/nginx:1", ("docker.io", "library/nginx", "1", "")),
+        ("localhost:5000/a/b", ("localhost:5000", "a/b", "latest", "")),
+        ("localhost/a:v_1.2-x", ("localhost", "a", "v_1.2-x", "")),
+        (f"ghcr.io/a/b@sha256:{'0' * 64}", ("ghcr.io", "a/b", "", f"sha256:{'0' * 64}")),
+        (f"a/b:1@sha256:{'f' * 64}", ("docker.io", "a/b", "1", f"sha256:{'f' * 64}")),
+    ],
+)
+def test_parts_of_images(image: str, parts: Sequence[str]) -> None:
+    pod = _pod("")
+    pod["spec"]["containers"] = [{"name": "a", "image": image}]
+    for name, part in zip(("registry", "path", "tag", "digest"), parts, strict=True):
+        rule = _condition(f"images.containers.*.{name}", f"['{part}']", "AllIn")
+        if part:
+            assert same_result(rule, pod) == "refused"
+            assert same_result(rule.replace(f"'{part}'", "other"), pod) == "allowed"
+
+
+@pytest.mark.parametrize("note", ["a", '["a", "b"]', '["b"]', "[]", "ab"])
+@pytest.mark.parametrize("operator", ["AnyIn", "AnyNotIn", "AllIn", "AllNotIn"])
+def test_a_text_of_the_object_may_be_a_list_in_json(operator: str, note: str) -> None:
+    for key in ("request.object.metadata.labels.role", "request.object.spec.containers[].name"):
+        rule = _condition(key, "'{{ request.object.metadata.annotations.note }}'", operator)
+        same_result(rule, _pod(note, labels={"role": "a"}))
+
+
+@pytest.mark.parametrize("owners", [None, [], [{"name": "a"}]])
+def test_an_empty_list_is_compared(owners: object) -> None:
+    given = {} if owners is None else {"ownerReferences": owners}
+    rule = _condition("request.object.metadata.ownerReferences || `[]`", "[]")
+    assert same_result(rule, _pod("", **given)) == ("allowed" if owners else "refused")

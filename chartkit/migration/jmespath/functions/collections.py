@@ -88,10 +88,17 @@ def _keys(names: Names, term: Value) -> Stream:
 def values(names: Names, args: Sequence[Term]) -> Term:
     """The values of an object."""
     (term,) = args
+    return members(names, term)
+
+
+def members(names: Names, term: Term) -> Stream:
+    """Return the values of an object, one by one; raises `NotConvertible`."""
     object_ = _object(term)
     found, place = _keys(names, object_), object_.place
     inner = place.type.removeprefix("{}") if place.type.startswith("{}") else "dyn"
-    item = Place(cel.index(place.value, found.item.value), (), inner)
+    path = f"{place.path}.*" if place.path else ""
+    value = cel.index(place.value, found.item.value)
+    item = replace(place.settled(), root=value, type=inner, path=path)
     return Stream(found.generators, item, found.presence)
 
 

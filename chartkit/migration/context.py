@@ -15,7 +15,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.calls import resource_call, service_call
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import NO_DATA
-from chartkit.migration.expressions.place import IMAGE, UNKNOWN, Place
+from chartkit.migration.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.migration.jmespath.terms import expression_of, is_path
 from chartkit.migration.rule import Variable
@@ -143,7 +143,7 @@ def _config_map(body: Body, names: Names, namespace: str) -> Term:
     place = [] if namespace else [where]
     call = cel.method(cel.ident("resource"), "Get", "v1", "configmaps", *place, name)
     names.note(NO_DATA)
-    return Value(Place(call, (), "core.v1.ConfigMap"))
+    return Value(Place(call, (), CONFIG_MAP))
 
 
 def _api_call(body: Body, names: Names, namespace: str) -> Term:

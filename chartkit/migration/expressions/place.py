@@ -36,6 +36,8 @@ ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
 ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
 IMAGE: Final = "image"
 """The type of what a registry knows of an image."""
+CONFIG_MAP: Final = "read ConfigMap"
+"""The type of a ConfigMap that an expression reads: where it or its data is missing, it fails."""
 IMAGE_REFERENCE: Final = "image reference"
 """The type of a text that names an image, of whose parts expressions speak."""
 _IMAGES: Final[Mapping[str, Mapping[str, Field]]] = {
@@ -254,6 +256,8 @@ def _fields_of_one(type_name: str) -> Mapping[str, Field]:
         return {"items": Field(f"{_LIST}{type_name.removeprefix(_LIST_OF)}", required=True)}
     if type_name in _IMAGES:
         return _IMAGES[type_name]
+    if type_name == CONFIG_MAP:
+        return {**fields_of("core.v1.ConfigMap"), "data": Field("{}string", required=True)}
     if type_name == OBJECT:
         return {name: Field(kind, required=True) for name, kind in _ALWAYS.items()}
     fields = fields_of(type_name)

@@ -18,6 +18,7 @@ from chartkit.migration.differences import (
     EXISTING,
     FAILING_CONDITIONS,
     IMAGE_NAMES,
+    IMAGE_PARTS,
     JOB_ANNOTATIONS,
     NO_DATA,
     REPORTED,
@@ -33,6 +34,7 @@ from chartkit.model import mapping_at
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
+_NO_PARTS: Final = ": invalid image '"
 _QUIET: Final = (Result.NONE, Result.PASS)
 
 Ask = Callable[[Case], Answer]
@@ -60,6 +62,10 @@ class NamedDifferences:
 
         ask_new: gives the new form's answer to another request.
         """
+        if IMAGE_PARTS in self.changes and any(
+            _NO_PARTS in each for each in (*legacy.errors, *legacy.failed)
+        ):
+            return IMAGE_PARTS
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
             return TIDIED_LISTS.text if is_tidied else ""

@@ -96,6 +96,31 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
             yield body["kind"], yaml.safe_dump(body, sort_keys=False)
 
 
+def _gates() -> list[Scenario]:
+    files = {
+        "o.yaml": _input("suppressed.yaml"),
+        "p.yaml": _input("gate_policy.yaml"),
+        "b.yaml": _input("baseline.yaml"),
+    }
+    known = ["scan", "o.yaml", "-p", "p.yaml", "--baseline", "b.yaml"]
+    select = ["--select", "severity:high", "--select", "kind:Pod", "--skip", "namespace:shop"]
+    written = ["exceptions", "write", "o.yaml", "-p", "p.yaml"]
+    return [
+        Scenario(
+            "baseline",
+            [
+                [*known, "--fail-on-stale"],
+                [*known, "--update-baseline", "--no-suppressions"],
+                [*known, "--no-suppressions", "--fail-on", "high", "-o", "json"],
+            ],
+            files,
+            weight=20,
+        ),
+        Scenario("selectors", [[*known, *select]], files, changes_arguments=True),
+        Scenario("exceptions write", [written, [*written, "--into", "shop"]], files, weight=20),
+    ]
+
+
 def _scans() -> list[Scenario]:
     base = {
         "objects.yaml": OBJECTS,
@@ -128,6 +153,7 @@ def _scans() -> list[Scenario]:
     plans = ["migrate", "plan", "p.yaml", "e.yaml"]
     return [
         *found,
+        *_gates(),
         Scenario(
             "migrate plan",
             [[*plans, "-o", output] for output in ("text", "json", "markdown")],

@@ -7,20 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import formats_option, query_option
-from chartkit.cli.options.project import project_option
+from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import unguarded, wants_colour
 from chartkit.scan.options import ScanOptions
-
-if TYPE_CHECKING:
-    from chartkit.scan.environment import ProjectEnvironment
 
 CLUSTER_OPTIONS: Final = (
     click.option(
@@ -67,12 +64,7 @@ CLUSTER_OPTIONS: Final = (
         help="Judge only the objects of files that differ from a revision of the git checkout, or "
         "all where a change may matter to others.",
     ),
-    click.option(
-        "--env",
-        metavar="NAME",
-        help="Take the policies of an environment of the project, as its charts on disk have them: "
-        "form, actions, exclusions, exceptions, and the filters of its Kyverno.",
-    ),
+    environment_option,
     project_option,
     formats_option(),
     query_option,
@@ -129,16 +121,8 @@ def scan(options: ScanOptions, env: str | None, path: Path) -> None:
     console = Console(
         sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet, guidance
     )
-    environment = None if env is None else _environment(path, env)
+    environment = None if env is None else project_environment(path, env)
     raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
-
-
-def _environment(path: Path, name: str) -> ProjectEnvironment:
-    from chartkit.project.project import read_project
-    from chartkit.render.environment import project_environment
-
-    project = read_project(path)
-    return project_environment(project, project.environment(name))
 
 
 @contextmanager

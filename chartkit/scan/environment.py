@@ -12,7 +12,7 @@ from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
 from chartkit.scan.gate.violation import VIOLATIONS
-from chartkit.scan.options import ScanOptions
+from chartkit.scan.options import RequestOptions, ScanOptions
 from chartkit.scan.policies import PolicySet, compile_all
 
 if TYPE_CHECKING:
@@ -55,17 +55,22 @@ class ProjectEnvironment:
 
 
 def require_no_policies(options: ScanOptions) -> None:
+    """Raise InputError for a cluster, and for options that name policies or their form, next to an
+    environment."""
+    require_no_named_policies(options.request)
+    _require_not("--cluster", options.cluster.cluster)
+
+
+def require_no_named_policies(options: RequestOptions) -> None:
     """Raise InputError for options that name policies, or their form, next to an environment."""
-    request = options.request
-    given = {
-        "--policies": bool(request.named_policies),
-        "--param": bool(request.parameters),
-        "--policy-type": request.policy_type != "ClusterPolicy",
-        "--cluster": options.cluster.cluster,
-    }
-    for option, is_given in given.items():
-        if is_given:
-            raise InputError(f"{option} and --env do not go together", hint="leave one of them out")
+    _require_not("--policies", bool(options.named_policies))
+    _require_not("--param", bool(options.parameters))
+    _require_not("--policy-type", options.policy_type != "ClusterPolicy")
+
+
+def _require_not(option: str, is_given: bool) -> None:
+    if is_given:
+        raise InputError(f"{option} and --env do not go together", hint="leave one of them out")
 
 
 class UnsentObjects:

@@ -1,10 +1,14 @@
-"""The option `--project` of commands that work on a project's charts."""
+"""The options of commands that work on a project's charts, or on one of its environments."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from chartkit.scan.environment import ProjectEnvironment
 
 project_option = click.option(
     "--project",
@@ -14,3 +18,19 @@ project_option = click.option(
     metavar="PATH",
     help="The project file or its folder; the current folder if not given.",
 )
+
+environment_option = click.option(
+    "--env",
+    metavar="NAME",
+    help="Take the policies of an environment of the project, as its charts on disk have them: "
+    "form, actions, exclusions, exceptions, and the filters of its Kyverno.",
+)
+
+
+def project_environment(path: Path, name: str) -> ProjectEnvironment:
+    """Return an environment's policies; path: the project's. Raise InputError and RenderError."""
+    from chartkit.project.project import read_project
+    from chartkit.render.environment import project_environment
+
+    project = read_project(path)
+    return project_environment(project, project.environment(name))

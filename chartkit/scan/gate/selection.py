@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from chartkit.engine import RunnablePolicy
+from chartkit.engine.cluster_policy.autogen import all_rules
+from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import InputError
@@ -52,6 +54,15 @@ class Selector:
         return any(map(compile_wildcard(self.pattern), values))
 
 
+def rule_names(policy: RunnablePolicy) -> tuple[str, ...]:
+    """Return the names of a policy's rules as results have them, those for pod controllers among
+    them; an empty text for a policy in CEL."""
+    parsed = policy.policy
+    if isinstance(parsed, Policy):
+        return tuple(dict.fromkeys(rule.name for rule in all_rules(parsed)))
+    return policy.rules_in(frozenset(Phase)) or ("",)
+
+
 class PolicyTraits:
     """The values of policies that selectors are about: names, rules, categories, severities."""
 
@@ -84,7 +95,7 @@ class PolicyTraits:
         found: set[str] = set()
         for each in self.policies:
             if key in ("rule", "policy"):
-                given = each.rules_in(frozenset(Phase))
+                given = rule_names(each)
                 rules = {*given, *map(written_rule, given)}
                 names = self.of_policy(each.policy.id, "policy")
                 found.update(names if key == "policy" else ())
@@ -158,7 +169,7 @@ class Selection:
     def runs(self, traits: PolicyTraits, policy: RunnablePolicy) -> bool:
         """Return whether a policy needs to run: it may change objects for others, or any of its
         rules is selected."""
-        rules = policy.rules_in(frozenset(Phase)) or ("",)
+        rules = rule_names(policy)
         identity = policy.policy.id
         return bool(policy.phases & _CHANGING) or any(
             self.has_rule(traits, identity, rule) for rule in rules

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.documents.compressed import decompressed
 from chartkit.errors import InputError
 from chartkit.model import Location
 
@@ -45,7 +46,8 @@ def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file or stream without a byte order mark.
+    """Return the text of a file or stream without a byte order mark; of a file that gzip or zstd
+    compressed, what is in it.
 
     A stream is `/dev/stdin`, a process substitution or another device. Raise InputError as
     `read_bytes` does, and for text that is not UTF-8.
@@ -54,7 +56,7 @@ def read_text(path: Path | str) -> str:
     try:
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
-            return _decoded(read_bytes(path), location)
+            return _decoded(decompressed(read_bytes(path), location), location)
         if not _is_stream(str(path), status.st_mode):
             raise _refused(status.st_mode, location)
         with open(path, "rb", buffering=0) as stream:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from json.decoder import WHITESPACE  # type: ignore[attr-defined]
 from typing import Any, Final, NoReturn
 
 from chartkit.documents.yaml_builder import fit_integer, whole
@@ -40,6 +41,25 @@ def parse_json(text: str | bytes) -> Json:
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     return without_surrogates(value) if "\\u" in text else value
+
+
+def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
+    """Return the objects of a text of several, as in NDJSON, each with its start and end.
+
+    Raise ValueError for what is no sequence of JSON objects, as `parse_json` does.
+    """
+    found: list[tuple[Json, int, int]] = []
+    at = WHITESPACE.match(text).end()
+    while at < len(text):
+        if text[at] != "{":
+            raise ValueError("is no sequence of objects")
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except RecursionError:
+            raise ValueError("is nested too deeply") from None
+        found.append((without_surrogates(value) if "\\u" in text else value, at, end))
+        at = WHITESPACE.match(text, end).end()
+    return found
 
 
 def without_surrogates(value: Any) -> Json:

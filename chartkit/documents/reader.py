@@ -18,7 +18,7 @@ import yaml
 
 from chartkit.documents import input_files
 from chartkit.documents.characters import offset_in_source
-from chartkit.documents.json_text import NumberError, parse_json
+from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
 from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
 from chartkit.errors import InputError
@@ -213,19 +213,29 @@ def _is_named(body: Body, key: str) -> bool:
 
 
 def _read_json(source: Source) -> list[Document] | None:
-    """Return the document of a JSON text, or None if it is not JSON."""
+    """Return the document of a JSON text, or those of NDJSON; None if it is neither."""
     try:
-        body = parse_json(source.text)
+        try:
+            values = [(parse_json(source.text), 0, len(source.text))]
+        except NumberError:
+            raise
+        except ValueError:
+            values = parse_sequence(source.text)
     except NumberError as error:
         hint = "JSON has finite numbers alone; quote what is a text"
         raise InputError(str(error), _number_place(source, error.token), hint) from None
     except ValueError:
         return None
-    if depth(body) > MAX_DEPTH:
-        raise InputError(f"is nested deeper than {MAX_DEPTH} levels", Location(source.file, 1))
-    text = source.text
-    line = text.count("\n", 0, text.index("{")) + 1
-    return [Document(body, source, Extent(0, len(text), line, is_json=True))]
+    documents, line, before = [], 1, 0
+    for body, start, end in values:
+        begin = source.text.index("{", start)
+        line += source.text.count("\n", before, begin)
+        before = begin
+        if depth(body) > MAX_DEPTH:
+            message = f"is nested deeper than {MAX_DEPTH} levels"
+            raise InputError(message, Location(source.file, line))
+        documents.append(Document(body, source, Extent(start, end, line, is_json=True)))
+    return documents
 
 
 def _number_place(source: Source, token: str) -> Location:

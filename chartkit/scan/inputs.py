@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from chartkit.documents.compressed import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import is_file, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Diagnostic, Location, Resource
 
-SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"
+STDIN = "-"
 
 
 def is_chart(path: Path) -> bool:
@@ -41,9 +44,33 @@ def walk(folder: Path) -> Iterator[Path]:
                 yield path
             elif not entry.is_symlink():
                 yield from walk(path)
-        elif path.suffix in SUFFIXES:
+        elif is_manifest(path):
             refuse_special(path)
             yield path
+
+
+def is_manifest(path: Path) -> bool:
+    """Return whether a file is of YAML or JSON by its name, compressed or not."""
+    name = Path(path.stem) if path.suffix in COMPRESSED else path
+    return name.suffix in SUFFIXES
+
+
+def matching(paths: Iterable[str]) -> list[str]:
+    """Return paths with what patterns among them match, sorted; `**` stands for any folders.
+
+    A path that exists is none, whatever its name. Raise InputError for a pattern without a match.
+    """
+    return [each for path in paths for each in _matching(path)]
+
+
+def _matching(path: str) -> list[str]:
+    if path == STDIN or not glob.has_magic(path) or is_there(path):
+        return [path]
+    found = sorted(glob.iglob(path, recursive=True))
+    if not found:
+        hint = "hidden files are left out; ** stands for any folders"
+        raise InputError("no file or folder matches the pattern", Location(path), hint)
+    return found
 
 
 def existing(path: Path) -> Path:
@@ -53,7 +80,6 @@ def existing(path: Path) -> Path:
     return path
 
 
-STDIN = "-"
 Note = Callable[[Diagnostic], None]
 """A function that takes Helm's warnings about a chart."""
 
@@ -85,6 +111,7 @@ def read_inputs(
     chart.
     """
     found: list[Resource] = []
+    paths = matching(paths)
     for path in paths:
         here = _read_input(path, stdin, note, chart or ChartOptions(), reads)
         if not here and reads is None:
@@ -139,7 +166,7 @@ def read_payloads(paths: Sequence[str], stdin: TextIO) -> list[Resource]:
     Raise InputError for a path without documents, and for a document that is not a mapping.
     """
     found: list[Resource] = []
-    for path in paths:
+    for path in matching(paths):
         documents = list(_documents(path, stdin))
         if not documents:
             raise InputError("holds no document", Location(path))

@@ -29,7 +29,15 @@ from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
-from chartkit.scan.inputs import ChartOptions, Note, is_chart, is_object, render_inputs, walk
+from chartkit.scan.inputs import (
+    ChartOptions,
+    Note,
+    is_chart,
+    is_object,
+    matching,
+    render_inputs,
+    walk,
+)
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
@@ -86,8 +94,13 @@ def load_policies(
     found: list[Resource] = []
     written: list[Resource] = []
     notes: list[Diagnostic] = []
+<<<<<<< HEAD
     for source in sources:
         here, of_profile = _read_source(source, parameters, policy_type, notes.append, cached)
+=======
+    for source in matching(sources):
+        here, of_profile = _read_source(source, parameters, policy_type, notes.append)
+>>>>>>> 349aaebf (scan takes patterns, NDJSON, and files that gzip or zstd compressed)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)

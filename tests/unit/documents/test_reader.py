@@ -221,3 +221,28 @@ def test_document_reader_a_key_that_stands_twice() -> None:
 def test_a_text_without_a_document_has_no_fields(text: str) -> None:
     document = Document({}, Source("values.yaml", text), Extent(0, len(text), 1))
     assert str(document.locate("config", "webhooks")) == "values.yaml:1"
+
+
+def test_json_objects_one_after_another_are_documents_with_places() -> None:
+    text = '\n{"a": 1}\n\n{"b": {"c": [1,\n2]}}{"d": "\\u00e9\\ud800"}\n'
+    first, second, third = read_text(text, "f.ndjson")
+    assert [each.body for each in (first, second, third)] == [
+        {"a": 1},
+        {"b": {"c": [1, 2]}},
+        {"d": "é\ufffd"},
+    ]
+    assert [each.location.line for each in (first, second, third)] == [2, 4, 5]
+    assert str(second.locate("b", "c", 1)) == "f.ndjson:5:1"
+    assert str(third.locate("d")) == "f.ndjson:5:6"
+    assert str(first.locate("a")) == "f.ndjson:2:2"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}\n{"b": 2', '{"a": 1}\n[1]\n', '{"a": 1} x'])
+def test_what_is_no_sequence_of_objects_is_refused_as_before(text: str) -> None:
+    with pytest.raises(InputError, match=r"f:[12]:.*is not YAML"):
+        read_text(text, "f")
+
+
+def test_a_number_that_json_lacks_has_its_place_in_a_sequence() -> None:
+    with pytest.raises(InputError, match="'1e999' is no number of JSON"):
+        read_text('{"a": 1}\n{"b": 1e999}\n', "f")

@@ -1,0 +1,81 @@
+"""documents.compressed: files of gzip and zstd, whole, broken and too large."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from chartkit.documents.compressed import decompressed
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+TEXT = b"a: 1\nb:\n  c: 2\n"
+PLACE = Location("f")
+
+
+def _zstd(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor().compress(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT,
+        gzip.compress(TEXT),
+        gzip.compress(TEXT[:5]) + gzip.compress(TEXT[5:]),
+        gzip.compress(TEXT) + b"\0" * 10,
+        _zstd(TEXT),
+        _zstd(TEXT[:5]) + _zstd(TEXT[5:]),
+    ],
+)
+def test_content_is_told_by_its_first_bytes(tmp_path: Path, content: bytes) -> None:
+    assert decompressed(content, PLACE) == TEXT
+    file = tmp_path / "f.yaml"
+    file.write_bytes(content)
+    [document] = read_file(file)
+    assert str(document.locate("b", "c")) == f"{file}:3:3"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(TEXT)[:-9], "f: is a gzip file that ends too soon"),
+        (gzip.compress(TEXT)[:4], "f: is a gzip file that ends too soon"),
+        (b"\x1f\x8b\x08" + b"\xff" * 40, "f: is no gzip file: "),
+        (_zstd(TEXT)[:-3], "f: is a zstd file that ends too soon"),
+        (_zstd(TEXT)[:4] + b"\xff" * 30, "f: is no zstd file: "),
+        (_zstd(TEXT) + b"rest", "f: is no zstd file: "),
+    ],
+)
+def test_broken_content_is_an_error(content: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        decompressed(content, PLACE)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, _zstd])
+def test_more_than_the_limit_is_refused_before_it_is_held(compress: object) -> None:
+    bomb = compress(b"\0" * (64 << 20))  # type: ignore[operator]
+    assert len(bomb) < 1 << 20
+    with pytest.raises(InputError, match="holds more than 1 MiB"):
+        decompressed(bomb, PLACE, most=1 << 20)
+
+
+def test_random_content_behind_the_first_bytes_never_ends_in_another_error() -> None:
+    for start in (b"\x1f\x8b", b"\x28\xb5\x2f\xfd"):
+        for seed in range(200):
+            with pytest.raises(InputError):
+                decompressed(start + zlib.crc32(bytes([seed])).to_bytes(4, "big") * 5, PLACE)
+
+
+def test_zstd_without_its_package_names_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(InputError) as caught:
+        decompressed(_zstd(TEXT), PLACE)
+    assert "chartkit[zstd]" in (caught.value.hint or "")

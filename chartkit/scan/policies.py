@@ -94,13 +94,8 @@ def load_policies(
     found: list[Resource] = []
     written: list[Resource] = []
     notes: list[Diagnostic] = []
-<<<<<<< HEAD
-    for source in sources:
-        here, of_profile = _read_source(source, parameters, policy_type, notes.append, cached)
-=======
     for source in matching(sources):
-        here, of_profile = _read_source(source, parameters, policy_type, notes.append)
->>>>>>> 349aaebf (scan takes patterns, NDJSON, and files that gzip or zstd compressed)
+        here, of_profile = _read_source(source, parameters, policy_type, notes.append, cached)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)

@@ -58,7 +58,7 @@ def test_a_message_that_is_not_there_is_refused(tmp_path: Path) -> None:
     policy = _policy(tmp_path, "<%= message('its') %>", "  it: Not so.\n")
     with pytest.raises(InputError, match="the policy has no message 'its'") as caught:
         read_templates([policy])
-    assert caught.value.hint == "write it in metadata.yaml, under messages"
+    assert caught.value.hint == "did you mean 'it'?"
 
 
 def test_a_variable_next_to_values_is_refused(tmp_path: Path) -> None:

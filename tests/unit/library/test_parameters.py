@@ -157,7 +157,7 @@ def test_a_parameter_that_is_not_declared_is_refused(tmp_path: Path, expression:
     policy = _policy(tmp_path, f"x: <%= {expression} %>\n")
     with pytest.raises(InputError, match="no parameter 'minimun'") as caught:
         helm_body(policy)
-    assert str(caught.value.location) == str(tmp_path / "mine" / "policy.yaml")
+    assert str(caught.value.location) == f"{tmp_path / 'mine' / 'policy.yaml'}:1"
 
 
 @pytest.mark.parametrize("text", ["x: <%= nothing %>\n", "x: <%= %>\n", "<% if %>\n"])

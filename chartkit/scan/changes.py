@@ -16,7 +16,7 @@ from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, tree_of
-from chartkit.scan.inputs import STDIN, SUFFIXES, existing, is_chart
+from chartkit.scan.inputs import STDIN, SUFFIXES, existing, is_chart, matching
 from chartkit.scan.options import ScanOptions
 
 _NAMESPACE: Final = b"Namespace"
@@ -78,7 +78,7 @@ class Changes:
         self._deciding = [*_deciding(options), *others]
         self._looked_at: list[str] = []
         self._changed: set[str] = set()
-        for path in options.request.paths:
+        for path in matching(options.request.paths):
             if path != STDIN:
                 self._look_at(existing(Path(path)).resolve())
 
@@ -168,7 +168,7 @@ def _files(path: str) -> Iterator[str]:
 
 
 def _counts(file: Path, root: Path) -> bool:
-    return file.suffix in SUFFIXES or any(map(is_chart, (root / file).parents))
+    return is_manifest(file) or any(map(is_chart, (root / file).parents))
 
 
 def _deciding(options: ScanOptions) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Diagnostic, Location, Resource
+from chartkit.scan.overlooked import is_kustomization, kustomization_note
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"
@@ -152,6 +153,9 @@ def _read_input(
         return render_inputs(where, chart, note)
     found: list[Resource] = []
     for file in walk(where):
+        if is_kustomization(file):
+            note(kustomization_note(file))
+            continue
         if reads is not None and not reads(file):
             continue
         found.extend(

@@ -13,6 +13,7 @@ from chartkit.model import Body, Json, Resource
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import ChartOptions, Note, read_inputs, read_payloads
 from chartkit.scan.options import RegistryOptions, RequestOptions
+from chartkit.scan.overlooked import overlooked
 from chartkit.scan.policies import PolicySet, load_policies
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
 from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inputs
@@ -90,6 +91,8 @@ def load_requests(
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
     objects = read_inputs(options.paths, stdin, note, chart, reads)
+    for diagnostic in overlooked(objects, bool(options.exceptions) or environment is not None):
+        note(diagnostic)
     if options.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
+from chartkit.model import Diagnostic
 from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.overlooked import overlooked
 from chartkit.scan.policies import load_policies
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
@@ -76,3 +78,24 @@ def test_policies_may_be_named_by_patterns(tmp_path: Path) -> None:
     assert [each.policy.name for each in found.policies] == ["one", "two"]
     with pytest.raises(InputError, match="no file or folder matches the pattern"):
         load_policies([f"{tmp_path}/z*.yaml"], {})
+
+
+def test_what_has_no_effect_among_objects_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "kustomization.yaml").write_text("resources: [pod.yaml]\nimages: []\n")
+    exception = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: e}\n"
+    (tmp_path / "exception.yaml").write_text(exception)
+    policy = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: v}\n"
+    (tmp_path / "http.yaml").write_text(policy + "spec:\n  evaluation:\n    mode: HTTP\n")
+    notes: list[Diagnostic] = []
+    found = read_inputs([str(tmp_path)], io.StringIO(), notes.append)
+    assert [each.name for each in found] == ["e", "v", "web"]
+    notes += overlooked(found, has_exceptions=False)
+    assert [str(each.location) for each in notes] == [
+        f"{tmp_path}/kustomization.yaml",
+        f"{tmp_path}/exception.yaml:1",
+        f"{tmp_path}/http.yaml:6:5",
+    ]
+    assert notes[0].hint == f"kustomize build {tmp_path} | chartkit scan -"
+    assert notes[1].hint == f"--exceptions {tmp_path}/exception.yaml honours it"
+    assert [each.location for each in overlooked(found, has_exceptions=True)] == [notes[2].location]

@@ -16,7 +16,7 @@ from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, tree_of
-from chartkit.scan.inputs import STDIN, SUFFIXES, existing, is_chart, matching
+from chartkit.scan.inputs import STDIN, existing, is_chart, is_manifest, matching
 from chartkit.scan.options import ScanOptions
 
 _NAMESPACE: Final = b"Namespace"
@@ -163,7 +163,7 @@ def _files(path: str) -> Iterator[str]:
         whole = Path(folder)
         is_part = any(map(is_chart, (whole, *whole.parents)))
         for name in names:
-            if is_part or os.path.splitext(name)[1] in SUFFIXES:
+            if is_part or is_manifest(Path(name)):
                 yield os.path.join(folder, name)
 
 

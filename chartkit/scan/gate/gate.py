@@ -26,12 +26,12 @@ _RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 class Tally:
     """The numbers of a run. statuses: of the results that count, accepted ones left out; failing:
     the violations that fail the run; below: those that do not, for they are less severe than
-    `--fail-on`; matched: the IDs of policies with any result."""
+    `--fail-on`; is_empty: whether there was no result at all."""
 
     statuses: Counter[Status]
-    matched: set[str]
     failing: int = 0
     below: int = 0
+    is_empty: bool = True
 
 
 class Gate:
@@ -49,7 +49,7 @@ class Gate:
     ) -> None:
         """Raise InputError for selectors of policies that match none."""
         selection.require_policies(traits)
-        self.tally = Tally(Counter(), set())
+        self.tally = Tally(Counter())
         names = () if selection else traits.known("policy")
         self.acceptor = Acceptor(matcher, today, names, options.suppressions)
         self.objects: set[str] = set()
@@ -75,10 +75,14 @@ class Gate:
             self.objects.add(object_name(resource))
         accepted = self.acceptor.accepted(resource, results)
         tally = self.tally
-        for position, result in enumerate(results):
-            tally.matched.add(result.policy_id)
-            if position not in accepted:
-                tally.statuses[result.status] += 1
+        tally.is_empty = tally.is_empty and not results
+        counted = results
+        if accepted:
+            counted = [each for at, each in enumerate(results) if at not in accepted]
+        statuses = [each.status for each in counted]
+        tally.statuses.update(statuses)
+        if not _FAILING.isdisjoint(statuses):
+            for result in counted:
                 if result.status in _FAILING:
                     self._count(result)
         return results, accepted

@@ -65,7 +65,7 @@ def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool
         update(matcher, looked_at)
     if matcher is not None:
         found += about_baseline(matcher, looked_at, options.fail_on_stale)
-    is_nothing = not tally.matched and not is_partial
+    is_nothing = tally.is_empty and not is_partial
     if is_nothing:
         found.append(_nothing(options.fail_on_nothing))
     fails = is_broken or tally.failing or any(each.severity is Severity.ERROR for each in found)

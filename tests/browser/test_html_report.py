@@ -1,0 +1,157 @@
+"""The HTML report in a real Chromium: filters, print, colours, accessibility, hostile text."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chartkit.report import ReportOptions
+from tests.unit.report.samples import HOSTILE, facts, hostile, options, samples, written
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium here"),
+    pytest.mark.skipif(find_spec("playwright") is None, reason="no Playwright here"),
+]
+Opened = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Containers run as root, for whom Chromium has no sandbox.
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
+    """Opens a page that may ask for nothing, log no error and show no dialog."""
+    faults: list[str] = []
+    contexts = []
+
+    def open_page(text: str, **given: Any) -> Page:
+        file = tmp_path / "report.html"
+        file.write_text(text, "utf-8")
+        context = browser.new_context(**given)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("dialog", lambda dialog: faults.append(dialog.message))
+        page.on(
+            "request", lambda request: request.url == file.as_uri() or faults.append(request.url)
+        )
+        page.goto(file.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def report() -> str:
+    return written("html", options(), samples())
+
+
+def visible(page: Page) -> list[str]:
+    found = page.locator(".finding:visible .head b").all_inner_texts()
+    return [str(each) for each in found]
+
+
+def test_filters_choose_findings(opened: Opened) -> None:
+    page = opened(report())
+    assert len(visible(page)) == 6
+    page.select_option("select[name=state]", "warn")
+    assert visible(page) == ["Pod/db"]
+    assert page.inner_text("#shown") == "1"
+    assert page.locator(".rule:visible").count() == 1
+    page.click("button[type=reset]")
+    page.wait_for_function("document.getElementById('shown').textContent === '6'")
+    page.fill("input[name=text]", "SECURITYCONTEXT.privileged")
+    assert visible(page) == ["Pod/shop/web", "Pod/shop/web"]
+    page.select_option("select[name=place]", "(cluster)")
+    assert visible(page) == []
+    assert page.locator(".rule:visible").count() == 0
+
+
+def test_totals_and_tables_are_right(opened: Opened) -> None:
+    page = opened(report())
+    totals = page.locator(".totals li").all_inner_texts()
+    assert totals[:4] == ["4 findings", "2 objects with findings", "1 known", "1 suppressed"]
+    rows = [row.split("\t") for row in page.locator("#policies + div tbody tr").all_inner_texts()]
+    assert ["p/r", "high", "2", "1", "1"] in [[cell.strip() for cell in row] for row in rows]
+    assert page.locator("caption").all_inner_texts() == [
+        "By severity",
+        "By category",
+        "By control of a standard",
+    ]
+
+
+def test_it_is_read_without_scripts(opened: Opened) -> None:
+    page = opened(report(), java_script_enabled=False)
+    assert page.locator(".finding").count() == 6
+    assert not page.locator("#filters").is_visible()
+    assert page.locator(".finding .source mark").first.inner_text() == "    image: nginx"
+
+
+def test_it_prints(opened: Opened) -> None:
+    page = opened(report())
+    assert page.locator("#filters").is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator("#filters").is_visible()
+    assert page.locator(".finding").first.is_visible()
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_it_follows_the_colours_of_the_system(opened: Opened) -> None:
+    colours = set()
+    for scheme in ("light", "dark"):
+        page = opened(report(), color_scheme=scheme)
+        colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert colours == {"rgb(255, 255, 255)", "rgb(13, 17, 23)"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["samples", "hostile", "empty"])
+def test_it_is_accessible(kind: str, scheme: str, opened: Opened) -> None:
+    found = find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("no axe-core here")
+    text = HOSTILE["html"]
+    pages = {
+        "samples": report(),
+        "hostile": written("html", ReportOptions({text: facts(text, text)}), hostile(text)),
+        "empty": written("html", options(), []),
+    }
+    page = opened(pages[kind], color_scheme=scheme, bypass_csp=True)
+    page.evaluate((Path(found.origin).parent / "axe.min.js").read_text("utf-8"))
+    violations = page.evaluate("async () => (await axe.run(document)).violations")
+    assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
+
+
+@pytest.mark.parametrize("case", sorted(HOSTILE))
+def test_hostile_names_stay_text(case: str, opened: Opened) -> None:
+    text = HOSTILE[case]
+    given = ReportOptions({text: facts(text, text)}, owner_label=text)
+    page = opened(written("html", given, hostile(text)))
+    assert page.locator("script").count() == 1
+    assert page.locator("img, iframe, object, svg, link, base").count() == 0
+    assert page.locator("[onerror], [onmouseover], [onclick]").count() == 0
+    assert page.locator(".finding").count() == 3
+    protocols = page.locator("a").evaluate_all("links => links.map(link => link.protocol)")
+    assert set(protocols) <= {"file:", "https:"}

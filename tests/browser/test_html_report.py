@@ -49,13 +49,12 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
         context = browser.new_context(**given)
         contexts.append(context)
         page = context.new_page()
+        own = file.as_uri()
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: faults.append(dialog.message))
-        page.on(
-            "request", lambda request: request.url == file.as_uri() or faults.append(request.url)
-        )
-        page.goto(file.as_uri())
+        page.on("request", lambda request: faults.extend({request.url} - {own}))
+        page.goto(own)
         return page
 
     yield open_page

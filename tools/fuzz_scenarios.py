@@ -81,6 +81,7 @@ RECORDING: Final = {
     for file in sorted((_INPUTS / "recording").iterdir())
 }
 _OUTPUTS: Final = tuple(FORMATS)
+_FINDINGS: Final = tuple(each for each in FORMATS if each not in {"policyreport", "openreports"})
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
@@ -121,6 +122,27 @@ def _gates() -> list[Scenario]:
     ]
 
 
+STORED: Final = """\
+{"schemaVersion": 1, "summary": {"pass": 1, "fail": 1, "warn": 0, "error": 0, "skip": 0},
+ "results": [{"policy": "p", "rule": "r", "resource": "v1/Pod/shop/web", "result": "fail",
+  "message": "no", "action": "Enforce", "severity": "high", "category": "c",
+  "location": "pods.yaml:3:5", "field": "spec.containers[0].image",
+  "accepted": {"state": "known", "reason": "x", "until": "2027-01-31"}}]}
+"""
+
+
+def _reports() -> list[Scenario]:
+    """Return scenarios of reports that are read back, and of queries and schemas."""
+    files = {"old.json": STORED, "new.json": STORED.replace("web", "db")}
+    merges = [["report", "merge", "a=old.json", "new.json", "-o", each] for each in _FINDINGS]
+    diffs = [["report", "diff", "old.json", "new.json", "-o", each] for each in _FINDINGS]
+    query = ["report", "merge", "old.json", "--query", "findings[?result=='fail'].resource"]
+    return [
+        Scenario("reports", [*merges, *diffs], files, weight=20),
+        Scenario("query", [query, ["schema", "scan"]], files, changes_arguments=True),
+    ]
+
+
 def _scans() -> list[Scenario]:
     base = {
         "objects.yaml": OBJECTS,
@@ -154,6 +176,7 @@ def _scans() -> list[Scenario]:
     return [
         *found,
         *_gates(),
+        *_reports(),
         Scenario(
             "migrate plan",
             [[*plans, "-o", output] for output in ("text", "json", "markdown")],

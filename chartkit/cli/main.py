@@ -58,6 +58,10 @@ COMMANDS = {
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",
     ),
+    "report": (
+        "chartkit.cli.report:report",
+        "Merge reports of scans, or compare one with an earlier one.",
+    ),
     "schema": (
         "chartkit.cli.schema:schema",
         "Print the JSON Schema of a JSON output, or of a file of chartkit's.",

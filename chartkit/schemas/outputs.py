@@ -27,6 +27,8 @@ OBJECTS: Final[Mapping[str, str]] = MappingProxyType(
         "migrate-plan": "MigratePlan",
         "migrate-policies": "MigratePolicies",
         "check-compat": "CheckCompat",
+        "report-merge": "ReportMerge",
+        "report-diff": "ReportDiff",
         "test-coverage": "TestCoverage",
     }
 )

@@ -42,6 +42,8 @@ COMMANDS = {
     "migrate-policies": ["migrate", "policies", "legacy.yaml", "--budget", "100ms"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
     "preview": ["preview", "pod.yaml", "-p", "legacy.yaml"],
+    "report-merge": ["report", "merge", "prd=old.json", "new.json"],
+    "report-diff": ["report", "diff", "old.json", "new.json"],
     "test": ["test", str(ROOT / "tests" / "cases" / "generation")],
     "test-coverage": ["test", str(ROOT / "tests" / "cases" / "generation"), "--coverage"],
 }
@@ -57,6 +59,8 @@ def check(name: str, body: Any) -> None:
 def test_output_follows_its_schema(name: str, tmp_path: Path) -> None:
     for file, text in {"legacy.yaml": LEGACY, "pod.yaml": POD, "values.yaml": "a: 1\n"}.items():
         (tmp_path / file).write_text(text)
+    for number, file in enumerate(("old.json", "new.json")):
+        (tmp_path / file).write_text(written("json", options(), samples()[number:]))
     done: Done = chartkit(tmp_path, *COMMANDS[name], "-o", "json")
     body = json.loads(done.out)
     check(name, body)

@@ -1,0 +1,224 @@
+"""JSON reports of scans, read back: merged into one, or compared with each other."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.model import (
+    Body,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    Status,
+    mapping_at,
+    mappings_at,
+)
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import FAILED, Finding, FindingRule
+from chartkit.report.findings import Acceptance, AcceptedAs
+from chartkit.report.json_text import json_text
+from chartkit.report.model import Guidance, resource_id
+from chartkit.safe_text import shown
+
+_PLACE: Final = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?", re.DOTALL)
+_LEVELS: Final = {str(each): Severity.ERROR for each in FAILED} | {"warn": Severity.WARNING}
+
+_NO_GUIDANCE: Final = Guidance()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report of a scan; name: of the environment that it is of, empty if none is given."""
+
+    name: str
+    counts: Counter[Status]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportChanges:
+    """The findings that one report has more or less than an earlier one."""
+
+    new: tuple[Finding, ...]
+    fixed: tuple[Finding, ...]
+    unchanged: int
+
+
+def read_report(path: Path, name: str = "") -> StoredReport:
+    """Read a report of `chartkit scan -o json` (or yaml); raise InputError for another file."""
+    documents = read_file(path)
+    body = documents[0].body if len(documents) == 1 else None
+    summary = mapping_at(body).get("summary")
+    if not isinstance(summary, dict) or not isinstance(mapping_at(body).get("results"), list):
+        hint = "write it with `chartkit scan -o json=FILE`"
+        raise InputError("is no report of a scan", Location(str(path)), hint)
+    rows = mappings_at(body, "results")
+    counts = Counter({each: _number(summary.get(each)) for each in Status})
+    failed = (row for row in rows if _text(row.get("result")) in _LEVELS)
+    return StoredReport(name, counts, tuple(_finding(row, name) for row in failed))
+
+
+def changes(before: StoredReport, after: StoredReport) -> ReportChanges:
+    """Compare two reports by policy, rule, object and field; what is accepted is no finding."""
+    old, new = (
+        {each.fingerprint: each for each in report.findings if each.acceptance is None}
+        for report in (before, after)
+    )
+    return ReportChanges(
+        tuple(each for key, each in new.items() if key not in old),
+        tuple(each for key, each in old.items() if key not in new),
+        len(old.keys() & new.keys()),
+    )
+
+
+def merged(
+    reports: Sequence[StoredReport], guide: Callable[[Collection[str]], Mapping[str, Guidance]]
+) -> CommandReport:
+    """Return several reports as one for every format; guide: gives guidance for policies."""
+
+    def findings() -> Iterator[Finding]:
+        found = [finding for report in reports for finding in report.findings]
+        known = guide({each.rule.policy for each in found})
+        for each in found:
+            about = known.get(each.rule.policy, _NO_GUIDANCE)
+            rule = replace(
+                each.rule,
+                remediation=about.remediation,
+                url=about.url,
+                controls=about.controls,
+            )
+            yield replace(each, rule=rule)
+
+    own = {
+        "text": lambda _colour: _merged_text(reports),
+        "json": lambda _colour: json_text(_merged_body(reports)),
+    }
+    return CommandReport(own=own, rows="findings", findings=findings)
+
+
+def compared(found: ReportChanges) -> CommandReport:
+    """Return the difference of two reports for every format; findings that are new are its
+    findings."""
+    own = {
+        "text": lambda _colour: _compared_text(found),
+        "json": lambda _colour: json_text(_compared_body(found)),
+    }
+    return CommandReport(own=own, rows="new", findings=lambda: found.new)
+
+
+def _finding(row: Body, name: str) -> Finding:
+    policy, rule = _text(row.get("policy")), _text(row.get("rule"))
+    result = _text(row.get("result"))
+    category = _text(row.get("category"))
+    return Finding(
+        FindingRule(
+            f"{policy}/{rule}" if rule else policy,
+            policy,
+            rule,
+            severity=_text(row.get("severity")),
+            category=category,
+        ),
+        _LEVELS[result],
+        result,
+        _text(row.get("message")),
+        _location(_text(row.get("location"))),
+        _text(row.get("field")),
+        resource=_resource(_text(row.get("resource"))),
+        action=_text(row.get("action")),
+        acceptance=_acceptance(row.get("accepted")),
+        environment=name,
+    )
+
+
+def _resource(identity: str) -> Resource | None:
+    """Return the object of `apiVersion/kind/namespace/name`, None for plain JSON."""
+    parts = identity.rsplit("/", 3)
+    if len(parts) < 4:
+        return None
+    version, kind, namespace, name = parts
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return Resource({"apiVersion": version, "kind": kind, "metadata": metadata})
+
+
+def _location(text: str) -> Location:
+    match = _PLACE.fullmatch(text)
+    if match is None:
+        return Location(text)
+    return Location(match["file"], int(match["line"] or 0), int(match["column"] or 0))
+
+
+def _acceptance(value: Json) -> Acceptance | None:
+    body = mapping_at(value)
+    state = body.get("state")
+    if state not in list(AcceptedAs):
+        return None
+    return Acceptance(AcceptedAs(state), _text(body.get("reason")), _text(body.get("until")))
+
+
+def _merged_text(reports: Sequence[StoredReport]) -> str:
+    lines = []
+    for report in reports:
+        totals = ", ".join(f"{each}: {report.counts[each]}" for each in Status)
+        lines.append(f"{shown(report.name)}: {totals}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _merged_body(reports: Sequence[StoredReport]) -> Body:
+    return {
+        "environments": {
+            report.name: {str(each): report.counts[each] for each in Status} for report in reports
+        },
+        "findings": [_row(each) for report in reports for each in report.findings],
+    }
+
+
+def _compared_text(found: ReportChanges) -> str:
+    lines = [*_lines("new", found.new), *_lines("fixed", found.fixed)]
+    totals = f"new: {len(found.new)}, fixed: {len(found.fixed)}, unchanged: {found.unchanged}"
+    return "".join(f"{line}\n" for line in [*lines, totals])
+
+
+def _lines(word: str, findings: Iterable[Finding]) -> Iterator[str]:
+    for each in findings:
+        place = "  ".join(filter(None, (str(each.location), shown(each.field))))
+        yield f"{word}  {shown(each.rule.id)}  {shown(each.subject)}  {place}"
+
+
+def _compared_body(found: ReportChanges) -> Body:
+    return {
+        "new": [_row(each) for each in found.new],
+        "fixed": [_row(each) for each in found.fixed],
+        "unchanged": found.unchanged,
+    }
+
+
+def _row(finding: Finding) -> Body:
+    return {
+        "environment": finding.environment,
+        "policy": finding.rule.policy,
+        "rule": finding.rule.name,
+        "resource": resource_id(finding.resource) if finding.resource else "",
+        "result": finding.result,
+        "message": finding.message,
+        "severity": finding.rule.severity,
+        "category": finding.rule.category,
+        "location": str(finding.location),
+        "field": finding.field,
+        "accepted": str(finding.acceptance or ""),
+    }
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Json) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

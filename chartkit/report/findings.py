@@ -46,14 +46,35 @@ class FieldPlace:
     """A field that a violation is about.
 
     field: `spec.containers[0].image`; location: of the field in the user's file, of its nearest
-    existing parent, or of the object.
+    existing parent, or of the object; value: the place of the chart's value that the field shows,
+    None where there is none.
     """
 
     field: str
     location: Location
+    value: Location | None = None
 
     def __str__(self) -> str:
-        return f"{self.location}  {self.field}"
+        text = f"{self.location}  {self.field}"
+        if self.value is None:
+            return text
+        return f"{text} (value {self.value_key} of {self.value})"
+
+    @property
+    def value_key(self) -> str:
+        """The key of the chart's value, `image.tag`; empty without one."""
+        if self.value is None:
+            return ""
+        steps = pointer_steps(self.value.path)
+        return path_text([int(step) if step.isdecimal() else step for step in steps])
+
+    @property
+    def members(self) -> dict[str, str]:
+        """The members of a row for programs."""
+        members = {"field": self.field, "location": str(self.location)}
+        if self.value is not None:
+            members |= {"value": self.value_key, "valueLocation": str(self.value)}
+        return members
 
 
 def field_places(resource: Resource, result: RuleResult) -> Sequence[FieldPlace]:
@@ -63,7 +84,8 @@ def field_places(resource: Resource, result: RuleResult) -> Sequence[FieldPlace]
         return ()
     location, body = resource.location, resource.body
     return [
-        FieldPlace(field_text(pointer, body), location.within(pointer)) for pointer in result.fields
+        FieldPlace(field_text(pointer, body), location.within(pointer), location.value_of(pointer))
+        for pointer in result.fields
     ]
 
 

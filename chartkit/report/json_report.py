@@ -82,6 +82,9 @@ class _Rows:
         """Return the location of a finding and its fields."""
         first, step = places[0], self._layout.step
         text = f'{quoted(str(first.location))},{step}"field": {quoted(first.field)}'
+        if first.value is not None:
+            text += self._member("value", first.value_key)
+            text += self._member("valueLocation", str(first.value))
         if len(places) == 1:
             return text
         return text + self._member("fields", place_rows(places))
@@ -95,9 +98,10 @@ class JsonWriter:
 
     `resource` is `apiVersion/kind/namespace/name`, without a namespace for cluster-scoped objects,
     and empty for plain JSON. Where a failure names fields, `field` is the most telling one and
-    `location` its place; `fields` has all if there are several: `[{field, location}]`. `accepted`
-    has the state, reason and end of a violation that fails no run. With planned deletions there is
-    also `deletions`, in order of time: `[{time, resource, cause, propagation}]`.
+    `location` its place; `fields` has all if there are several: `[{field, location}]`; `value` and
+    `valueLocation` are the key and place of the chart's value that the field shows. `accepted` has
+    the state, reason and end of a violation that fails no run. With planned deletions there is also
+    `deletions`, in order of time: `[{time, resource, cause, propagation}]`.
     """
 
     def __init__(self, options: ReportOptions) -> None:
@@ -182,7 +186,7 @@ def other_members(result: RuleResult) -> Body:
 
 def place_rows(places: Sequence[FieldPlace]) -> list[Body]:
     """Return fields with their places for programs."""
-    return [{"field": place.field, "location": str(place.location)} for place in places]
+    return [place.members for place in places]
 
 
 def acceptance_body(acceptance: Acceptance) -> Body:

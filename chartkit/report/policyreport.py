@@ -249,7 +249,7 @@ def _finding_properties(
     properties: dict[str, str] = {}
     if result.fields:
         first = field_places(resource, result)[0]
-        properties = {"field": first.field, "location": str(first.location)}
+        properties = first.members
     if acceptance is not None:
         properties["accepted"] = str(acceptance)
     return properties

@@ -130,6 +130,6 @@ class TextWriter:
 def _place_lines(resource: Resource, result: RuleResult) -> list[str]:
     """Return a line for each place of a failure, the first few of them."""
     places = field_places(resource, result)
-    lines = [f"{place.location}  {shown(place.field)}" for place in places[:_PLACES]]
+    lines = [shown(str(place)) for place in places[:_PLACES]]
     more = len(places) - _PLACES
     return [*lines, f"and {more} more fields"] if more > 0 else lines

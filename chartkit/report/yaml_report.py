@@ -46,7 +46,7 @@ class YamlWriter:
             others: Body = {}
             if result.fields:
                 places = place_rows(field_places(resource, result))
-                others = {"location": places[0]["location"], "field": places[0]["field"]}
+                others = {"location": places[0]["location"], **places[0]}
                 if len(places) > 1:
                     others["fields"] = places
             else:

@@ -22,7 +22,7 @@ from chartkit.go.duration import duration_or_none
 from chartkit.go.int64 import mark_literals
 from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.differences import FAILING_CONDITIONS
+from chartkit.migration.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
@@ -43,22 +43,29 @@ def conditions_hold(body: Json, names: Names) -> Expr:
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
         parsed = Blocks(None, parsed.conditions)
-    return blocks_hold(parsed, names)
+    return _together(parsed, names, ())
 
 
 def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:
     """Return whether blocks of conditions hold: one of `any`, and all of `all`.
 
-    preceding: those of them before a condition that has been taken out.
+    preceding: those of them before a condition that has been taken out. They decide whether a rule
+    applies, of which no message tells.
     """
+    if any(each.message for each in (*(blocks.any or ()), *(blocks.all or ()))):
+        names.note(CONDITION_MESSAGES)
+    return _together(blocks, names, preceding)
+
+
+def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> Expr:
     one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
     for each in (*(*one, *every)[:-1], *preceding):
         if _may_fail(each, names):
             names.note(FAILING_CONDITIONS)
-    together = [_holds(each, names) for each in every]
+    together = [condition_holds(each, names) for each in every]
     if blocks.any is None:
         return conjunction(*together)
-    return conjunction(disjunction(*(_holds(each, names) for each in one)), *together)
+    return conjunction(disjunction(*(condition_holds(each, names) for each in one)), *together)
 
 
 def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
@@ -76,9 +83,8 @@ def _may_fail(condition: Condition, names: Names) -> bool:
     )
 
 
-def _holds(condition: Condition, names: Names) -> Expr:
-    if condition.message:
-        raise NotConvertible("a condition with a message of its own")
+def condition_holds(condition: Condition, names: Names) -> Expr:
+    """Return whether a condition holds; raises `NotConvertible`."""
     test = _OPERATORS.get(condition.operator)
     if test is None:
         raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")

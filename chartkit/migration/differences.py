@@ -78,6 +78,8 @@ ASCII_CASE: Final = "letters other than a to z keep their case"
 """A change of rules that turn texts to upper or lower case."""
 DECIMALS: Final = "texts such as 1_000, 0x1p4 and inf are no numbers"
 """A change of rules that read numbers of texts."""
+CONDITION_MESSAGES: Final = "messages of preconditions are not shown where a rule does not apply"
+"""A change of preconditions with messages of their own."""
 IMAGE_PARTS: Final = "an image that is no valid reference is no error"
 """A change of rules that take images apart."""
 TIMES: Final = (

@@ -19,7 +19,7 @@ from chartkit.migration.matching.scope import WRITES, Condition, Scope, scope_of
 from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.texts import text_of
 from chartkit.migration.validate.containers import one_loop_for_all_containers
-from chartkit.migration.validate.deny import denied
+from chartkit.migration.validate.deny import denial_texts, denied
 from chartkit.migration.validate.extension import require_one_extension
 from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
@@ -95,8 +95,23 @@ def _changes(rule: Rule, stated: Operations) -> tuple[str, ...]:
 
 
 def _message(rule: Rule, names: Names) -> Body:
-    written = rule.validate.message
-    if not written:
-        return {"message": f"rule {rule.name} failed"}
-    text = text_of(written, names)
-    return {"message": text} if isinstance(text, str) else {"messageExpression": text}
+    texts = _texts(rule, names)
+    distinct = dict.fromkeys(text for _, text in texts)
+    if len(distinct) == 1:
+        text = text_of(next(iter(distinct)), names)
+        return {"message": text} if isinstance(text, str) else {"messageExpression": text}
+    *others, (_, last) = texts
+    chosen = cel.literal(text_of(last, names))
+    for condition, written in reversed(others):
+        chosen = cel.conditional(condition, text_of(written, names), chosen)
+    return {"messageExpression": chosen}
+
+
+def _texts(rule: Rule, names: Names) -> list[tuple[Expr, str]]:
+    """Return the messages of a rule, each with the condition under which it is the one."""
+    own, missing = rule.validate.message or "", f"rule {rule.name} failed"
+    deny = rule.validate.deny
+    if deny is None or not deny.get("conditions"):
+        return [(cel.TRUE, own or missing)]
+    found = denial_texts(deny["conditions"], own, names)
+    return [(condition, text or missing) for condition, text in found]

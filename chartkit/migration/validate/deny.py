@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.migration.conditions import conditions_hold
+from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
+from chartkit.migration.conditions import condition_holds, conditions_hold
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Names
-from chartkit.model import Body
+from chartkit.model import Body, Json
 
 
 def denied(deny: Body, names: Names) -> Expr:
@@ -19,3 +22,32 @@ def denied(deny: Body, names: Names) -> Expr:
     if found == cel.FALSE:
         raise NotConvertible("its conditions can never hold", "validate/deny/conditions")
     return found
+
+
+def denial_texts(body: Json, own: str, names: Names) -> list[tuple[Expr, str]]:
+    """Return the texts of a denial in the order in which they are chosen, each with its condition.
+
+    own: the rule's message, behind which Kyverno writes those of the conditions that decided.
+    """
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        return [
+            (cel.TRUE, _joined((own, _joined((each.message for each in parsed.conditions), ";"))))
+        ]
+    every = [each.message for each in parsed.all or ()]
+    return [
+        (condition_holds(each, names), _joined((own, each.message, *every)))
+        for each in parsed.any or ()
+    ] or [(cel.TRUE, _joined((own, *every)))]
+
+
+def _joined(messages: Iterable[str], separator: str = "; ") -> str:
+    return separator.join(filter(None, messages))
+
+
+def refuse_messages(body: Json) -> None:
+    """Raise `NotConvertible` for conditions with messages of their own."""
+    parsed = parse_conditions(body)
+    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+    if any(each.message for each in (*(blocks.any or ()), *(blocks.all or ()))):
+        raise NotConvertible("a condition with a message of its own in a foreach")

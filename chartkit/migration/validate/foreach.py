@@ -13,7 +13,7 @@ from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import ANY_MAP, Place
 from chartkit.migration.expressions.verdict import disjunction
 from chartkit.migration.jmespath import Names, Translator, Value
-from chartkit.migration.validate.deny import denied
+from chartkit.migration.validate.deny import denied, refuse_messages
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.validate.variables import with_variables
 from chartkit.model import Body
@@ -72,6 +72,7 @@ def _element(item: Place, loop: Body) -> Place:
 
 def _body(loop: Body, names: Names, item: Place, path: str) -> Expr:
     if loop.get("deny") is not None:
+        refuse_messages(loop["deny"].get("conditions") or [])
         return cel.negate(denied(loop["deny"], names))
     if loop.get("pattern") is not None:
         pattern = with_variables(loop["pattern"], names)

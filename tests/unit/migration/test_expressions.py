@@ -183,3 +183,30 @@ def test_types_within_a_list_with_a_default_are_assumed() -> None:
     query = "(request.object.spec.needs || `[]`)[? contains(values || `[]`, 'a')] | length(@)"
     found = converted(deny(f"{{{{ {query} }}}}", "GreaterThan", "0"), "example.com/v1/Widget")
     assert "spec.needs[].values is a list" in str(found.changes)
+
+
+def test_messages_of_conditions_follow_the_message_of_the_rule() -> None:
+    rule = """
+    validate:
+      message: No.
+      deny:
+        conditions:
+          any:
+            - {key: "{{ request.object.metadata.name }}", operator: Equals, value: a, message: Not a}
+            - {key: "{{ request.object.metadata.name }}", operator: Equals, value: b, message: "Not b {{request.operation}}"}
+          all:
+            - {key: "{{ request.namespace }}", operator: Equals, value: c, message: not in c}
+    """  # noqa: E501
+    found = converted(rule)
+    assert found.reason == ""
+    (validation,) = found.spec["validations"]
+    assert " ".join(validation["messageExpression"].split()) == (
+        "object.metadata.name == 'a' ? 'No.; Not a; not in c' : "
+        "'No.; Not b ' + request.operation + '; not in c'"
+    )
+
+
+def test_a_message_of_conditions_that_all_must_hold_is_one_text() -> None:
+    condition = "{key: '{{ request.namespace }}', operator: Equals, value: c, message: not in c}"
+    rule = f"validate: {{message: Never, deny: {{conditions: {{all: [{condition}]}}}}}}"
+    assert converted(rule).spec["validations"][0]["message"] == "Never; not in c"

@@ -23,7 +23,7 @@ from chartkit.engine.cel.tracing.datum import (
     unknown,
 )
 from chartkit.engine.cel.tracing.junctions import attempt
-from chartkit.engine.cel.tracing.selections import elements, entries, is_list
+from chartkit.engine.cel.tracing.selections import elements, entries, is_list, keys
 from chartkit.engine.cel.values import KeyedMap, Value
 
 
@@ -50,6 +50,8 @@ class Loop(NamedTuple):
             raise TraceError(f"got '{go_type(items.value)}', expected iterable type", items)
         frame.cost += len(items.value)
         frame.check()
+        if self.second is None:
+            return [(key, key) for key in keys(items)]
         return entries(items)
 
     def round(self, frame: TraceFrame, element: tuple[Datum, Datum]) -> None:

@@ -183,6 +183,13 @@ def elements(datum: Datum) -> Sequence[Datum]:
     return [_new(Datum, (each, (*path, at), causes, None, None)) for at, each in enumerate(value)]
 
 
+def keys(datum: Datum) -> list[Datum]:
+    """Return the keys of a map with the provenance of its values, which are not computed."""
+    value, path, causes, _, _ = datum
+    assert isinstance(value, dict)
+    return [Datum(key, None if path is None else (*path, *_steps(key)), causes) for key in value]
+
+
 def entries(datum: Datum) -> list[tuple[Datum, Datum]]:
     """Return the keys and values of a map with their provenance."""
     value, path, causes, members, _ = datum

@@ -197,7 +197,7 @@ def test_a_policy_that_kyverno_refuses_is_named_and_the_others_run(folder: Path)
     (folder / "policy.yaml").write_text(f"{REQUIRE_LABELS}---\n{broken}")
     done = chartkit(folder, "scan", "pod.yaml", "-p", "policy.yaml", "--detailed")
     assert done.code == 1
-    assert "policy.yaml:20" in done.err
+    assert "policy.yaml:26:3" in done.err
     assert "pass  require-labels/check-team" in done.out
 
 

@@ -178,3 +178,13 @@ def test_migrate_policies_reports(tmp_path: Path) -> None:
     assert policy["proof"]["reached"] > 0
     page = chartkit(folder, *command, "markdown").out
     assert "| ClusterPolicy/require-owner | 2 | 1 | 0 | 1 | equal |" in page
+
+
+def test_policies_become_those_of_kubernetes(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    file = "policies/require-team.yaml"
+    done = chartkit(folder, "migrate", "policies", file, "--to", "vap", "--no-prove")
+    kinds = [line for line in done.out.splitlines() if line.startswith("kind: ")]
+    assert kinds.count("kind: ValidatingAdmissionPolicy") == 3
+    assert kinds.count("kind: ValidatingAdmissionPolicyBinding") == 3
+    assert "kind: MutatingPolicy" in kinds

@@ -1,4 +1,5 @@
-"""Thirty policies of the library as `chartkit migrate policies` converts them, to be read.
+"""Policies as `chartkit migrate policies` converts them, to be read: those of the library, and
+one of Pod Security Standards.
 
 `pytest tests/golden --update-golden` writes the expectations anew.
 """
@@ -54,6 +55,7 @@ _NAMES: Final = (
     "restrict-automount-sa-token",
     "restrict-seccomp-strict",
     "restrict-sysctls",
+    "verify-image-signatures",
 )
 
 
@@ -63,14 +65,46 @@ def _legacy() -> Mapping[str, Body]:
     return render([policies[name] for name in _NAMES], {})
 
 
+_POD_SECURITY: Final[Body] = {
+    "apiVersion": "kyverno.io/v1",
+    "kind": "ClusterPolicy",
+    "metadata": {"name": "pod-security"},
+    "spec": {
+        "rules": [
+            {
+                "name": "restricted",
+                "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+                "validate": {
+                    "podSecurity": {
+                        "level": "restricted",
+                        "version": "v1.29",
+                        "exclude": [
+                            {"controlName": "Seccomp", "images": ["ghcr.io/acme/*"]},
+                            {"controlName": "Volume Types"},
+                        ],
+                    }
+                },
+            }
+        ]
+    },
+}
+
+
+def test_migrated_pod_security(golden: Golden) -> None:
+    _check(Resource(_POD_SECURITY), golden)
+
+
 @pytest.mark.parametrize("name", _NAMES)
 def test_migrated_policy(name: str, golden: Golden) -> None:
-    resource = Resource(_legacy()[name])
+    _check(Resource(_legacy()[name]), golden)
+
+
+def _check(resource: Resource, golden: Golden) -> None:
     conversion = convert(resource)
     assert conversion.complete
     legacy = LegacyObject(resource, origin_of(resource), legacy_rules(resource))
     text = object_text([MigratedObject(legacy, conversion)])
-    golden(f"migrated_policies/{name}.yaml", text)
+    golden(f"migrated_policies/{resource.name}.yaml", text)
     new = resources(read_text(text))
     assert [each.body for each in new] == list(conversion.documents)
     # Kyverno takes each of them.

@@ -5,7 +5,7 @@ The checks stay those of the version that the rule names; of `latest`, those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.engine.cel.syntax import build as cel
@@ -18,6 +18,7 @@ from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import JOB_ANNOTATIONS, LATEST_STANDARD
+from chartkit.migration.expressions.verdict import disjunction
 from chartkit.migration.matching.environment import names_of
 from chartkit.migration.matching.operations import operations_in
 from chartkit.migration.matching.scope import WRITES, Condition, operations_of, scope_of
@@ -47,15 +48,17 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
         conditions = (Condition("preconditions", met),)
     pod = pod_of(scope.object, scope.kinds)
     body: Body = rule.validate.pod_security or {}
-    facts = [each for each in _facts(body, pod) if each.expression != cel.TRUE]
+    facts: list[Fact] = []
+    for each in _facts(body, pod):
+        if each.expression != cel.TRUE and not _is_implied(each, facts, pod):
+            facts.append(each)
     if not facts:
         raise NotConvertible("every control is excluded", "validate/podSecurity/exclude")
     level, version = body.get("level") or "", body.get("version") or ""
     broken = f'It violates PodSecurity "{level}:{version}": '
-    expressions = list(dict.fromkeys(each.expression for each in facts))
-    words = {each.expression: each.message for each in reversed(facts)}
+    expressions = [each.expression for each in facts]
     validations = [
-        {"message": f"{broken}{words[each]}.", "expression": each} for each in expressions
+        {"message": f"{broken}{each.message}.", "expression": each.expression} for each in facts
     ]
     changes = [LATEST_STANDARD] if version in _LATEST else []
     if scope.about_pods and CRON_JOB in autogen.controllers(policy):
@@ -68,6 +71,14 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
         pod.variables(expressions),
         changes=(*changes, *context.names.changes),
         background=stated.background,
+    )
+
+
+def _is_implied(fact: Fact, facts: Sequence[Fact], pod: PodPlaces) -> bool:
+    """Return whether a fact is there already, perhaps of Pods for Windows as well."""
+    return any(
+        fact.expression in (each.expression, disjunction(pod.is_windows, each.expression))
+        for each in facts
     )
 
 

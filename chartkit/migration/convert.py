@@ -16,7 +16,7 @@ from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policies import EXCEPTION
-from chartkit.errors import CompileError
+from chartkit.errors import ChartkitError, CompileError
 from chartkit.migration.admission import KYVERNO, Target, admission_policies, changes_of
 from chartkit.migration.assembly import Made, assemble, by_action
 from chartkit.migration.assumptions import described
@@ -32,7 +32,7 @@ from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
 from chartkit.migration.validate.pod_security import convert_pod_security
 from chartkit.migration.verify_images import convert_verify_images
-from chartkit.model import Body, Location, Resource, single_line
+from chartkit.model import Body, Location, Resource, mappings_at, single_line
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
@@ -107,6 +107,23 @@ class Batch:
         for body in conversion.documents:
             _require_accepted(Resource(body, legacy.location))
         return conversion
+
+    def exceptions_from(self, legacy: Resource) -> tuple[list[Resource], list[Resource]]:
+        """Return the exceptions that name a policy, and those of both forms that take their
+        place."""
+        key = policy_key(legacy)
+        old, new = list[Resource](), list[Resource]()
+        for each in self._together:
+            if each.kind != EXCEPTION or not excepts(each, key):
+                continue
+            try:
+                conversion = self.convert(each)
+            except ChartkitError:
+                continue  # it is reported as an object of its own
+            old.append(each)
+            stays = [conversion.remaining] if conversion.remaining is not None else []
+            new += [Resource(body, each.location) for body in (*conversion.documents, *stays)]
+        return old, new
 
     def _converted(self, legacy: Resource) -> Conversion:
         if legacy.kind in CLEANUP_KINDS:
@@ -263,3 +280,9 @@ def _remaining(policy: Policy, refused: Mapping[int, NotConvertible]) -> Body | 
     body = policy.resource.body
     rules = body["spec"]["rules"]
     return {**body, "spec": {**body["spec"], "rules": [rules[index] for index in sorted(refused)]}}
+
+
+def excepts(exception: Resource, policy: str) -> bool:
+    """Return whether a PolicyException names a policy (`name` or `namespace/name`)."""
+    listed = mappings_at(exception.body, "spec", "exceptions")
+    return any(each.get("policyName") == policy for each in listed)

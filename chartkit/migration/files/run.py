@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TextIO
 
-from chartkit.engine import is_exception
+from chartkit.engine import is_exception, read_exceptions
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import Batch, policy_key
+from chartkit.migration.convert import Batch, excepts, policy_key
 from chartkit.migration.files.around import Mention, mentions, patch_files
 from chartkit.migration.files.given import given_objects
 from chartkit.migration.files.migrated import MigratedObject
@@ -25,7 +25,7 @@ from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, obje
 from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences
-from chartkit.model import Location, Resource, mappings_at
+from chartkit.model import Location, Resource
 from chartkit.output.together import write_together
 from chartkit.report.outputs import with_line_ends
 from chartkit.scan.inputs import STDIN, Note
@@ -105,18 +105,13 @@ def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]
     for each in migrated:
         resource = each.legacy.resource
         named = {
-            policy for policy in staying if is_exception(resource) and _names(resource, policy)
+            policy for policy in staying if is_exception(resource) and excepts(resource, policy)
         }
         if named:
             reason = f"policy {min(named)} stays, since its proof does not hold"
             each = MigratedObject(each.legacy, None, reason)
         found.append(each)
     return found
-
-
-def _names(exception: Resource, policy: str) -> bool:
-    listed = mappings_at(exception.body, "spec", "exceptions")
-    return any(each.get("policyName") == policy for each in listed)
 
 
 def _without(
@@ -194,7 +189,13 @@ class _Migrator:
         if conversion.remaining is not None:
             forms.append(Resource(conversion.remaining, place))
         objects = (*self.tested.get(_file(place), ()), *self.given)
-        options = proof_options(conversion, self.options.seconds)
+        old, new = self.batch.exceptions_from(legacy.resource)
+        options = replace(
+            proof_options(conversion, self.options.seconds),
+            exceptions=tuple(old),
+            legacy_attachments=read_exceptions(old),
+            new_attachments=read_exceptions(new),
+        )
         return prove(legacy.resource, forms, objects, options=options)
 
 

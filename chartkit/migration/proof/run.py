@@ -16,21 +16,30 @@ from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_reader import read_match
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of, resource_name
+from chartkit.engine.kubernetes.kinds import (
+    DEFAULT_NAMESPACE,
+    GroupVersionKind,
+    kind_of,
+)
 from chartkit.migration.proof.coverage import Tally
 from chartkit.migration.proof.equality import canonical, difference
 from chartkit.migration.proof.forms import Form, Said
+from chartkit.migration.proof.grouping import as_pod, signature
 from chartkit.migration.proof.known import ASSUMPTIONS, NamedDifferences
 from chartkit.migration.proof.leaves.cel import cel_leaves
 from chartkit.migration.proof.leaves.cluster import CLUSTER, IMAGE
 from chartkit.migration.proof.leaves.leaf import Leaf
-from chartkit.migration.proof.leaves.legacy import cleanup_leaves, legacy_leaves
+from chartkit.migration.proof.leaves.legacy import (
+    cleanup_leaves,
+    exception_leaves,
+    legacy_leaves,
+)
 from chartkit.migration.proof.leaves.paths import Path
 from chartkit.migration.proof.minimize import minimized
 from chartkit.migration.proof.model import Answer, Aspect, Difference, Proof
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
-from chartkit.migration.proof.requests.cluster import existing, world_of
+from chartkit.migration.proof.requests.cluster import by_resource, existing, world_of
 from chartkit.migration.proof.requests.facets import facets_of
 from chartkit.migration.proof.requests.implied import ImpliedTypes
 from chartkit.migration.proof.requests.kinds import (
@@ -42,12 +51,13 @@ from chartkit.migration.proof.requests.kinds import (
     least_object,
 )
 from chartkit.migration.proof.requests.schema import IMAGE_TYPE, least
-from chartkit.model import Body, Resource, Status, mapping_at
+from chartkit.model import Body, Resource
 
 _MOST_DIFFERENCES: Final = 8
 _TRACED: Final = 2
 """So many requests with one change are traced for the branches that they take."""
 _KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
+_NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
 _UNASKED: Final = ("no registry to ask", "no network to ask")
 _MOST_GIVEN: Final = 12
 """The most given objects of one kind that are changed; more are asked about as they are."""
@@ -58,13 +68,15 @@ class ProofOptions:
     """Settings of a proof.
 
     budget: seconds of processor time for the requests of one policy; most_requests: the most
-    requests; passed_over: aspects that are not compared; world: registries
-    and services; cluster: objects that exist, for policies that look them up; clock: gives seconds.
+    requests; passed_over: aspects that are not compared; exceptions: those of legacy_attachments as
+    they are written; world: registries and services; cluster: objects that exist, for policies that
+    look them up; clock: gives seconds.
     """
 
     budget: float = 5.0
     most_requests: int = 100_000
     passed_over: frozenset[Aspect] = frozenset()
+    exceptions: tuple[Resource, ...] = ()
     named: NamedDifferences = field(default_factory=NamedDifferences)
     world: World = OFFLINE
     cluster: tuple[Resource, ...] = ()
@@ -101,10 +113,13 @@ class _Prover:
         self._options = options
         self._legacy = Form([legacy], options.legacy_attachments)
         self._new = Form(converted, options.new_attachments)
+        # Objects that violate already do so whatever exceptions say.
+        self._without_exceptions = Form(converted) if options.exceptions else self._new
+        self._namespace = legacy.namespace
         self._seed = _digest(legacy, *converted)
         self._leaves = self._read()
         lookups = (one.lookup for one in self._leaves if one.lookup is not None)
-        cluster = {**existing(lookups), **_by_resource(options.cluster)}
+        cluster = {**existing(lookups), **by_resource(options.cluster)}
         self._around: Body = {CLUSTER: cluster} if cluster else {}
         if options.world.images is OFFLINE.images and any(
             one.path[0] == IMAGE for one in self._leaves
@@ -192,7 +207,9 @@ class _Prover:
         return spaces, +left_out
 
     def _read(self) -> list[Leaf]:
-        leaves: list[Leaf] = []
+        leaves = [leaf for one in self._options.exceptions for leaf in exception_leaves(one)]
+        if self._namespace:
+            leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
         for one in (*self._legacy.admitting, *self._new.admitting):
             if isinstance(one.policy, Policy):
                 leaves += legacy_leaves(one.policy)
@@ -241,7 +258,10 @@ class _Prover:
         return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
 
     def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
-        yield base_case(least_object(kind), "least object", self._around)
+        least_body = least_object(kind)
+        if self._namespace and "namespace" in least_body["metadata"]:
+            least_body["metadata"]["namespace"] = self._namespace
+        yield base_case(least_body, "least object", self._around)
         given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
         for one in given:
             yield base_case(as_submitted(one).body, str(one.location), self._around)
@@ -265,7 +285,7 @@ class _Prover:
             self._named[name] += 1
             return
         typed = self._types.agree(case.document)
-        key = (typed, *_signature(aspect, case, legacy, new))
+        key = (typed, *signature(aspect, case, legacy, new))
         known = self._found.get(key)
         if known is None:
             self._found[key] = Difference(aspect, case, legacy.answer, new.answer, typed=typed)
@@ -306,7 +326,9 @@ class _Prover:
         """Return the name of a difference that the conversion names; empty for another."""
 
         def ask(other: Case) -> Answer:
-            return self._new.ask(other, world_of(other.document, self._options.world)).answer
+            return self._without_exceptions.ask(
+                other, world_of(other.document, self._options.world)
+            ).answer
 
         return self._options.named.name_of(aspect, case, legacy.answer, new.answer, ask)
 
@@ -318,7 +340,7 @@ class _Prover:
         """Return the differences made small, those that come to one request once."""
         found: dict[str, Difference] = {}
         for one in map(self._minimized, self._chosen()):
-            key = f"{one.aspect} {canonical(_as_pod(one.case))}"
+            key = f"{one.aspect} {canonical(as_pod(one.case))}"
             known = found.get(key)
             found[key] = one if known is None else replace(known, count=known.count + one.count)
         return list(found.values())
@@ -352,20 +374,6 @@ class _Prover:
         return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
 
 
-def _signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[object, ...]:
-    """Return what tells one difference from another: the aspect, and who said what."""
-    rules = tuple(
-        (_written(one.rule), one.status) for one in legacy.results if one.status is not Status.PASS
-    )
-    policies = tuple(
-        (one.policy_id, one.status, one.properties.get(INDEX))
-        for one in new.results
-        if one.status is not Status.PASS
-    )
-    about = (case.is_background, case.document.get("operation"))
-    return (aspect, *about, legacy.answer.result, new.answer.result, rules, policies)
-
-
 def _is_no_scan(case: Case) -> bool:
     """Return whether nobody asks for another operation than background scans have."""
     return case.is_background and case.document.get("operation", "CREATE") != "CREATE"
@@ -375,29 +383,6 @@ def _asks_others(answer: Answer) -> bool:
     """Return whether an answer depends on a registry or a service that is not asked."""
     texts = (*answer.errors, *answer.failed, *answer.messages)
     return any(asked in text for text in texts for asked in _UNASKED)
-
-
-def _written(rule: str) -> str:
-    return rule.removeprefix("autogen-cronjob-").removeprefix("autogen-")
-
-
-def _as_pod(case: Case) -> Body:
-    """Return a request with the Pod of a controller in its place."""
-    body = case.document["object"]
-    template = TEMPLATED.get(kind_of(Resource(body)))
-    if template is None:
-        return case.document
-    pod: Body = {**mapping_at(body, *template), "apiVersion": "v1", "kind": "Pod"}
-    return {**case.document, "object": {**pod, "metadata": body["metadata"]}}
-
-
-def _by_resource(found: Sequence[Resource]) -> dict[str, list[Body]]:
-    """Return objects by the resource that URLs name: `v1/configmaps`."""
-    cluster: dict[str, list[Body]] = {}
-    for one in found:
-        key = f"{one.api_version}/{resource_name(one.kind)}"
-        cluster.setdefault(key, []).append(as_submitted(one).body)
-    return cluster
 
 
 def _digest(*resources: Resource) -> str:

@@ -43,6 +43,11 @@ def cleanup_leaves(policy: Resource) -> Iterator[Leaf]:
     yield from found.of_cleanup(spec)
 
 
+def exception_leaves(exception: Resource) -> Iterator[Leaf]:
+    """Yield the leaves of a PolicyException."""
+    yield from _Leaves(exception.name).of_cleanup(exception.body["spec"])
+
+
 class _Leaves:
     """The leaves of one rule or cleanup policy."""
 
@@ -52,7 +57,7 @@ class _Leaves:
         self._reader = JmesPlaces(self._note, scope or {})
 
     def of_cleanup(self, spec: Body) -> list[Leaf]:
-        """Return the leaves of a cleanup policy's specification."""
+        """Return the leaves of the specification of a cleanup policy or an exception."""
         self._match(read_match(spec["match"]), meets=True)
         if spec.get("exclude") is not None:
             self._match(read_match(spec["exclude"]), meets=False)

@@ -26,7 +26,7 @@ from chartkit.migration.proof.requests.schema import (
     normalized,
     root_type,
 )
-from chartkit.migration.proof.requests.storable import refused
+from chartkit.migration.proof.requests.storable import IDENTITY, refused
 from chartkit.model import Body, Json, Resource
 from chartkit.scan.api_defaults.kinds import as_stored
 
@@ -204,8 +204,16 @@ def _without_old(case: Case) -> Body:
 
 
 def _updated(case: Case, before: Case) -> Case:
-    document = {**case.document, "operation": "UPDATE", "oldObject": before.document["object"]}
+    old = _renamed(before.document["object"], case.document["object"])
+    document = {**case.document, "operation": "UPDATE", "oldObject": old}
     return Case(document, case.origin, case.tries, case.change)
+
+
+def _renamed(body: Body, after: Body) -> Body:
+    """Return an object under the name that it has after an update, which cannot change it."""
+    metadata = {key: value for key, value in body["metadata"].items() if key not in IDENTITY}
+    named = {key: value for key, value in after["metadata"].items() if key in IDENTITY}
+    return {**body, "metadata": {**named, **metadata}}
 
 
 def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:

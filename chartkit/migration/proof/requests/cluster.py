@@ -3,11 +3,11 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chartkit.engine import World
+from chartkit.engine import World, as_submitted
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.cli_files import ObjectApi, UserApi
 from chartkit.engine.kubernetes.kinds import (
@@ -15,6 +15,7 @@ from chartkit.engine.kubernetes.kinds import (
     GroupVersionKind,
     is_cluster_scoped,
     parse_api_version,
+    resource_name,
 )
 from chartkit.engine.ports import Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
@@ -24,7 +25,7 @@ from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE, Lookup, selected_labels
 from chartkit.migration.proof.requests.kinds import guessed_kind, least_object
-from chartkit.model import Body, Json, list_of, mapping_at
+from chartkit.model import Body, Json, Resource, list_of, mapping_at
 
 _UNKNOWN: Final = "x"
 _DIGEST: Final = f"sha256:{'0' * 64}"
@@ -149,3 +150,12 @@ def world_of(document: Body, world: World) -> World:
     served = _Served(bodies, document.get(CLUSTER, {}))
     api = _Api(served, ObjectApi(bodies), configmaps)
     return replace(world, api=api, global_context=_GlobalContext(document.get(GLOBAL) or {}))
+
+
+def by_resource(found: Sequence[Resource]) -> dict[str, list[Body]]:
+    """Return objects by the resource that URLs name: `v1/configmaps`."""
+    cluster: dict[str, list[Body]] = {}
+    for one in found:
+        key = f"{one.api_version}/{resource_name(one.kind)}"
+        cluster.setdefault(key, []).append(as_submitted(one).body)
+    return cluster

@@ -43,6 +43,8 @@ _KEY: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+IDENTITY: Final = ("name", "namespace", "generateName")
+"""The fields of metadata that name an object."""
 _NOT_EMPTY: Final = frozenset(("containers", "ports", "verbs", "matchLabels"))
 _LISTED: Final[dict[str, frozenset[str]]] = {
     "core.v1.PodSpec": frozenset(("containers",)),
@@ -59,11 +61,18 @@ def refused(document: Body) -> Iterator[str]:
     yield from refusals(document["object"])
     if document.get("oldObject"):
         yield from refusals(document["oldObject"])
+        if _identity(document["oldObject"]) != _identity(document["object"]):
+            yield "updates that give an object another name"
     if IMAGE in document:
         yield from _of_type(document[IMAGE], IMAGE_TYPE, "")
     for listed in (document.get(CLUSTER) or {}).values():
         for body in listed if isinstance(listed, list) else ():
             yield from refusals(body) if isinstance(body, dict) else ("lists of no objects",)
+
+
+def _identity(body: Body) -> list[Json]:
+    metadata = mapping_at(body, "metadata")
+    return [body.get("kind"), *(metadata.get(key) for key in IDENTITY)]
 
 
 def refusals(body: Body) -> Iterator[str]:

@@ -164,6 +164,38 @@ def test_objects_of_a_recording_are_asked_about(
     assert set(asked) == {"Pod"}
 
 
+_EXCEPTION = """\
+---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: e, namespace: shop}
+spec:
+  exceptions: [{policyName: p, ruleNames: [team]}]
+  match: {any: [{resources: {kinds: [ConfigMap], names: ["tool-*"]}}]}
+  conditions:
+    all: [{key: "{{ request.object.metadata.labels.tool || '' }}", operator: Equals, value: a}]
+"""
+
+
+def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p") + _EXCEPTION)
+    found = migrated(tmp_path, prove=True, budget="1s")
+    policy, exception = found.objects
+    assert policy.proof is not None
+    assert policy.proof.equal, policy.proof.differences
+    assert exception.conversion is not None
+
+    convert = Batch.exceptions_from
+
+    def forgetting(batch: Batch, legacy: Resource) -> tuple[list[Resource], list[Resource]]:
+        return convert(batch, legacy)[0], []
+
+    monkeypatch.setattr(Batch, "exceptions_from", forgetting)
+    (policy, _) = migrated(tmp_path, prove=True, budget="1s").objects
+    assert policy.proof is not None
+    assert not policy.proof.equal
+
+
 @pytest.mark.usefixtures("_converts_wrong")
 def test_an_exception_stays_with_a_policy_whose_forms_differ(tmp_path: Path) -> None:
     exception = (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from chartkit.migration.convert import convert
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.model import Resource
 from tests.unit.migration.proof.policies import NOT_LATEST, legacy, policy, validating
@@ -199,3 +202,29 @@ spec: {containers: [{name: app, image: "registry.example/app:1.0"}]}
     found = prove(legacy(NOT_LATEST), [new], [policy(body)], options=_FEW).differences
     assert found
     assert found[0].case.document["object"]["metadata"]["labels"] == {"tier": "gold"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        (
+            "{apiVersion: kyverno.io/v2, kind: CleanupPolicy",
+            "{schedule: 0 1 * * *, match: {any: [{resources: {kinds: [Pod]}}]}}",
+        ),
+        (
+            "{apiVersion: kyverno.io/v1, kind: Policy",
+            "{rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, "
+            "validate: {message: m, pattern: {metadata: {labels: {a: b}}}}}]}",
+        ),
+    ],
+)
+def test_policies_of_a_namespace_have_objects_there(kind: str, spec: str) -> None:
+    old = policy(f"{kind}, metadata: {{name: p, namespace: shop}}, spec: {spec}}}")
+    (body,) = convert(old).documents
+    found = prove(old, [Resource(body)], options=ProofOptions(most_requests=200))
+    assert found.decided > 0
+    assert found.equal, found.differences
+    elsewhere = {**body, "metadata": {**body["metadata"], "namespace": "other"}}
+    found = prove(old, [Resource(elsewhere)], options=ProofOptions(most_requests=200))
+    places = {one.case.document["object"]["metadata"]["namespace"] for one in found.differences}
+    assert "shop" in places

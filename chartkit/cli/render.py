@@ -12,6 +12,7 @@ import click
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
+from chartkit.cli.terminal import terminal_width
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     help="Write the violations of the workloads to each environment's baseline; reasons, ends and "
     "comments stay.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Show every row, passed checks as well.")
 @helm_option()
 @reports()
 def render(
@@ -59,6 +61,7 @@ def render(
     prefer: str | None,
     kustomize: bool,
     update_baseline: bool,
+    verbose: bool,
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
@@ -90,17 +93,20 @@ def render(
             "no environment has a baseline", project.locate("environments"), "baseline: FILE"
         )
     result = render_project(project, how)
-    show(_report(result, check), options)
+    show(_report(result, check, verbose), options)
     raise SystemExit(1 if result.failed else 0)
 
 
-def _report(result: RenderResult, check: bool) -> CommandReport:
+def _report(result: RenderResult, check: bool, verbose: bool) -> CommandReport:
     from chartkit.render import summary
     from chartkit.report.command_report import CommandReport
 
     return CommandReport(
         own={
-            "text": lambda colour: summary.as_text(result.rows, colour) + _end(result, check),
+            "text": lambda colour: (
+                summary.as_text(result.rows, colour, terminal_width(), verbose)
+                + _end(result, check)
+            ),
             "json": lambda _colour: json.dumps(_body(result)),
         },
         rows="rows",
@@ -122,4 +128,5 @@ def _end(result: RenderResult, check: bool) -> str:
         return "nothing was written\n"
     if not result.written:
         return "nothing has changed\n"
-    return "".join(f"wrote {folder}\n" for folder in result.written)
+    written = "".join(f"wrote {folder}\n" for folder in result.written)
+    return f"{written}next: commit them, and `chartkit install ENV` or `helm install`\n"

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TextIO, cast
@@ -13,6 +14,11 @@ from typing import Any, Final, TextIO, cast
 from chartkit.safe_text import escape_controls
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal that standard output is; None if it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def wants_colour() -> bool:

@@ -1,9 +1,11 @@
-"""The summary of all checks: one table for people, one object for programs."""
+"""The summary of all checks: a grid and findings for people, one object for programs."""
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -21,6 +23,13 @@ _COLOURS = {
     Outcome.FAIL: "red",
 }
 
+_CELLS = {
+    Outcome.PASS: "✓ pass",
+    Outcome.NOTE: "· note",
+    Outcome.WARNING: "! warning",
+    Outcome.FAIL: "✗ fail",
+}
+_ORDER = (Outcome.PASS, Outcome.NOTE, Outcome.WARNING, Outcome.FAIL)
 _SEVERITIES = {
     Outcome.FAIL: Severity.ERROR,
     Outcome.WARNING: Severity.WARNING,
@@ -28,8 +37,24 @@ _SEVERITIES = {
 }
 
 
-def as_text(rows: Sequence[Row], colour: bool = False) -> str:
-    """Return a table with a hint below its row, and the totals; it ends with a newline."""
+def as_text(
+    rows: Sequence[Row], colour: bool = False, width: int | None = None, verbose: bool = False
+) -> str:
+    """Return a grid of the checks and what is not a pass, failures last, then the totals.
+
+    width: columns to wrap at, None for none; verbose: one line for every row in place of the grid.
+    It ends with a newline.
+    """
+    lines = _table(rows, colour) if verbose else [*_grid(rows, colour, width)]
+    if not verbose:
+        lines += _findings(rows, colour, width)
+    counts = Counter(row.outcome for row in rows)
+    lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(rows: Sequence[Row], colour: bool) -> list[str]:
+    """Return a line for each row, with a hint below it."""
     cells = [_HEADINGS, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS) - 1)]
     lines = [_line(_HEADINGS, widths, None)]
@@ -37,9 +62,83 @@ def as_text(rows: Sequence[Row], colour: bool = False) -> str:
         lines.append(_line(line, widths, row.outcome if colour else None))
         if row.hint:
             lines.append(" " * (sum(widths) + 2 * len(widths)) + f"→ {row.hint}")
-    counts = Counter(row.outcome for row in rows)
-    lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)]
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _grid(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:
+    """Yield a line for each check with a column for each environment; what does not fit into the
+    width follows below, with the checks again."""
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    for row in rows:
+        for name in _environments(row):
+            worst = max(outcomes.get((row.check, name), row.outcome), row.outcome, key=_ORDER.index)
+            outcomes[row.check, name] = worst
+    checks = list(dict.fromkeys(check for check, _ in outcomes))
+    names = list(dict.fromkeys(name for _, name in outcomes))
+    first = max(map(len, ("CHECK", *checks)))
+    wide = max(map(len, (*map(shown, names), *_CELLS.values())))
+    most = len(names) if width is None else max(1, (width - first) // (wide + 2))
+    for start in range(0, len(names), most):
+        if start:
+            yield ""
+        block = names[start : start + most]
+        heads = [(shown(name), None) for name in block]
+        yield _grid_line("CHECK".ljust(first), heads, wide)
+        for check in checks:
+            found = [outcomes.get((check, name)) for name in block]
+            cells = [("-", None) if each is None else (_CELLS[each], each) for each in found]
+            yield _grid_line(check.ljust(first), cells, wide, colour)
+
+
+def _grid_line(
+    first: str, cells: Sequence[tuple[str, Outcome | None]], width: int, colour: bool = False
+) -> str:
+    line = first
+    for text, outcome in cells[:-1]:
+        line += f"  {_styled(text.ljust(width), outcome if colour else None)}"
+    text, outcome = cells[-1]
+    return f"{line}  {_styled(text, outcome if colour else None)}"
+
+
+def _styled(text: str, outcome: Outcome | None) -> str:
+    return text if outcome is None else click.style(text, fg=_COLOURS[outcome])
+
+
+def _findings(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:
+    """Yield what is not a pass, once for all environments that have it; failures come last."""
+    found: dict[Row, list[str]] = {}
+    for row in rows:
+        if row.outcome is not Outcome.PASS:
+            found.setdefault(replace(row, environment=""), []).extend(_environments(row))
+    for row in sorted(found, key=lambda row: _ORDER.index(row.outcome)):
+        names = ", ".join(map(shown, dict.fromkeys(found[row])))
+        outcome = str(row.outcome)
+        if colour:
+            outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=True)
+        place = f"  {row.location}" if row.location else ""
+        yield ""
+        yield f"{outcome}  {row.check} ({names}){place}"
+        yield from _wrapped(single_line(row.message), "  ", width)
+        if row.hint:
+            yield from _wrapped(f"→ {single_line(row.hint)}", "  ", width)
+
+
+def _wrapped(text: str, margin: str, width: int | None) -> list[str]:
+    if width is None:
+        return [margin + text]
+    return textwrap.wrap(
+        text,
+        max(width, 40),
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _environments(row: Row) -> list[str]:
+    """Return the names of a row's environments; `project` if it is of none."""
+    return row.environment.split(", ") if row.environment else ["project"]
 
 
 def as_json(rows: Sequence[Row]) -> dict[str, Any]:

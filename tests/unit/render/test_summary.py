@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.render import summary
 from chartkit.render.model import Outcome, Row, rows
@@ -46,16 +50,57 @@ ROWS = [
 ]
 
 
-def test_one_table() -> None:
-    assert summary.as_text(ROWS) == TABLE
+GRID = """\
+CHECK   dev        prd
+values  ✓ pass     ! warning
+helm    -          ✗ fail
+
+warning  values (prd)  chartkit.yaml:3:5
+  a key
+
+fail  helm (prd)
+  it broke
+  → mend it
+
+pass: 2, note: 0, warning: 1, fail: 1
+"""
+WARNED = Row("prd", "values", Outcome.WARNING, "a key", PLACE)
 
 
-def test_colours_change_nothing_else() -> None:
+def test_every_row_is_a_line_on_demand() -> None:
+    assert summary.as_text(ROWS, verbose=True) == TABLE
+
+
+def test_a_grid_has_the_worst_outcome_and_findings_end_with_failures() -> None:
+    passed = Row("prd", "values", Outcome.PASS, "all right", PLACE)
+    assert summary.as_text([*ROWS, passed, WARNED]) == GRID
+
+
+def test_an_equal_finding_of_several_environments_is_shown_once() -> None:
+    found = [replace(WARNED, environment=name) for name in ("dev", "qa, prd", "")]
+    text = summary.as_text(found)
+    assert "warning  values (dev, qa, prd, project)  chartkit.yaml:3:5" in text
+    assert text.count("a key") == 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_lines_fit_into_the_terminal(width: int) -> None:
+    names = [f"environment-{number}" for number in range(12)]
+    rows_ = [Row(name, "engine's pods", Outcome.PASS, "", PLACE) for name in names]
+    rows_.append(Row(names[0], "helm", Outcome.FAIL, "word " * 60, PLACE, "do " * 80))
+    lines = summary.as_text(rows_, width=width).splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert all(any(name in line for line in lines) for name in names)
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_colours_change_nothing_else(verbose: bool) -> None:
     import click
 
-    coloured = summary.as_text(ROWS, colour=True)
-    assert coloured != TABLE
-    assert click.unstyle(coloured) == TABLE
+    coloured = summary.as_text([*ROWS, WARNED], colour=True, verbose=verbose)
+    plain = summary.as_text([*ROWS, WARNED], verbose=verbose)
+    assert coloured != plain
+    assert click.unstyle(coloured) == plain
 
 
 def test_for_programs() -> None:
@@ -75,5 +120,7 @@ def test_for_programs() -> None:
 def test_a_row_of_the_table_is_one_line_and_programs_get_all_of_it() -> None:
     whole = "ERROR: <input>:1:3: no\n | a.\n | ..^"
     rows_ = [Row("dev", "policies", Outcome.FAIL, whole, PLACE)]
-    assert summary.as_text(rows_).splitlines()[1].endswith("  ERROR: <input>:1:3: no")
+    text = summary.as_text(rows_, verbose=True)
+    assert text.splitlines()[1].endswith("  ERROR: <input>:1:3: no")
+    assert "\n  ERROR: <input>:1:3: no\n" in summary.as_text(rows_)
     assert summary.as_json(rows_)["rows"][0]["message"] == whole

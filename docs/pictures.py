@@ -16,7 +16,7 @@ from rich.text import Text
 IMAGES = Path(__file__).parent / "images"
 CHARTKIT = Path(sys.executable).parent / "chartkit"
 _WORDS = {"pass": "bold green", "fail": "bold red", "warning": "bold yellow", "note": "cyan"}
-_WORD = re.compile(r"(?<= )(pass|fail|warning|note)(?= )")
+_WORD = re.compile(r"(?<![a-z])[✓·!✗]? ?\b(pass|fail|warning|note)(?= |$)")
 
 
 def draw(name: str, command: Sequence[str], shown: str, width: int) -> None:
@@ -49,8 +49,7 @@ def main() -> None:
         folder = Path(temporary)
         printed(folder, "init")
         lines = printed(folder, "render").splitlines()
-        kept = [line for line in lines if not line.startswith("qa ")]
-        draw("summary", kept, "chartkit render", 150)
+        draw("summary", lines, "chartkit render", 100)
         project = folder / "chartkit.yaml"
         text = project.read_text("utf-8")
         project.write_text(text.replace('kubernetes: "1.35"', 'kubernetes: "1.29"', 1))

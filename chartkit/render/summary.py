@@ -106,18 +106,18 @@ def _styled(text: str, outcome: Outcome | None) -> str:
 
 def _findings(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:
     """Yield what is not a pass, once for all environments that have it; failures come last."""
-    found: dict[Row, list[str]] = {}
+    found: dict[Row, list[Row]] = {}
     for row in rows:
         if row.outcome is not Outcome.PASS:
-            found.setdefault(replace(row, environment=""), []).extend(_environments(row))
+            found.setdefault(replace(row, environment="", location=None), []).append(row)
     for row in sorted(found, key=lambda row: _ORDER.index(row.outcome)):
-        names = ", ".join(map(shown, dict.fromkeys(found[row])))
+        names = dict.fromkeys(shown(name) for each in found[row] for name in _environments(each))
+        places = dict.fromkeys(str(each.location) for each in found[row] if each.location)
         outcome = str(row.outcome)
         if colour:
             outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=True)
-        place = f"  {row.location}" if row.location else ""
         yield ""
-        yield f"{outcome}  {row.check} ({names}){place}"
+        yield f"{outcome}  {row.check} ({', '.join(names)})  {', '.join(places)}".rstrip()
         yield from _wrapped(single_line(row.message), "  ", width)
         if row.hint:
             yield from _wrapped(f"→ {single_line(row.hint)}", "  ", width)
@@ -137,8 +137,8 @@ def _wrapped(text: str, margin: str, width: int | None) -> list[str]:
 
 
 def _environments(row: Row) -> list[str]:
-    """Return the names of a row's environments; `project` if it is of none."""
-    return row.environment.split(", ") if row.environment else ["project"]
+    """Return the names of a row's environments; `all` if it names none."""
+    return row.environment.split(", ") if row.environment else ["all"]
 
 
 def as_json(rows: Sequence[Row]) -> dict[str, Any]:

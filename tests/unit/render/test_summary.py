@@ -79,7 +79,7 @@ def test_a_grid_has_the_worst_outcome_and_findings_end_with_failures() -> None:
 def test_an_equal_finding_of_several_environments_is_shown_once() -> None:
     found = [replace(WARNED, environment=name) for name in ("dev", "qa, prd", "")]
     text = summary.as_text(found)
-    assert "warning  values (dev, qa, prd, project)  chartkit.yaml:3:5" in text
+    assert "warning  values (dev, qa, prd, all)  chartkit.yaml:3:5" in text
     assert text.count("a key") == 1
 
 

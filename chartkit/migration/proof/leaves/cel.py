@@ -22,6 +22,7 @@ from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.nodes import nodes, parts
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
+from chartkit.errors import InputError
 from chartkit.kyverno.cel_literals import expressions_in
 from chartkit.migration.proof.leaves.cluster import GLOBAL, IMAGE, Lookup
 from chartkit.migration.proof.leaves.leaf import Leaf
@@ -39,6 +40,7 @@ _LOOKING_UP: Final = frozenset(("resource", "globalContext", "image"))
 _EXPRESSION: Final = frozenset({"expression"})
 _UNKNOWN: Final = "x"
 _LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
+_CHAINED: Final = frozenset(("_+_", "_&&_", "_||_"))
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
 _SELECTING: Final = frozenset(
     (
@@ -113,8 +115,12 @@ class _Reader:
         if root is None:
             return
         self._found, self._lookups = [], []
-        for path in self._paths(root, {}):
-            self._note(path, ())
+        try:
+            for path in self._paths(root, {}):
+                self._note(path, ())
+        except RecursionError:
+            message = f"'{name}' of {self._policy.id} nests too deep for a proof"
+            raise InputError(message, hint="--no-prove converts without one") from None
         group = f"{self._policy.id}/{name}"
         for lookup in self._lookups:
             yield Leaf(lookup.path, (), group, legacy=False, lookup=lookup)
@@ -160,7 +166,7 @@ class _Reader:
             return self._index(node, scope)
         if isinstance(node.target, Ident) and node.target.name in _LOOKING_UP:
             return self._look_up(node, scope)
-        paths = self._all(parts(node), scope)
+        paths = self._all(_operands(node), scope)
         if node.function in _LOGIC:
             return paths if node.function == "_?_:_" else ()
         if node.function in _SELECTING:
@@ -255,6 +261,19 @@ _READERS: Final[Mapping[type, Callable[..., Paths]]] = {
     MapLiteral: _Reader._literal_list,
     StructLiteral: _Reader._literal_list,
 }
+
+
+def _operands(node: Call) -> tuple[Expr, ...]:
+    """Return the parts of a call; of a chain such as `a + b + c`, which nests as deep as it is
+    long, those of all its calls."""
+    if node.function not in _CHAINED:
+        return parts(node)
+    found: list[Expr] = []
+    first: Expr = node
+    while isinstance(first, Call) and first.function == node.function:
+        first, *others = parts(first)
+        found += reversed(others)
+    return (first, *reversed(found))
 
 
 def _parsed(text: str) -> Expr | None:

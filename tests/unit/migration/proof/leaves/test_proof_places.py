@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.errors import InputError
 from chartkit.migration.proof.leaves.cel import cel_leaves
 from chartkit.migration.proof.leaves.leaf import Leaf
 from chartkit.migration.proof.leaves.legacy import legacy_leaves
@@ -93,3 +94,18 @@ def test_cel(expression: str, place: str, literal: object) -> None:
     assert place in found
     if literal is not None:
         assert literal in found[place]
+
+
+@pytest.mark.parametrize("operator", [" + ", " && ", " || "])
+def test_a_long_chain_has_the_places_of_all_its_parts(operator: str) -> None:
+    text = "object.metadata.name" if operator == " + " else "object.metadata.name == 'a'"
+    chain = operator.join([text, *[text.replace("name", "namespace")] * 240])
+    rule = f"({chain}) != 'b'" if operator == " + " else chain
+    found = _values(list(cel_leaves(read_cel_policy(validating(rule)))))
+    assert {"object.metadata.name", "object.metadata.namespace"} <= set(found)
+
+
+def test_what_nests_too_deep_for_a_proof_is_told() -> None:
+    rule = "!(" * 240 + "object.a == 1" + ")" * 240
+    with pytest.raises(InputError, match="nests too deep"):
+        list(cel_leaves(read_cel_policy(validating(rule))))

@@ -63,10 +63,13 @@ def chain(base: Step, keys: Sequence[Key], path: Path, default: Datum | None = N
         return _new(Datum, (value, start + own, causes, None, None))
 
     def one_by_one(datum: Datum) -> Datum:
-        if len(keys) == 1 and datum.members is not None and not isinstance(datum.members, list):
-            found = None if keys[0][1] else datum.members.get(keys[0][0])  # type: ignore
+        members = datum.members
+        if isinstance(members, Sequence) or datum.value.__class__ is OptionalValue:
+            members = None
+        if len(keys) == 1 and members is not None and not keys[0][1]:
+            found = members.get(keys[0][0])
             if found is not None:
-                return found
+                return found if default is None else or_constant(found, default)
         for at, (key, optional) in enumerate(keys, 1):
             datum = child(datum, key, path[at:], optional=optional)
         return datum if default is None else or_constant(datum, default)

@@ -281,6 +281,13 @@ def test_a_conversion_keeps_the_fields_of_conditions_behind() -> None:
     assert fields(source, subject) == ["/spec/size", "/spec/class"]
 
 
+def test_members_of_what_an_expression_made_are_selected_as_the_interpreter_does() -> None:
+    source = "dyn(object.spec.containers + object.spec.containers).name == 'a'"
+    assert fields(source) == ["/spec/containers/0", f"{SECOND}", f"{THIRD}"]
+    program = compile_expression("optional.of({'a': 1}).a.hasValue()", ENVIRONMENTS["vpol"])
+    assert traced(program, {}, RepeatHost(OFFLINE)).value is True
+
+
 def test_pointers_are_few_and_each_once() -> None:
     subject = {"spec": {"items": [{"a": 1, "b": 1} for _ in range(500)]}}
     found = fields("object.spec.items.all(i, i.a == 2 || i.a == 3 || i.b == i.a + 1)", subject)

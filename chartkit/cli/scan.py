@@ -105,7 +105,7 @@ CLUSTER_OPTIONS: Final = (
         "2030-01-31T12:00:00Z).",
     ),
 )
-def scan(options: ScanOptions, env: str | None, path: Path) -> None:
+def scan(options: ScanOptions) -> None:
     """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,
     with --cluster, those of a live cluster.
 
@@ -121,7 +121,8 @@ def scan(options: ScanOptions, env: str | None, path: Path) -> None:
     console = Console(
         sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet, guidance
     )
-    environment = None if env is None else project_environment(path, env)
+    named = options.env
+    environment = None if named is None else project_environment(options.path, named)
     raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
 
 

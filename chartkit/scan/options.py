@@ -94,7 +94,8 @@ class ScanOptions:
     outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
     owner_label: the label of objects by which HTML counts; is_json: whether the inputs are any JSON
     rather than Kubernetes objects; at: the time for which deletions are planned; changed_since: the
-    revision since which objects must have changed to be judged.
+    revision since which objects must have changed to be judged; env, path: the environment whose
+    policies judge them, and its project.
     """
 
     request: RequestOptions
@@ -109,3 +110,5 @@ class ScanOptions:
     audit_warn: bool
     at: str | None
     changed_since: str | None
+    env: str | None
+    path: Path

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.errors import InputError
 from chartkit.report.model import ReportOptions, Writer
 from chartkit.suggestions import suggestion
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 MakeWriter: TypeAlias = Callable[[ReportOptions], Writer]
 GROUP: Final = "chartkit.reports"
@@ -82,6 +84,8 @@ def names() -> tuple[str, ...]:
 @cache
 def _added() -> Mapping[str, EntryPoint]:
     """Return the formats of other packages, which cannot replace those that are built in."""
+    from importlib.metadata import entry_points
+
     return {each.name: each for each in entry_points(group=GROUP) if each.name not in BUILT_IN}
 
 

@@ -81,6 +81,7 @@ def test_built_in_formats_read_no_entry_points(monkeypatch: pytest.MonkeyPatch) 
     def read(**_given: object) -> None:
         raise AssertionError("entry points were read")
 
-    monkeypatch.setattr(formats, "entry_points", read)
+    monkeypatch.setattr("importlib.metadata.entry_points", read)
+    formats._added.cache_clear()
     for name in FORMATS:
         formats.writer_of(name)(ReportOptions())

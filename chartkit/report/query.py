@@ -31,7 +31,7 @@ class Query:
             return cls(text, jmespath.compile(text))
         except ParseError as error:
             raise _wrong(text, f"column {error.lex_position + 1}: {error.msg}") from None
-        except JMESPathError as error:
+        except (ValueError, RecursionError) as error:
             raise _wrong(text, str(error)) from None
 
     def written(self, report: Iterable[str], form: str) -> str:
@@ -39,7 +39,8 @@ class Query:
         does not fit the report."""
         try:
             value: Json = self.compiled.search(json.loads("".join(report)))
-        except (JMESPathError, RecursionError) as error:
+            json.dumps(value)
+        except (JMESPathError, RecursionError, TypeError) as error:
             raise _wrong(self.text, str(error)) from None
         if form == "yaml":
             return dump_yaml(value)

@@ -145,7 +145,14 @@ def test_a_query_chooses_a_part() -> None:
 
 @pytest.mark.parametrize(
     ("query", "problem"),
-    [("a[", "column 3"), ("", "mpty"), ("length(count)", "length"), ("nope(@)", "nope")],
+    [
+        ("a[", "column 3"),
+        ("", "mpty"),
+        ("length(count)", "length"),
+        ("nope(@)", "nope"),
+        ("&a", "fits"),
+        ("[" + "1" * 5000 + "]", "fits"),
+    ],
 )
 def test_wrong_queries_are_named(query: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem) as raised:

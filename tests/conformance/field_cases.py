@@ -59,14 +59,14 @@ def _judge(policies: Sequence[RunnablePolicy], resource: Resource, world: World)
     return judge
 
 
-def of_real(shared: Path) -> Iterator[Failure]:
-    """Yield the failures of real manifests under policies of the public library."""
+def of_real(shared: Path, folders: Sequence[str] = REAL) -> Iterator[Failure]:
+    """Yield the failures of real manifests under policies of folders of the public library."""
     objects = [
         as_submitted(one)
         for file in sorted((shared / "real").glob("*.yaml"))
         for one in resources(read_file(file))
     ]
-    for folder in REAL:
+    for folder in folders:
         for policy, body in _policies(shared / "conformance" / "policy-library" / folder):
             for each in objects:
                 yield from failures(_judge((policy,), each, OFFLINE), each.body, [body], ())

@@ -9,8 +9,12 @@ import pytest
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Request
+from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Resource, RuleResult
+from tests.conformance.field_cases import of_library, of_real
 from tests.conformance.field_changes import Outcome, change, failures
+from tests.policy_forms import ALL, CLUSTER
+from tests.shared import shared
 
 _POLICY: Body = {
     "apiVersion": "kyverno.io/v1",
@@ -54,3 +58,16 @@ def test_a_field_that_changes_no_verdict_is_told_from_one_that_does(
 
     (failure,) = failures(judge, _config_map(data), [_POLICY], ())
     assert change(failure) is outcome
+
+
+@pytest.mark.parametrize("policy", ALL, ids=lambda policy: policy.name)
+def test_bad_examples_fail_at_the_field_that_is_named(policy: FolderPolicy) -> None:
+    judged = [(str(one), change(one)) for one in of_library(CLUSTER, [policy])]
+    assert [one for one, outcome in judged if outcome in (Outcome.NONE, Outcome.UNCHANGED)] == []
+
+
+def test_real_manifests_fail_at_the_field_that_is_named() -> None:
+    folders = ("pod-security", "best-practices")
+    judged = [(str(one), change(one)) for one in of_real(shared("real").parent, folders)]
+    assert len(judged) > 80
+    assert [one for one, outcome in judged if outcome in (Outcome.NONE, Outcome.UNCHANGED)] == []

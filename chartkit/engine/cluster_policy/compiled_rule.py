@@ -15,7 +15,6 @@ from chartkit.engine.cluster_policy.matched_fields import matched_fields
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries
-from chartkit.engine.context.origins import pointers
 from chartkit.engine.context.variables import Template
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.world import OFFLINE
@@ -110,6 +109,8 @@ class CompiledRule:
     def _applied_by(self, context: Context, request: Request, facts: Facts) -> tuple[str, ...]:
         """Return the fields by which a rule applies to an object, for one that refuses whatever it
         applies to."""
+        from chartkit.engine.context.origins import pointers
+
         conditions, resource = self.body.preconditions, request.resource
         if conditions is not None:
             met = Checked(Status.FAIL, "", conditions.fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
@@ -12,7 +13,6 @@ from chartkit.engine.cluster_policy.handler import Block, Check, Checked, FindFi
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
-from chartkit.engine.context.origins import Origins
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.traced import Path, Traced
 from chartkit.engine.request.request import Request
@@ -20,6 +20,9 @@ from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type
 from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.origins import Origins
 
 
 @dataclass(frozen=True, slots=True)

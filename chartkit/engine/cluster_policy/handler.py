@@ -6,16 +6,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.origins import Origins, origins_of, pointers
 from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, RuleResult, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.origins import Origins
 
 FindFields = Callable[["Origins"], Iterable[Path]]
 """Finds the fields of the object that a failure is about, the most telling first."""
@@ -37,6 +39,8 @@ class Checked:
         object."""
         if self.fields is None or self.status in _UNFIELDED:
             return ()
+        from chartkit.engine.context.origins import origins_of, pointers
+
         try:
             return pointers(self.fields(origins_of(context, judged)))
         except (ChartkitError, RecursionError):

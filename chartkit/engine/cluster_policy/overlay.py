@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.handler import Block, Checked
 from chartkit.engine.cluster_policy.pattern import (
@@ -17,13 +17,15 @@ from chartkit.engine.cluster_policy.pattern import (
 from chartkit.engine.cluster_policy.pattern.fields import mismatched_fields
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.origins import Origins
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.engine.jmespath.traced import Path
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
 from chartkit.go.types import kind_of
 from chartkit.model import Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.origins import Origins
 
 Judge = Callable[["Context", Json], Checked]
 """Compares a value in a context. May raise EvaluationError."""

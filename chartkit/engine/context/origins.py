@@ -6,9 +6,9 @@ They are looked for where a rule refused an object, to tell which fields that wa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.context import Context, ImagesLoader, Loader
@@ -16,7 +16,6 @@ from chartkit.engine.context.entries.loader import EntryLoader
 from chartkit.engine.context.entries.variable import VariableLoader
 from chartkit.engine.context.variables.syntax import (
     OPEN,
-    Variable,
     find_variables,
     is_whole,
     own_query,
@@ -25,20 +24,19 @@ from chartkit.engine.context.variables.syntax import (
     unescape,
 )
 from chartkit.engine.jmespath import JMESPathError
-from chartkit.engine.jmespath.traced import ANY_KEY, Path, Traced, listed, made, named, some
-from chartkit.engine.jmespath.tracing import MissingFieldError, trace
+from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Path, Traced, listed, made, named
+from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
 from chartkit.model import Json, pointer_of, pointer_steps
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""
-_MOST_PASSES: Final = 8
-"""The most searches of a text for variables that name each other."""
+_REQUEST: Final = -1
+"""The key of the request among known entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origins:
+class Origins(NamedTuple):
     """The names that expressions see in a context, with the fields that they come from.
 
     judged: what patterns look at, the object or an element; elements: the names of loops; entries:
@@ -48,59 +46,26 @@ class Origins:
     context: Context
     judged: Traced
     budget: Budget
-    elements: Mapping[str, Traced] = field(default_factory=dict)
+    elements: Mapping[str, Traced]
+    known: dict[int, Traced]
     entries: int | None = None
-    known: dict[int, Traced] = field(default_factory=dict)
 
     def inside(self, context: Context, judged: Traced, elements: Mapping[str, Traced]) -> Origins:
         """Return the origins inside a loop."""
-        return Origins(context, judged, self.budget, {**self.elements, **elements})
+        known = {_REQUEST: self._request()}
+        return Origins(context, judged, self.budget, {**self.elements, **elements}, known)
 
     def query(self, text: str) -> Traced:
         """Return the result of an expression with its fields; raises `EvaluationError`."""
         if self.context.is_delete:
             text = text.replace("request.object", "request.oldObject")
-        return trace(text, Traced(self.context.data, parts=_Names(self)), self.budget)
+        names = Traced(self.context.data, None, (), (), _Names(self))
+        return compile_trace(text)(names, self.budget)
 
-    def resolve(self, value: Json, path: str = "") -> Traced:
+    def resolve(self, value: Json) -> Traced:
         """Return a value of a policy with its variables substituted, and the fields that these
         come from; raises `EvaluationError`."""
-        return self._resolve(resolve_references(value), path)
-
-    def _resolve(self, value: Json, path: str) -> Traced:
-        if isinstance(value, str):
-            return self._text(value, path)
-        if isinstance(value, dict):
-            members = {key: self._resolve(member, f"{path}/{key}") for key, member in value.items()}
-            return named(members)
-        if isinstance(value, list):
-            return listed([self._resolve(one, f"{path}/{i}") for i, one in enumerate(value)])
-        return Traced(value)
-
-    def _text(self, text: str, path: str) -> Traced:
-        reads: tuple[Path, ...] = ()
-        for _ in range(_MOST_PASSES):
-            variables = find_variables(text) if OPEN in text else []
-            if not variables:
-                return Traced(unescape(text), None, reads)
-            if is_whole(variables, text):
-                return self._variable(variables[0], path).chosen_by(reads)
-            filled = self._filled(text, variables, path)
-            text, reads = filled.value, some((*reads, *filled.reads))
-        return Traced(text, None, reads)
-
-    def _filled(self, text: str, variables: list[Variable], path: str) -> Traced:
-        literals = split_text(text, variables)
-        found = [self._variable(one, path) for one in variables]
-        parts = [literals[0]]
-        for each, literal in zip(found, literals[1:], strict=True):
-            value = each.value
-            parts += (value if isinstance(value, str) else embedded_json(value), literal)
-        return made("".join(parts), *found)
-
-    def _variable(self, variable: Variable, path: str) -> Traced:
-        query = variable.query
-        return self.query(own_query(path, "request.object") if query == "@" else query)
+        return compile_traced(value)(self)
 
     def name(self, name: str) -> Traced | None:
         """Return what stands under a top-level name; None for nothing."""
@@ -115,6 +80,12 @@ class Origins:
         return Traced(self.context.data[name]) if name in self.context.data else None
 
     def _request(self) -> Traced:
+        found = self.known.get(_REQUEST)
+        if found is None:
+            found = self.known[_REQUEST] = self._traced_request()
+        return found
+
+    def _traced_request(self) -> Traced:
         request = self.context.data.get("request") or {}
         parts = {key: Traced(value) for key, value in request.items()}
         judged = "oldObject" if self.context.is_delete else "object"
@@ -127,12 +98,65 @@ class Origins:
     def _entry(self, loader: Loader, index: int) -> Traced:
         found = self.known.get(index)
         if found is None:
-            earlier = replace(self, entries=index)
+            earlier = self._replace(entries=index)
             found = self.known[index] = _entry(loader, earlier)
         name = loader.name
         if self.entries is None and found.value != self.context.data.get(name):
             return made(self.context.data.get(name), found)
         return found
+
+
+Resolve = Callable[[Origins], Traced]
+"""Substitutes the variables of a value; may raise EvaluationError."""
+
+
+def compile_traced(value: Json) -> Resolve:
+    """Return a value of a policy, to be resolved with the fields that its variables come from."""
+    return _compile(resolve_references(value), "")
+
+
+def _compile(value: Json, path: str) -> Resolve:
+    if isinstance(value, str):
+        return _compile_text(value, path)
+    if isinstance(value, dict):
+        members = {key: _compile(member, f"{path}/{key}") for key, member in value.items()}
+        return lambda origins: named({key: one(origins) for key, one in members.items()})
+    if isinstance(value, list):
+        parts = [_compile(one, f"{path}/{index}") for index, one in enumerate(value)]
+        return lambda origins: listed([one(origins) for one in parts])
+    return _constant(value)
+
+
+def _constant(value: Json) -> Resolve:
+    found = Traced(value)
+    return lambda _origins: found
+
+
+@lru_cache(maxsize=2048)
+def _compile_text(text: str, path: str) -> Resolve:
+    variables = find_variables(text) if OPEN in text else []
+    if not variables:
+        return _constant(unescape(text))
+    queries = [_query(one.query, path) for one in variables]
+    if is_whole(variables, text):
+        return lambda origins: origins.query(queries[0])
+    first, *literals = split_text(text, variables)
+
+    def fill(origins: Origins) -> Traced:
+        found = [origins.query(one) for one in queries]
+        parts = [first]
+        for each, literal in zip(found, literals, strict=True):
+            value = each.value
+            parts += (value if isinstance(value, str) else embedded_json(value), literal)
+        # What variables gave may be variables again.
+        again = _compile_text.__wrapped__("".join(parts), path)
+        return again(origins).chosen_by(*found)
+
+    return fill
+
+
+def _query(query: str, path: str) -> str:
+    return own_query(path, "request.object") if query == "@" else query
 
 
 class _Names(Mapping[str, Traced]):
@@ -162,7 +186,7 @@ def _entry(loader: Loader, origins: Origins) -> Traced:
     if isinstance(loader, VariableLoader):
         return _variable_entry(loader, origins)
     found = Traced(origins.context.data.get(loader.name))
-    return found.chosen_by(_read(loader, origins)) if isinstance(loader, EntryLoader) else found
+    return found.chosen_by(*_read(loader, origins)) if isinstance(loader, EntryLoader) else found
 
 
 def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
@@ -174,23 +198,25 @@ def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
             if value is None:
                 found = origins.query(path.value)
             else:
-                found = trace(path.value, found, origins.budget)
+                found = compile_trace(path.value)(found, origins.budget)
         except MissingFieldError as error:
-            found = Traced(None, None, error.fields)
+            found = made(None, error.place)
         except JMESPathError:
             found = made(None, found)
     if found.value is None and default is not None:
-        found = origins.resolve(default).chosen_by(found.fields())
-    return found.chosen_by(path.fields())
+        found = origins.resolve(default).chosen_by(found)
+    return found.chosen_by(path) if path.reads else found
 
 
-def _read(loader: EntryLoader, origins: Origins) -> Iterator[Path]:
-    """Yield the fields that a question to the world names."""
+def _read(loader: EntryLoader, origins: Origins) -> Iterator[Traced]:
+    """Yield what a question to the world is made of."""
     for value in loader.body.values():
         try:
-            yield from origins.resolve(value).fields()
+            found = origins.resolve(value)
         except EvaluationError:
             continue
+        if found.fields():
+            yield found
 
 
 def _images(images: Json) -> Traced:
@@ -203,9 +229,9 @@ def _by_container(images: Mapping[str, Json]) -> dict[str, Traced]:
     found = {}
     for name, image in images.items():
         steps = pointer_steps(image["jsonPointer"])
-        path = tuple(int(step) if step.isdigit() else step for step in steps)
-        parts = {key: Traced(value, None, (path,)) for key, value in image.items()}
-        found[name] = Traced(image, None, (path,), parts=parts)
+        place = Traced(None, tuple(int(step) if step.isdigit() else step for step in steps))
+        parts = {key: made(value, place) for key, value in image.items()}
+        found[name] = Traced(image, None, (place,), (), parts)
     return found
 
 
@@ -213,10 +239,14 @@ def origins_of(context: Context, judged: Json) -> Origins:
     """Return the origins of a rule's context; judged: the object."""
     budget = Budget()
     budget.steps = budget.whole = _MOST_STEPS
-    return Origins(context, Traced(judged, ()), budget)
+    return Origins(context, Traced(judged, ()), budget, {}, {})
 
 
 def pointers(paths: Iterable[Path]) -> tuple[str, ...]:
     """Return fields as JSON pointers; the object as a whole is none."""
-    plain = (path[:-1] if path[-1:] == (ANY_KEY,) else path for path in paths)
-    return tuple(pointer_of(*path) for path in some(filter(None, plain)))
+    return tuple(filter(None, map(_pointer, dict.fromkeys(paths))))[:MOST_FIELDS]
+
+
+@lru_cache(maxsize=4096)
+def _pointer(path: Path) -> str:
+    return pointer_of(*(path[:-1] if path[-1:] == (ANY_KEY,) else path))

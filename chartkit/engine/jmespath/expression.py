@@ -53,7 +53,7 @@ def compile_expression(text: str) -> Expression:
     """The expression of a text; raises `JMESPathError` with Kyverno's text."""
     node = parse(text)
     search = compile_node(node)
-    if _makes_go_values(node):
+    if makes_go_values(node):
         search = _converted(search)
     return Expression(text, frozenset(_roots(node)), QUERY + node.weight, search)
 
@@ -67,17 +67,18 @@ def _converted(search: Search) -> Search:
     return find
 
 
-def _makes_go_values(node: Node) -> bool:
+def makes_go_values(node: Node) -> bool:
+    """Return whether a result may hold what is no JSON value."""
     if node.kind is Kind.EXPREF:
         return True
     if node.kind is not Kind.FUNCTION_EXPRESSION:
-        return any(map(_makes_go_values, node.children))
+        return any(map(makes_go_values, node.children))
     children = node.children
     if node.value in _TAKES_REFERENCES:
         children = tuple(
             child.children[0] if child.kind is Kind.EXPREF else child for child in children
         )
-    return node.value in _MAKES_GO_VALUES or any(map(_makes_go_values, children))
+    return node.value in _MAKES_GO_VALUES or any(map(makes_go_values, children))
 
 
 _NEW_SCOPE_AFTER_FIRST = frozenset(

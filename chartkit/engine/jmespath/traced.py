@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.model import Json
 
@@ -16,48 +14,74 @@ ANY_KEY: Final = "\0"
 """Ends a path where an object lacks some key, whichever it is."""
 
 MOST_FIELDS: Final = 32
-"""The most fields that one value remembers of each kind."""
+"""The most fields that are told of one failure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(NamedTuple):
     """A value and the fields of the object that made it what it is.
 
     path: its place in the object, of a missing value the one that it would have; None where it is
-    made; reads: the fields that made or chose it; lost: those for which a list has no more
-    members, or their number is no greater; parts: the members of a list or object that is made.
+    made; reads: what made or chose it; lost: that for which a list has no more members, or their
+    number is no greater; parts: the members of a list or object that is made.
     """
 
     value: Json
     path: Path | None = None
-    reads: tuple[Path, ...] = ()
-    lost: tuple[Path, ...] = ()
-    parts: Sequence[Traced] | Mapping[str, Traced] | None = None
+    reads: tuple[Traced, ...] = ()
+    lost: tuple[Traced, ...] = ()
+    parts: list[Traced] | Mapping[str, Traced] | None = None
 
     def member(self, step: str | int) -> Traced:
         """Return a member; null with the place that it would have where it is missing."""
-        if isinstance(self.parts, Mapping):
-            return self.parts.get(str(step)) or Traced(None, None, self.fields())
-        value, path = self.value, self.path
-        if isinstance(value, dict) and isinstance(step, str):
-            found = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int):
-            if self.parts is not None:
-                return self.parts[step]
-            found = value[step]
-        elif value is None:
+        value, path, reads, lost, parts = self
+        if parts is not None:
+            return self._part(step)
+        if value is None:
             found = None
+        elif step.__class__ is str and isinstance(value, dict):
+            found = value.get(step)
+        elif step.__class__ is int and isinstance(value, list):
+            found = value[step]
         else:
-            return Traced(None, path, self.reads, self.lost)
-        return Traced(found, None if path is None else (*path, step), self.reads, self.lost)
+            return Traced(None, path, reads, lost)
+        return Traced(found, None if path is None else (*path, step), reads, lost)
+
+    def inside(self, steps: Sequence[str | int]) -> Traced:
+        """Return what is at a path below the value, as `member` after `member` does."""
+        found = self
+        for index, step in enumerate(steps):
+            if found.parts is None:
+                return found._plain(steps[index:])
+            found = found._part(step)
+        return found
+
+    def _plain(self, steps: Sequence[str | int]) -> Traced:
+        value, path, reads, lost, _parts = self
+        for index, step in enumerate(steps):
+            if isinstance(value, dict) and step.__class__ is str:
+                value = value.get(step)
+            elif isinstance(value, list) and step.__class__ is int:
+                value = value[step]
+            elif value is not None:
+                value, steps = None, steps[:index]
+                break
+        return Traced(value, None if path is None else (*path, *steps), reads, lost)
+
+    def _part(self, step: str | int) -> Traced:
+        parts = self.parts
+        if isinstance(parts, list):
+            return parts[step] if isinstance(step, int) else Traced(None, self.path, self.reads)
+        found = None if parts is None else parts.get(str(step))
+        return Traced(None, None, (self,)) if found is None else found
 
     def members(self) -> list[Traced]:
         """Return the members of a list; none for another value."""
-        if not isinstance(self.value, list):
+        value, parts = self.value, self.parts
+        if not isinstance(value, list):
             return []
-        if isinstance(self.parts, Sequence):
-            return list(self.parts)
-        return [self.member(index) for index in range(len(self.value))]
+        if isinstance(parts, list):
+            return parts
+        return [self.member(index) for index in range(len(value))]
 
     def items(self) -> Iterator[tuple[str, Traced]]:
         """Yield the names and values of an object; nothing for another value."""
@@ -65,54 +89,69 @@ class Traced:
             for name in self.value:
                 yield name, self.member(name)
 
-    def fields(self, *, lacks: bool = False) -> tuple[Path, ...]:
-        """Return the fields, the most telling first; lacks: what is missing of it tells more."""
-        return some(self._fields(lacks))
+    def fields(self) -> tuple[Path, ...]:
+        """Return the fields, the most telling first."""
+        _value, path, reads, lost, parts = self
+        if parts is None and not reads and not lost:
+            return (path,) if path else ()
+        return fields_of((self,))
 
-    def _fields(self, lacks: bool) -> Iterator[Path]:
-        if lacks:
-            yield from self.lost
-        # What chose an element tells more than the element as a whole.
-        is_chosen = bool(self.reads) and isinstance(self.value, list | dict)
-        if self.path and not is_chosen:
-            yield self.path
-        parts = self.parts.values() if isinstance(self.parts, Mapping) else self.parts
-        for part in parts or ():
-            yield from part.fields()
-        yield from self.reads
-        if not lacks:
-            yield from self.lost
+    def lacking(self) -> tuple[Traced, ...]:
+        """Return that for which an object has no more keys."""
+        return (self,) if self.path is None else (Traced(None, (*self.path, ANY_KEY)),)
 
-    def lacking(self) -> tuple[Path, ...]:
-        """Return the fields for which an object has no more keys."""
-        return self.fields() if self.path is None else ((*self.path, ANY_KEY),)
-
-    def chosen_by(self, reads: Iterable[Path]) -> Traced:
-        """Return the same value, for which further fields were read."""
-        joined = some((*self.reads, *reads))
-        return Traced(self.value, self.path, joined, self.lost, self.parts)
+    def chosen_by(self, *reads: Traced) -> Traced:
+        """Return the same value, for which further values were read."""
+        value, path, before, lost, parts = self
+        return Traced(value, path, (*before, *reads), lost, parts)
 
 
-def with_keys(paths: Iterable[Path], keys: Sequence[str]) -> Iterator[Path]:
+def fields_of(sources: Iterable[Traced]) -> tuple[Path, ...]:
+    """Return the first fields of values, each once."""
+    found: dict[Path, None] = {}
+    seen: set[int] = set()
+    for source in sources:
+        _collect(source, found, seen)
+    return tuple(found)[:MOST_FIELDS]
+
+
+def _collect(source: Traced, found: dict[Path, None], seen: set[int]) -> None:
+    if len(found) >= MOST_FIELDS or id(source) in seen:
+        return
+    seen.add(id(source))
+    value, path, reads, lost, parts = source
+    is_whole = bool(reads) and isinstance(value, list | dict)
+    if path and not is_whole:
+        found[path] = None
+    before = len(found)
+    if parts is not None:
+        for part in parts if isinstance(parts, list) else parts.values():
+            _collect(part, found, seen)
+    for each in reads:
+        _collect(each, found, seen)
+    # What chose an element tells more than the element as a whole.
+    if path and is_whole and len(found) == before:
+        found[path] = None
+    for each in lost:
+        _collect(each, found, seen)
+
+
+def with_keys(sources: Iterable[Traced], keys: Sequence[str]) -> Iterator[Traced]:
     """Yield the fields that objects lack, for paths that end with any key."""
-    for path in paths:
-        if path[-1:] == (ANY_KEY,):
-            yield from ((*path[:-1], key) for key in keys)
-
-
-def some(fields: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the first fields, each once."""
-    return tuple(islice(dict.fromkeys(fields), MOST_FIELDS))
+    for source in sources:
+        for path in source.fields():
+            if path[-1:] == (ANY_KEY,):
+                yield from (Traced(None, (*path[:-1], key)) for key in keys)
 
 
 def made(value: Json, *sources: Traced) -> Traced:
     """Return a value that was made of others."""
-    return Traced(value, None, some(path for source in sources for path in source.fields()))
+    return Traced(value, None, sources)
 
 
-def listed(parts: Sequence[Traced], lost: Iterable[Path] = ()) -> Traced:
+def listed(parts: list[Traced], lost: Iterable[Traced] = ()) -> Traced:
     """Return a list of values."""
-    return Traced([part.value for part in parts], None, (), some(lost), parts)
+    return Traced([part.value for part in parts], None, (), tuple(lost), parts)
 
 
 def named(parts: Mapping[str, Traced]) -> Traced:

@@ -12,130 +12,138 @@ from chartkit.engine.jmespath.calls import compile_call
 from chartkit.engine.jmespath.compiler import compile_node
 from chartkit.engine.jmespath.declaration import Search
 from chartkit.engine.jmespath.nodes import Node
-from chartkit.engine.jmespath.traced import Traced, listed, made, named, some, with_keys
+from chartkit.engine.jmespath.traced import Traced, listed, made, named, with_keys
 from chartkit.model import Json
+
+Trace = Callable[[Traced, Budget], Traced]
+"""A compiled expression that tells where its result comes from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a call; node, apply: of an `&expression`, which takes each member."""
+    """An argument of a call; reference: the node of an `&expression`, which takes each member."""
 
-    traced: Traced
-    node: Node | None = None
-    apply: Callable[[Traced], Traced] | None = None
-
-    def search(self) -> Search:
-        """Return the argument as a call takes it."""
-        if self.node is not None:
-            return compile_node(self.node, False)
-        value = self.traced.value
-        return lambda _value, _budget: value
+    trace: Trace
+    reference: Node | None = None
 
 
-def call(name: Json, arguments: Sequence[Argument], budget: Budget) -> Traced:
-    """Return the result of a call; raises `JMESPathError` as the call does."""
-    value = compile_call(name, [one.search() for one in arguments])(None, budget)
+_Keep = Callable[[Json, Sequence[Traced]], Traced | None]
+
+
+def compile_traced_call(name: Json, arguments: Sequence[Argument]) -> Trace:
+    """Return a call as a closure; it raises `JMESPathError` as the call does."""
+    run = compile_call(name, [_search(index, one) for index, one in enumerate(arguments)])
+    if any(one.reference is not None for one in arguments):
+        return _over_members(name, run, arguments)
     keep = _KEEPING.get(name) if isinstance(name, str) else None
-    found = None if keep is None else keep(value, arguments)
-    # A function that sees more than its members do is one like any other.
-    if found is None or found.value != value:
-        return made(value, *(source for one in arguments for source in _sources(one, arguments)))
-    return found
+    traces = [one.trace for one in arguments]
+
+    def call(here: Traced, budget: Budget) -> Traced:
+        given = [trace(here, budget) for trace in traces]
+        value = run(given, budget)
+        found = None if keep is None else keep(value, given)
+        return made(value, *given) if found is None else found
+
+    return call
 
 
-def _sources(argument: Argument, arguments: Sequence[Argument]) -> list[Traced]:
-    if argument.apply is None:
-        return [argument.traced]
-    lists = [one.traced for one in arguments if one.apply is None]
-    return [argument.apply(member) for one in lists for member in one.members()]
+def _search(index: int, argument: Argument) -> Search:
+    if argument.reference is not None:
+        return compile_node(argument.reference, False)
+    return lambda given, _budget: given[index].value
 
 
-def _length(value: Json, arguments: Sequence[Argument]) -> Traced:
-    source = arguments[0].traced
-    if source.parts is None:
+def _over_members(name: Json, run: Search, arguments: Sequence[Argument]) -> Trace:
+    def call(here: Traced, budget: Budget) -> Traced:
+        given = [Traced(None) if one.reference else one.trace(here, budget) for one in arguments]
+        value = run(given, budget)
+        lists = [one for one in given if isinstance(one.value, list)]
+        if len(lists) != 1:
+            return made(value, *given)
+        members = lists[0].members()
+        apply = next(one.trace for one in arguments if one.reference is not None)
+        seen = [apply(member, budget) for member in members]
+        if name == "map":
+            return listed(seen, lists)
+        if isinstance(value, list):
+            return _ordered(value, lists) or made(value, *seen)
+        chosen = [one for one in members if one.value == value]
+        return chosen[0].chosen_by(*seen) if chosen else made(value, *seen, *given)
+
+    return call
+
+
+def _length(value: Json, given: Sequence[Traced]) -> Traced:
+    (source,) = given
+    if not isinstance(source.parts, list):
         return made(value, source)
-    parts = source.parts if isinstance(source.parts, Sequence) else source.parts.values()
-    reads = (path for part in parts for path in (*part.reads, *part.fields()))
-    return Traced(value, None, some((*reads, *source.reads)), source.lost)
+    reads = [one for part in source.parts for one in (*part.reads, part)]
+    return Traced(value, None, (*reads, *source.reads), source.lost)
 
 
-def _keys(value: Json, arguments: Sequence[Argument]) -> Traced:
-    source = arguments[0].traced
+def _keys(value: Json, given: Sequence[Traced]) -> Traced:
+    (source,) = given
     parts = [Traced(name, member.path, member.reads) for name, member in source.items()]
     return Traced(value, None, (), source.lacking(), parts)
 
 
-def _values(value: Json, arguments: Sequence[Argument]) -> Traced:
-    source = arguments[0].traced
-    return Traced(value, None, (), source.fields(), [member for _, member in source.items()])
+def _values(value: Json, given: Sequence[Traced]) -> Traced:
+    (source,) = given
+    return Traced(value, None, (), (source,), [member for _, member in source.items()])
 
 
-def _items(value: Json, arguments: Sequence[Argument]) -> Traced | None:
-    source = arguments[0].traced
+def _items(value: Json, given: Sequence[Traced]) -> Traced | None:
+    source, key, held = given
     if not isinstance(source.value, dict):
         return None
-    key, member_name = (one.traced.value for one in arguments[1:])
     parts = [
-        named({key: Traced(name, member.path, member.reads), member_name: member})
+        named({key.value: Traced(name, member.path, member.reads), held.value: member})
         for name, member in sorted(source.items(), key=lambda pair: pair[0])
     ]
     return Traced(value, None, (), source.lacking(), parts)
 
 
-def _map(_value: Json, arguments: Sequence[Argument]) -> Traced | None:
-    apply, source = arguments[0].apply, arguments[1].traced
-    if apply is None:
-        return None
-    return listed([apply(member) for member in source.members()], source.fields())
-
-
-def _not_null(_value: Json, arguments: Sequence[Argument]) -> Traced | None:
-    passed: list[Traced] = []
-    for one in arguments:
-        if one.traced.value is not None:
-            return one.traced.chosen_by(path for each in passed for path in each.fields())
-        passed.append(one.traced)
+def _not_null(_value: Json, given: Sequence[Traced]) -> Traced | None:
+    for index, one in enumerate(given):
+        if one.value is not None:
+            return one.chosen_by(*given[:index])
     return None
 
 
-def _to_array(_value: Json, arguments: Sequence[Argument]) -> Traced:
-    source = arguments[0].traced
+def _to_array(_value: Json, given: Sequence[Traced]) -> Traced:
+    (source,) = given
     return source if isinstance(source.value, list) else listed([source])
 
 
-def _merge(_value: Json, arguments: Sequence[Argument]) -> Traced:
-    parts: dict[str, Traced] = {}
-    for one in arguments:
-        parts.update(one.traced.items())
-    reads = (path for one in arguments for path in one.traced.fields())
-    return Traced(_value, None, (), some(reads), parts)
+def _merge(value: Json, given: Sequence[Traced]) -> Traced:
+    parts = {name: member for one in given for name, member in one.items()}
+    return Traced(value, None, (), tuple(given), parts)
 
 
-def _lookup(_value: Json, arguments: Sequence[Argument]) -> Traced | None:
-    where, key = (one.traced for one in arguments)
+def _lookup(_value: Json, given: Sequence[Traced]) -> Traced | None:
+    where, key = given
     if isinstance(where.value, dict) and isinstance(key.value, str):
-        return where.member(key.value).chosen_by(key.fields())
+        return where.member(key.value).chosen_by(key)
     return None
 
 
-def _contains(value: Json, arguments: Sequence[Argument]) -> Traced:
+def _contains(value: Json, given: Sequence[Traced]) -> Traced:
     """Return that a list holds a value, by the members that are it, or by the key that an object
     lacks."""
-    where, what = (one.traced for one in arguments)
+    where, what = given
     members = [one for one in where.members() if one.value == what.value]
     if members:
         return made(value, *members, what)
     keys = [what.value] if isinstance(what.value, str) else []
-    reads = (*with_keys(where.lost, keys), *where.fields(), *what.fields())
-    return Traced(value, None, some(reads))
+    return made(value, *with_keys(where.lost, keys), where, what)
 
 
-def _ordered(value: Json, arguments: Sequence[Argument]) -> Traced | None:
+def _ordered(value: Json, given: Sequence[Traced]) -> Traced | None:
     """Return a list with its members in another order."""
-    lists = [one.traced for one in arguments if isinstance(one.traced.value, list)]
-    if len(lists) != 1 or not isinstance(value, list):
+    if len(given) != 1 or not isinstance(value, list):
         return None
-    remaining = lists[0].members()
+    source = given[0]
+    remaining = list(source.members())
     parts = []
     for member in value:
         chosen = next((one for one in remaining if one.value == member), None)
@@ -143,33 +151,28 @@ def _ordered(value: Json, arguments: Sequence[Argument]) -> Traced | None:
             return None
         remaining.remove(chosen)
         parts.append(chosen)
-    return Traced(value, lists[0].path, lists[0].reads, lists[0].lost, parts)
+    return Traced(value, source.path, source.reads, source.lost, parts)
 
 
-def _one_of(value: Json, arguments: Sequence[Argument]) -> Traced | None:
+def _one_of(value: Json, given: Sequence[Traced]) -> Traced | None:
     """Return the member of a list that was chosen, for which all were read."""
-    lists = [one.traced for one in arguments if isinstance(one.traced.value, list)]
-    members = lists[0].members() if len(lists) == 1 else []
-    chosen = next((one for one in members if one.value == value), None)
-    return None if chosen is None else chosen.chosen_by(lists[0].fields())
+    (source,) = given
+    chosen = next((one for one in source.members() if one.value == value), None)
+    return None if chosen is None else chosen.chosen_by(source)
 
 
-_KEEPING: Final[dict[str, Callable[[Json, Sequence[Argument]], Traced | None]]] = {
+_KEEPING: Final[dict[str, _Keep]] = {
     "contains": _contains,
     "items": _items,
     "keys": _keys,
     "length": _length,
     "lookup": _lookup,
-    "map": _map,
     "max": _one_of,
-    "max_by": _one_of,
     "merge": _merge,
     "min": _one_of,
-    "min_by": _one_of,
     "not_null": _not_null,
     "reverse": _ordered,
     "sort": _ordered,
-    "sort_by": _ordered,
     "to_array": _to_array,
     "values": _values,
 }

@@ -1,7 +1,8 @@
 """Expressions searched once more with values that know where they come from.
 
-A search that decided against an object is repeated here, node by node, to tell the fields of the
-object that it read. It is slower than the compiled form and gives the same value.
+A search that decided against an object is repeated here to tell the fields of the object that it
+read. Nodes become closures as in `compiler`, which they follow in what is strict and what is not;
+they are slower and give the same value.
 """
 
 from __future__ import annotations
@@ -11,180 +12,264 @@ from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.compiler import ORDER, is_false, keeps_null
+from chartkit.engine.jmespath import expression
+from chartkit.engine.jmespath.compiler import ORDER, compile_node, is_false, keeps_null
 from chartkit.engine.jmespath.declaration import deep_equal, is_number, to_json
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
 from chartkit.engine.jmespath.lexer import Comparator
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
-from chartkit.engine.jmespath.traced import Path, Traced, listed, named, some
-from chartkit.engine.jmespath.traced_calls import Argument, call
+from chartkit.engine.jmespath.traced import Traced, listed, made, named
+from chartkit.engine.jmespath.traced_calls import Argument, Trace, compile_traced_call
+from chartkit.errors import raising
 from chartkit.model import Json
 
 _TRACE: Final = "the fields that an expression reads"
 
-_parsed = lru_cache(maxsize=1024)(parse)
-
 
 class MissingFieldError(NotFoundError):
-    """A key that an object does not have; fields: where it would be."""
+    """A key that an object does not have; place: null, where it would be."""
 
-    def __init__(self, key: str, fields: tuple[Path, ...]) -> None:
+    def __init__(self, key: str, place: Traced) -> None:
         super().__init__(key)
-        self.fields = fields
+        self.place = place
 
 
-def trace(text: str, data: Traced, budget: Budget) -> Traced:
-    """Return the result of an expression with the fields that it comes from; raises
-    `JMESPathError` where the search fails, and `BudgetError`."""
-    try:
-        found = _trace(_parsed(text), data, budget, True)
-    except RecursionError:
-        raise JMESPathError("the value nests too deeply") from None
-    return Traced(to_json(found.value), found.path, found.reads, found.lost, found.parts)
+@lru_cache(maxsize=1024)
+def compile_trace(text: str) -> Trace:
+    """Return a search that also tells the fields that its result comes from.
+
+    Raises `JMESPathError` for a text that is no expression; the search raises it where it fails,
+    and `BudgetError`.
+    """
+    node = parse(text)
+    search, makes_go_values = _compile(node, True), expression.makes_go_values(node)
+
+    def trace(here: Traced, budget: Budget) -> Traced:
+        try:
+            found = search(here, budget)
+        except RecursionError:
+            raise JMESPathError("the value nests too deeply") from None
+        if makes_go_values:
+            return Traced(to_json(found.value), *found[1:])
+        return found
+
+    return trace
 
 
-_Trace = Callable[[Node, Traced, Budget, bool], Traced]
+def _compile(node: Node, strict: bool = False) -> Trace:
+    return _COMPILERS[node.kind](node, strict)
 
 
-def _trace(node: Node, here: Traced, budget: Budget, strict: bool = False) -> Traced:
-    budget.spend(1, _TRACE)
-    return _TRACES[node.kind](node, here, budget, strict)
+def _names(names: tuple[str, ...], strict: bool) -> Trace:
+    if not strict:
+        return lambda here, _budget: here.inside(names)
+
+    def walk(here: Traced, _budget: Budget) -> Traced:
+        value = here.value
+        for index, name in enumerate(names):
+            if not isinstance(value, dict):
+                break
+            if name not in value:
+                raise MissingFieldError(name, here.inside(names[: index + 1]))
+            value = value[name]
+        return here.inside(names)
+
+    return walk
 
 
-def _field(node: Node, here: Traced, _budget: Budget, strict: bool) -> Traced:
-    found = here.member(node.value)
-    if strict and isinstance(here.value, dict) and node.value not in here.value:
-        raise MissingFieldError(node.value, found.fields())
-    return found
-
-
-def _subexpression(node: Node, here: Traced, budget: Budget, strict: bool) -> Traced:
-    if strict or keeps_null(node.children[1]):
-        return _chain(node, here, budget, strict)
-    try:
-        return _chain(node, here, budget, True)
-    except MissingFieldError as error:
-        return Traced(None, None, error.fields)
-
-
-def _chain(node: Node, here: Traced, budget: Budget, strict: bool) -> Traced:
+def _subexpression(node: Node, strict: bool) -> Trace:
     left, right = node.children
-    return _trace(right, _trace(left, here, budget, strict), budget, strict)
+    if not strict and not keeps_null(right):
+        return _lenient(_subexpression(node, True))
+    names: list[str] = []
+    while right.kind is Kind.FIELD:
+        names.insert(0, right.value)
+        if left.kind is not Kind.SUBEXPRESSION:
+            break
+        left, right = left.children
+    if not names:
+        return _chain(node, strict)
+    if right.kind is not Kind.FIELD:
+        left = Node(Kind.SUBEXPRESSION, children=(left, right))
+    elif left.kind is Kind.FIELD:
+        return _names((left.value, *names), strict)
+    first, then = _compile(left, strict), _names(tuple(names), strict)
+    return lambda here, budget: then(first(here, budget), budget)
 
 
-def _pipe(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    return _chain(node, here, budget, False)
+def _chain(node: Node, strict: bool) -> Trace:
+    left, right = (_compile(child, strict) for child in node.children)
+    return lambda here, budget: right(left(here, budget), budget)
 
 
-def _index(node: Node, here: Traced, _budget: Budget, _strict: bool) -> Traced:
+def _lenient(trace: Trace) -> Trace:
+    def find(here: Traced, budget: Budget) -> Traced:
+        try:
+            return trace(here, budget)
+        except MissingFieldError as error:
+            return made(None, error.place)
+
+    return find
+
+
+def _quiet(node: Node) -> Trace:
+    trace = _lenient(_compile(node))
+
+    def find(here: Traced, budget: Budget) -> Traced:
+        try:
+            return trace(here, budget)
+        except CrashError:
+            raise
+        except JMESPathError:
+            return Traced(None)
+
+    return find
+
+
+def _index(node: Node, _strict: bool) -> Trace:
     index: int = node.value
-    size = len(here.value) if isinstance(here.value, list) else 0
-    if -size <= index < size:
-        return here.member(index % size)
-    path = None if here.path is None else (*here.path, max(index, 0))
-    return Traced(None, path, here.reads, here.lost)
+
+    def find(here: Traced, _budget: Budget) -> Traced:
+        value, path, reads, lost, _parts = here
+        size = len(value) if isinstance(value, list) else 0
+        if -size <= index < size:
+            return here.member(index % size)
+        return Traced(None, None if path is None else (*path, max(index, 0)), reads, lost)
+
+    return find
 
 
-def _slice(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    if not isinstance(here.value, list):
-        return Traced(None, here.path, here.reads, here.lost)
-    members = here.members()
+def _nothing(source: Traced) -> Traced:
+    """Return null, for a value of another type than is asked for."""
+    return Traced(None, source.path, source.reads, source.lost)
+
+
+def _left(source: Traced) -> tuple[Traced, ...]:
+    """Return that for which there is no more in a list."""
+    return source.lost or ((source,) if not source.value else ())
+
+
+def _slice(node: Node, _strict: bool) -> Trace:
+    part = slice(*node.value)
+
+    def find(here: Traced, budget: Budget) -> Traced:
+        if not isinstance(here.value, list):
+            return _nothing(here)
+        if part.step == 0:
+            raise JMESPathError("Invalid slice, step cannot be 0")
+        budget.spend(len(here.value), _TRACE)
+        return listed(here.members()[part], _left(here))
+
+    return find
+
+
+def _projection(node: Node, _strict: bool) -> Trace:
+    first, apply = map(_compile, node.children)
+
+    def project(here: Traced, budget: Budget) -> Traced:
+        source = first(here, budget)
+        if not isinstance(source.value, list):
+            return _nothing(source)
+        return _projected(source, source.members(), apply, budget)
+
+    return project
+
+
+def _projected(source: Traced, members: list[Traced], apply: Trace, budget: Budget) -> Traced:
     budget.spend(len(members), _TRACE)
-    return listed(members[slice(*node.value)], _left(here))
-
-
-def _left(source: Traced) -> tuple[Path, ...]:
-    """Return the fields for which there is no more in a list."""
-    if source.lost:
-        return source.lost
-    return source.fields() if not source.value else ()
-
-
-def _projection(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    source = _trace(node.children[0], here, budget)
-    return _projected(source, source.members(), node.children[1], budget)
-
-
-def _projected(source: Traced, members: list[Traced], right: Node, budget: Budget) -> Traced:
-    if not isinstance(source.value, list | dict):
-        return Traced(None, source.path, source.reads, source.lost)
     parts: list[Traced] = []
     lost = [*_left(source)]
     for member in members:
-        found = _trace(right, member, budget)
-        if found.value is None:
-            lost += found.fields()
-        else:
-            parts.append(found)
+        found = apply(member, budget)
+        (lost if found.value is None else parts).append(found)
     return listed(parts, lost)
 
 
-def _filter(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    source = _quiet(node.children[0], here, budget)
-    if not isinstance(source.value, list):
-        return Traced(None, source.path, source.reads, source.lost)
-    parts: list[Traced] = []
-    lost = [*_left(source)]
-    for member in source.members():
-        holds = _trace(node.children[2], member, budget)
-        found = None if is_false(holds.value) else _trace(node.children[1], member, budget)
-        if found is None or found.value is None:
-            lost += (holds if found is None else found).fields()
-        else:
-            parts.append(found.chosen_by(holds.fields()))
-    return listed(parts, lost)
+def _filter(node: Node, _strict: bool) -> Trace:
+    first = _quiet(node.children[0])
+    apply, holds = _compile(node.children[1]), _compile(node.children[2])
+
+    def select(here: Traced, budget: Budget) -> Traced:
+        source = first(here, budget)
+        if not isinstance(source.value, list):
+            return _nothing(source)
+        budget.spend(len(source.value), _TRACE)
+        parts: list[Traced] = []
+        lost = [*_left(source)]
+        for member in source.members():
+            held = holds(member, budget)
+            if is_false(held.value):
+                lost.append(held)
+                continue
+            found = apply(member, budget)
+            if found.value is None:
+                lost.append(found)
+            else:
+                parts.append(found.chosen_by(held))
+        return listed(parts, lost)
+
+    return select
 
 
-def _flatten(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    source = _quiet(node.children[0], here, budget)
-    if not isinstance(source.value, list):
-        return Traced(None, source.path, source.reads, source.lost)
-    parts: list[Traced] = []
-    lost = [*_left(source)]
-    for member in source.members():
-        if isinstance(member.value, list):
-            budget.spend(len(member.value), _TRACE)
-            parts += member.members()
-            lost += _left(member)
-        else:
-            parts.append(member)
-    return listed(parts, lost)
+def _flatten(node: Node, _strict: bool) -> Trace:
+    first = _quiet(node.children[0])
+
+    def flatten(here: Traced, budget: Budget) -> Traced:
+        source = first(here, budget)
+        if not isinstance(source.value, list):
+            return _nothing(source)
+        parts: list[Traced] = []
+        lost = [*_left(source)]
+        for member in source.members():
+            if isinstance(member.value, list):
+                budget.spend(len(member.value), _TRACE)
+                parts += member.members()
+                lost += _left(member)
+            else:
+                parts.append(member)
+        return listed(parts, lost)
+
+    return flatten
 
 
-def _value_projection(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    source = _quiet(node.children[0], here, budget)
-    if not isinstance(source.value, dict):
-        return Traced(None, source.path, source.reads, source.lost)
-    members = [member for _, member in source.items()]
-    if not keeps_null(node.children[1]):
-        members = [Traced(None)] * len(members) + members
-    return _projected(source, members, node.children[1], budget)
+def _value_projection(node: Node, _strict: bool) -> Trace:
+    first, apply = _quiet(node.children[0]), _compile(node.children[1])
+    visits_nulls = not keeps_null(node.children[1])
+
+    def project(here: Traced, budget: Budget) -> Traced:
+        source = first(here, budget)
+        if not isinstance(source.value, dict):
+            return _nothing(source)
+        members = [member for _, member in source.items()]
+        if visits_nulls:
+            members = [Traced(None)] * len(members) + members
+        return _projected(source, members, apply, budget)
+
+    return project
 
 
-def _quiet(node: Node, here: Traced, budget: Budget) -> Traced:
-    try:
-        return _trace(node, here, budget)
-    except CrashError:
-        raise
-    except MissingFieldError as error:
-        return Traced(None, None, error.fields)
-    except JMESPathError:
-        return Traced(None)
+def _comparator(node: Node, _strict: bool) -> Trace:
+    first, second = map(_compile, node.children)
+    comparator: Comparator = node.value
+
+    def compare(here: Traced, budget: Budget) -> Traced:
+        left, right = first(here, budget), second(here, budget)
+        value = _compared(comparator, left.value, right.value, budget)
+        return Traced(value, None, compared(left, right))
+
+    return compare
 
 
-def _comparator(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    left, right = (_trace(child, here, budget) for child in node.children)
-    return Traced(_compared(node.value, left.value, right.value, budget), None, both(left, right))
-
-
-def both(left: Traced, right: Traced) -> tuple[Path, ...]:
-    """Return the fields of two values that are compared: of a number that is smaller than the
-    other, what it lacks comes first."""
-    below = above = False
-    if is_number(left.value) and is_number(right.value):
-        below, above = left.value < right.value, left.value > right.value
-    return some((*left.fields(lacks=below), *right.fields(lacks=above)))
+def compared(left: Traced, right: Traced) -> tuple[Traced, ...]:
+    """Return two values that are compared: of a number that is smaller than the other, what it
+    lacks comes first, and of one that is greater nothing that it lacks."""
+    if (left.lost or right.lost) and is_number(left.value) and is_number(right.value):
+        if left.value < right.value:
+            return (*left.lost, left, right._replace(lost=()))
+        if left.value > right.value:
+            return (left._replace(lost=()), *right.lost, right)
+    return left, right
 
 
 def _compared(comparator: Comparator, left: Json, right: Json, budget: Budget) -> bool | None:
@@ -195,32 +280,37 @@ def _compared(comparator: Comparator, left: Json, right: Json, budget: Budget) -
     return None
 
 
-def _or(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    left = _trace(node.children[0], here, budget)
-    if not is_false(left.value):
-        return left
-    right = _trace(node.children[1], here, budget)
-    if not is_false(right.value) or not left.fields():
-        return right.chosen_by(left.fields())
-    # Neither is true, and either could be: the first that is asked for comes first.
-    return Traced(right.value, left.path, some((*left.reads, *right.fields())), left.lost)
+def _or(node: Node, _strict: bool) -> Trace:
+    first, second = map(_compile, node.children)
+
+    def either(here: Traced, budget: Budget) -> Traced:
+        left = first(here, budget)
+        if not is_false(left.value):
+            return left
+        right = second(here, budget)
+        if not is_false(right.value):
+            return right.chosen_by(left)
+        # Neither is true, and either could be: the first that is asked for comes first.
+        return Traced(right.value, left.path, (*left.reads, right), left.lost)
+
+    return either
 
 
-def _and(node: Node, here: Traced, budget: Budget, strict: bool) -> Traced:
-    left = _trace(node.children[0], here, budget)
-    if is_false(left.value):
-        return _without_hope(left, node.children[1], budget)
-    right = _trace(node.children[1], here, budget, strict)
-    if is_false(right.value) and not right.fields():
-        return right
-    return right.chosen_by(left.fields())
+def _and(node: Node, strict: bool) -> Trace:
+    first, second = _compile(node.children[0]), _compile(node.children[1], strict)
+    is_constant = _is_constant(node.children[1])
 
+    def both(here: Traced, budget: Budget) -> Traced:
+        left = first(here, budget)
+        if is_false(left.value):
+            # No field decides where the other side is never true.
+            if is_constant and is_false(second(here, budget).value):
+                return Traced(left.value)
+            return left
+        right = second(here, budget)
+        return right if is_constant and is_false(right.value) else right.chosen_by(left)
 
-def _without_hope(value: Traced, other: Node, budget: Budget) -> Traced:
-    """Return what is false, without its fields where no field makes the other side of `&&` true."""
-    if _is_constant(other) and is_false(_trace(other, Traced(None), budget).value):
-        return Traced(value.value)
-    return value
+    return both
 
 
 def _is_constant(node: Node) -> bool:
@@ -229,65 +319,70 @@ def _is_constant(node: Node) -> bool:
     return node.kind is Kind.LITERAL
 
 
-def _not(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    operand = _trace(node.children[0], here, budget)
-    return Traced(is_false(operand.value), None, operand.fields())
+def _not(node: Node, _strict: bool) -> Trace:
+    operand = _compile(node.children[0])
+
+    def negate(here: Traced, budget: Budget) -> Traced:
+        found = operand(here, budget)
+        return Traced(is_false(found.value), None, (found,))
+
+    return negate
 
 
-def _multi_select_list(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    if here.value is None:
-        return here
-    return listed([_trace(child, here, budget) for child in node.children])
+def _multi_select_list(node: Node, _strict: bool) -> Trace:
+    members = list(map(_compile, node.children))
+    return lambda here, budget: (
+        here if here.value is None else listed([member(here, budget) for member in members])
+    )
 
 
-def _multi_select_dict(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    if here.value is None:
-        return here
-    return named({child.value: _trace(child.children[0], here, budget) for child in node.children})
+def _multi_select_dict(node: Node, _strict: bool) -> Trace:
+    members = [(child.value, _compile(child.children[0])) for child in node.children]
+    return lambda here, budget: (
+        here
+        if here.value is None
+        else named({key: member(here, budget) for key, member in members})
+    )
 
 
-def _function(node: Node, here: Traced, budget: Budget, _strict: bool) -> Traced:
-    arguments = [_argument(child, here, budget) for child in node.children]
-    return call(node.value, arguments, budget)
+def _function(node: Node, _strict: bool) -> Trace:
+    return compile_traced_call(node.value, [_argument(child) for child in node.children])
 
 
-def _argument(node: Node, here: Traced, budget: Budget) -> Argument:
-    if node.kind is not Kind.EXPREF:
-        return Argument(_trace(node, here, budget))
-    child = node.children[0]
-
-    def apply(member: Traced) -> Traced:
-        try:
-            return _trace(child, member, budget, True)
-        except MissingFieldError as error:
-            return Traced(None, None, error.fields)
-
-    return Argument(Traced(None), node, apply)
+def _argument(node: Node) -> Argument:
+    if node.kind is Kind.EXPREF:
+        return Argument(_lenient(_compile(node.children[0], True)), node)
+    return Argument(_compile(node))
 
 
-def _empty(_node: Node, _here: Traced, _budget: Budget, _strict: bool) -> Traced:
-    raise JMESPathError("Unknown AST node: ASTEmpty")
+def _constant(value: Json) -> Trace:
+    found = Traced(value)
+    return lambda _here, _budget: found
 
 
-_TRACES: Final[dict[Kind, _Trace]] = {
-    Kind.EMPTY: _empty,
+def _identity(_node: Node, _strict: bool) -> Trace:
+    return lambda here, _budget: here
+
+
+_COMPILERS: Final[dict[Kind, Callable[[Node, bool], Trace]]] = {
+    Kind.EMPTY: lambda _, __: raising(JMESPathError, "Unknown AST node: ASTEmpty"),
     Kind.COMPARATOR: _comparator,
-    Kind.CURRENT: lambda _node, here, _budget, _strict: here,
+    Kind.CURRENT: _identity,
     Kind.FUNCTION_EXPRESSION: _function,
-    Kind.EXPREF: lambda node, here, budget, _: _argument(node, here, budget).traced,
-    Kind.FIELD: _field,
+    Kind.EXPREF: lambda node, _: _constant(compile_node(node)(None, Budget())),
+    Kind.FIELD: lambda node, strict: _names((node.value,), strict),
     Kind.FILTER_PROJECTION: _filter,
     Kind.FLATTEN: _flatten,
-    Kind.IDENTITY: lambda _node, here, _budget, _strict: here,
+    Kind.IDENTITY: _identity,
     Kind.INDEX: _index,
     Kind.INDEX_EXPRESSION: _chain,
-    Kind.LITERAL: lambda node, _here, _budget, _strict: Traced(node.value),
+    Kind.LITERAL: lambda node, _: _constant(node.value),
     Kind.MULTI_SELECT_DICT: _multi_select_dict,
     Kind.MULTI_SELECT_LIST: _multi_select_list,
     Kind.OR_EXPRESSION: _or,
     Kind.AND_EXPRESSION: _and,
     Kind.NOT_EXPRESSION: _not,
-    Kind.PIPE: _pipe,
+    Kind.PIPE: lambda node, _: _chain(node, False),
     Kind.PROJECTION: _projection,
     Kind.SUBEXPRESSION: _subexpression,
     Kind.SLICE: _slice,

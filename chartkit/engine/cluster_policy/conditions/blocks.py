@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.conditions.comparison import Prepare
-from chartkit.engine.cluster_policy.conditions.fields import fields_that_hold
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
-from chartkit.engine.cluster_policy.conditions.parse import Condition, FlatList, parse_conditions
+from chartkit.engine.cluster_policy.conditions.parse import (
+    Blocks,
+    Condition,
+    FlatList,
+    parse_conditions,
+)
 from chartkit.engine.cluster_policy.pattern.build import weight_of
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.origins import Origins
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import Int64, mark_literals
 from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.origins import Origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ def compile_conditions(body: Json) -> Conditions:
     found by `check_conditions`, not here: an unknown operator raises when it is evaluated.
     """
     parsed = parse_conditions(body)
-    fields = partial(fields_that_hold, parsed)
+    fields = partial(_find_fields, [], parsed)
     if isinstance(parsed, FlatList):
         comparisons = _compile_all(parsed.conditions)
         return Conditions(_flat(comparisons), not comparisons, fields)
@@ -59,6 +66,20 @@ def compile_conditions(body: Json) -> Conditions:
     all_block = _compile_all(parsed.all or ())
     is_empty = any_block is None and not all_block
     return Conditions(_blocks(any_block, all_block), is_empty, fields)
+
+
+def _find_fields(
+    compiled: list[Callable[[Origins], Iterable[Path]]],
+    parsed: Blocks | FlatList,
+    origins: Origins,
+) -> Iterable[Path]:
+    """Return the fields of conditions that hold; compiled: the search for them, empty before the
+    first."""
+    if not compiled:
+        from chartkit.engine.cluster_policy.conditions.fields import compile_fields
+
+        compiled.append(compile_fields(parsed))
+    return compiled[0](origins)
 
 
 _Comparison = tuple[Callable[["Context"], bool], str]

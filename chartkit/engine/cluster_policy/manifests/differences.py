@@ -182,6 +182,27 @@ def show_differences(found: Sequence[Difference]) -> str:
     return go_json({"items": items})
 
 
+def path_of(key: str, value: Json) -> tuple[str | int, ...] | None:
+    """Return the path that a difference's key stands for in a document; None where it is none.
+
+    Keys of objects may hold dots themselves.
+    """
+    if not key:
+        return ()
+    if isinstance(value, dict):
+        members = [(name, name) for name in value if f"{key}.".startswith(f"{name}.")]
+    elif isinstance(value, list):
+        index = key.partition(".")[0]
+        members = [(int(index), index)] if index.isdigit() and int(index) < len(value) else []
+    else:
+        return None
+    for step, written in members:
+        rest = path_of(key[len(written) + 1 :], value[step])
+        if rest is not None:
+            return (step, *rest)
+    return None
+
+
 def leaves(value: Json) -> Mapping[str, Json]:
     """All values by their paths, without null and what is empty."""
     found: dict[str, Json] = {}

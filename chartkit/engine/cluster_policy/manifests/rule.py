@@ -18,6 +18,7 @@ from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.manifests.differences import (
     differences,
     ignored_fields,
+    path_of,
     show_differences,
 )
 from chartkit.engine.cluster_policy.manifests.signed import (
@@ -36,7 +37,7 @@ from chartkit.engine.request.request import Request
 from chartkit.errors import EvaluationError, Reraise, raising
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json, RuleResult, Status
+from chartkit.model import Body, Json, RuleResult, Status, pointer_of
 
 _DOMAIN: Final = "cosign.sigstore.dev"
 _NO_BUNDLE: Final = "manifests in registries are not looked at, only those in annotations"
@@ -50,7 +51,7 @@ _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICAT
 class _Object:
     """The object that is judged. bundle: the image with signatures that was named last on the
     way; ignored: fields that need not be as they were signed; blobs: who verifies; signers: whom
-    the entries named on the way."""
+    the entries named on the way; fields: those that are not as they were signed, as pointers."""
 
     body: Body
     domain: str
@@ -59,10 +60,15 @@ class _Object:
     blobs: BlobSource
     budget: Budget
     signers: Signers = field(default_factory=Signers)
+    fields: list[str] = field(default_factory=list)
     annotations: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.annotations = _annotations(self.body)
+
+    def annotation(self, name: str) -> str:
+        """Return the pointer of an annotation of the signature."""
+        return pointer_of("metadata", "annotations", f"{self.domain}/{name}")
 
     def find(self) -> SignedManifest:
         """The signed manifest; raises NoManifest and EvaluationError."""
@@ -75,12 +81,17 @@ class _Object:
         """Return the difference between the object and the signed one; empty for none."""
         body: Body = json.loads(go_json(self.body))
         first = ""
+        fields: list[str] = []
         for candidate in signed.candidates:
             self.budget.visit(candidate, "a signed manifest")
             found = differences(candidate, body, self.ignored)
             if not found:
                 return ""
-            first = first or show_differences(found)
+            if not first:
+                first = show_differences(found)
+                paths = (path_of(one.key, body) or path_of(one.key, candidate) for one in found)
+                fields = [pointer_of(*path) for path in paths if path]
+        self.fields += fields
         return first
 
 
@@ -112,7 +123,9 @@ def compile_manifests(rule: Rule, policy: Policy) -> Handler:
         fields = ignored_fields(resource, domain, listed)
         judged = _Object(resource, domain, repository, fields, context.world.blobs, context.budget)
         status, message = _judge(verifies, judged)
-        return RuleResult(policy.key, rule.name, rule.kind.type, status, message)
+        differing = tuple(dict.fromkeys(judged.fields)) if status is Status.FAIL else ()
+        kind = rule.kind.type
+        return RuleResult(policy.key, rule.name, kind, status, message, fields=differing)
 
     return handle
 
@@ -192,6 +205,7 @@ def _compile_entry(entry: Body, path: str) -> _Verify:
             signer, wrong = _asked(judged)
         except NoManifest as error:
             signer, wrong = "", f"{_NOT_FOUND}: {error.message}"
+            judged.fields.append(judged.annotation("message"))
         except EvaluationError as error:
             raise EvaluationError(f"{place}: {error.message}") from error
         if wrong is None:
@@ -214,6 +228,7 @@ def _asked(judged: _Object) -> tuple[str, str | None]:
         raise EvaluationError(f"{_NOT_FOUND}: {error.message}") from error
     signatures = signature_sets(judged.annotations, judged.domain)
     if not signatures:
+        judged.fields.append(judged.annotation("signature"))
         return "", f"{FAILED}: signature not found"
     signer = judged.signers.verify(judged.blobs, signed.content, signatures)
     # Only what somebody signed is worth the comparison.

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
@@ -143,19 +144,25 @@ Check = Callable[[Json, Places, Run], Failure | None]
 class Path:
     """The place of a pattern's part: texts with a list index between each two.
 
-    steps: its keys, None for an index.
+    steps: its keys, None for an index; is_open: whether all of them are keys that an object may
+    have: wildcards and anchors are none, and end the steps.
     """
 
     parts: tuple[str, ...] = ("/",)
     steps: tuple[str | None, ...] = ()
+    is_open: bool = True
 
     def child(self, key: str) -> Path:
         """The path of a key of the object here."""
-        return Path((*self.parts[:-1], f"{self.parts[-1]}{key}/"), (*self.steps, key))
+        parts = (*self.parts[:-1], f"{self.parts[-1]}{key}/")
+        if self.is_open and not has_wildcard(key) and parse_anchor(key) is None:
+            return Path(parts, (*self.steps, key))
+        return Path(parts, self.steps, False)
 
     def each(self) -> Path:
         """The path of each element of the list here."""
-        return Path((*self.parts, "/"), (*self.steps, None))
+        parts = (*self.parts, "/")
+        return Path(parts, (*self.steps, None)) if self.is_open else Path(parts, self.steps, False)
 
     def at(self, places: Places) -> str:
         """The path as Kyverno writes it, with a slash at its end."""
@@ -183,10 +190,12 @@ class Spot:
 
 
 class Part(NamedTuple):
-    """A part of the pattern: where it looks, and what it asks for there."""
+    """A part of the pattern: where it looks, and what it asks for there; required: the keys that
+    an object must have to match."""
 
     path: Path
     pattern: Json
+    required: tuple[tuple[str, ...], ...] = ()
 
 
 def weight_of(pattern: Json) -> int:

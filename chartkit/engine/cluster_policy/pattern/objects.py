@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -125,7 +126,7 @@ def compile_object(pattern: Body, spot: Spot, build: Build) -> Check:
     anchors, plain = _compile_entries(pattern, spot, build)
     tracked = _tracked(pattern)
     expansion = expansion_of(pattern, spot)
-    part = Part(spot.path, pattern)
+    part = Part(spot.path, pattern, tuple(_required(pattern, ())))
     if expansion is not None:
         return _expanding(_Variants(pattern, expansion, spot, build), tracked, part)
     if anchors or tracked:
@@ -133,6 +134,15 @@ def compile_object(pattern: Body, spot: Spot, build: Build) -> Check:
     if len(plain) == 1:
         return _single(plain[0], part)
     return _plain(plain, part)
+
+
+def _required(pattern: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if not isinstance(pattern, dict) or not pattern:
+        yield path
+        return
+    for key, member in pattern.items():
+        if parse_anchor(key) is None and not has_wildcard(key):
+            yield from _required(member, (*path, key))
 
 
 def _single(entry: Entry, part: Part) -> Check:

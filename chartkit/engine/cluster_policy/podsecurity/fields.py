@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding
-from chartkit.engine.context.origins import Origins
 from chartkit.engine.jmespath.traced import Path, Traced
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.origins import Origins
 
 _ANNOTATION: Final = "metadata.annotations["
 _STEP: Final = re.compile(r"[^.\[\]]+")

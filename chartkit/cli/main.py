@@ -40,7 +40,7 @@ COMMANDS = {
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (
-        "chartkit.cli.exceptions:exceptions",
+        "chartkit.cli.scan:exceptions",
         "Write PolicyExceptions for suppressed findings.",
     ),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),

@@ -59,11 +59,11 @@ COMMANDS = {
         "Explain the ID of a finding, or a cluster's error message.",
     ),
     "report": (
-        "chartkit.cli.report:report",
+        "chartkit.cli.reports.report:report",
         "Merge reports of scans, or compare one with an earlier one.",
     ),
     "schema": (
-        "chartkit.cli.schema:schema",
+        "chartkit.cli.reports.schema:schema",
         "Print the JSON Schema of a JSON output, or of a file of chartkit's.",
     ),
     "eval": ("chartkit.cli.eval:evaluate", "Evaluate an expression on a value."),

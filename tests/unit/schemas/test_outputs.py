@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from chartkit.cli.schema import _all
+from chartkit.cli.reports.schema import _all
 from chartkit.schemas.outputs import LISTS, OBJECTS, output_schema
 from tests.e2e.command import Done, chartkit
 from tests.shared import ROOT

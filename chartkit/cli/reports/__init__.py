@@ -1,0 +1,1 @@
+"""Commands about reports: those that are stored, and the schemas of all."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
+from typing import Final
 
 from chartkit.errors import ChartkitError
 from chartkit.migration.conversion import RuleOutcome
@@ -15,6 +16,8 @@ from chartkit.migration.plan.inventory import Inventory, LegacyObject
 from chartkit.migration.plan.origin import Origin
 from chartkit.migration.rules import LegacyRule
 from chartkit.model import Diagnostic, Location, Resource
+
+_AS_FIRST: Final = "as for the first rule"
 
 
 class Convertibility(StrEnum):
@@ -112,9 +115,12 @@ def _planned(legacy: LegacyObject, converter: Converter) -> tuple[PlannedRule, .
     return tuple(_rule(legacy, rule, outcomes) for rule in legacy.rules)
 
 
-def _all(legacy: LegacyObject, verdict: Convertibility, *notes: str) -> tuple[PlannedRule, ...]:
+def _all(legacy: LegacyObject, verdict: Convertibility, reason: str) -> tuple[PlannedRule, ...]:
+    """Return all rules of an object with one verdict; the reason, which may be as long as the
+    object, is with the first."""
     return tuple(
-        PlannedRule(rule, verdict, legacy.locate(rule.pointer), notes) for rule in legacy.rules
+        PlannedRule(rule, verdict, legacy.locate(rule.pointer), (_AS_FIRST if at else reason,))
+        for at, rule in enumerate(legacy.rules)
     )
 
 

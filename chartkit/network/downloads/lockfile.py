@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
 from chartkit.network.http.urls import shown_source
@@ -89,7 +90,7 @@ def read_lock(root: Path) -> Lock:
     damaged."""
     file = root / LOCK_FILE
     try:
-        body = json.loads(file.read_bytes())
+        body = parse_json(file.read_bytes())
     except FileNotFoundError:
         what = f"is not vendored: it has no {LOCK_FILE}"
         raise InputError(what, Location(str(root))) from None

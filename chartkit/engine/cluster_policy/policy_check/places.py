@@ -180,7 +180,7 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
                     yield place, call[1], suggestion(call[1], FUNCTIONS)
 
 
-_CALL: Final = re.compile(r"([A-Za-z_]\w*)\(")
+_CALL: Final = re.compile(r"(?<!\w)([A-Za-z_]\w*)\(")
 _LITERAL: Final = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\])*\"")
 
 

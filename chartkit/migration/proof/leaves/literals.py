@@ -18,6 +18,8 @@ _RANGE: Final = re.compile(
 )
 _PREFIXES: Final = (">=", "<=", ">", "<", "!")
 _SUFFIXES: Final = frozenset(("", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+_LONGEST_NUMBER: Final = 40
+"""Characters: a longer text is beyond the numbers of CEL and JSON."""
 MOST: Final = 14
 """The most values of one literal."""
 
@@ -113,7 +115,7 @@ def _scalars(text: str) -> Iterator[Json]:
         if one in ("true", "false"):
             yield one == "true"
         match = _NUMBER.fullmatch(one)
-        if match and not match[2]:
+        if match and not match[2] and len(one) <= _LONGEST_NUMBER:
             yield float(one) if "." in one else int(one)
     if text in ("true", "false"):
         yield text != "true"

@@ -27,7 +27,7 @@ from chartkit.migration.proof.requests.schema import (
     root_type,
 )
 from chartkit.migration.proof.requests.storable import IDENTITY, refused
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.scan.api_defaults.kinds import as_stored
 
 _SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
@@ -211,9 +211,12 @@ def _updated(case: Case, before: Case) -> Case:
 
 def _renamed(body: Body, after: Body) -> Body:
     """Return an object under the name that it has after an update, which cannot change it."""
-    metadata = {key: value for key, value in body["metadata"].items() if key not in IDENTITY}
-    named = {key: value for key, value in after["metadata"].items() if key in IDENTITY}
-    return {**body, "metadata": {**named, **metadata}}
+    metadata, changed = mapping_at(body, "metadata"), mapping_at(after, "metadata")
+    if metadata is not body.get("metadata") or changed is not after.get("metadata"):
+        return body
+    kept = {key: value for key, value in metadata.items() if key not in IDENTITY}
+    named = {key: value for key, value in changed.items() if key in IDENTITY}
+    return {**body, "metadata": {**named, **kept}}
 
 
 def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:

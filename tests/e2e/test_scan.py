@@ -81,6 +81,7 @@ def test_a_deployment_is_refused_with_kyvernos_own_words(folder: Path) -> None:
         "Deployment/default/nginx  deployment.yaml:1\n"
         "  fail  require-labels/autogen-check-team (Enforce)\n"
         f"        {MESSAGE}\n"
+        "        deployment.yaml:8:16  spec.template.metadata.labels.team\n"
         "\n"
         "pass: 0, fail: 1, warn: 0, error: 0, skip: 0\n"
     )
@@ -325,6 +326,7 @@ def test_cel_policies_see_namespaces_and_parameters_among_the_objects(cel_folder
         "        not guarded: web\n"
         "  fail  limit/limit (Enforce)\n"
         "        at most 0\n"
+        "        objects.yaml:22:8  spec.containers\n"
         "\n"
         "pass: 0, fail: 3, warn: 0, error: 0, skip: 0\n"
     )
@@ -346,7 +348,11 @@ def test_reports_name_the_source_of_cel_results(cel_folder: Path) -> None:
     assert first["properties"] == {"cel.validationIndex": "0"}
     assert first["severity"] == "low"
     assert (last["source"], last["rule"]) == ("ValidatingAdmissionPolicy", "limit")
-    assert last["properties"] == {"binding": "limit-all"}
+    assert last["properties"] == {
+        "binding": "limit-all",
+        "field": "spec.containers",
+        "location": "objects.yaml:22:8",
+    }
     assert (
         'classname="guarded-namespace" name="guarded-namespace"'
         in (cel_folder / "r.xml").read_text()
@@ -369,13 +375,14 @@ def test_plain_json_is_judged_by_policies_for_it(cel_folder: Path) -> None:
     done = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml")
     assert done.code == 1
     assert done.out == (
-        "plan.json:1\n  fail  small-plan (Enforce)\n        too many nodes\n\n"
+        "plan.json:1\n  fail  small-plan (Enforce)\n        too many nodes\n"
+        "        plan.json:1:2  nodes\n\n"
         "pass: 0, fail: 1, warn: 0, error: 0, skip: 0\n"
     )
     assert done.err == ""
     told = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml", "-o", "json")
     [row] = json.loads(told.out)["results"]
-    assert (row["resource"], row["location"]) == ("", "plan.json:1")
+    assert (row["resource"], row["location"]) == ("", "plan.json:1:2")
     done = chartkit(cel_folder, "scan", "--json", "plan.json")
     assert (done.code, done.line) == (
         2,

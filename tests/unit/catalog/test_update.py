@@ -204,3 +204,10 @@ def test_the_first_search_need_not_read(vendored: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(index, "_read", refuse)
     assert len(read_index("lib", vendored / "vendor" / "lib").entries) == 3
+
+
+def test_halves_of_surrogates_in_a_lock_name_no_file(vendored: Path) -> None:
+    folder = vendored / "vendor" / "lib"
+    text = _lock(source={"kind": "folder", "location": "o\udfffwn", "revision": "0" * 64})
+    (folder / LOCK_FILE).write_text(text)
+    assert read_lock(folder).origin.location == "o\ufffdwn"

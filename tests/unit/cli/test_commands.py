@@ -14,7 +14,7 @@ from chartkit.cli.main import COMMANDS, cli
 
 def declared() -> Iterator[click.Command]:
     """Yield the commands of the package that belong to no group of their own module."""
-    for each in pkgutil.iter_modules(chartkit.cli.__path__, "chartkit.cli."):
+    for each in pkgutil.walk_packages(chartkit.cli.__path__, "chartkit.cli."):
         commands = [
             one for one in vars(import_module(each.name)).values() if isinstance(one, click.Command)
         ]

@@ -58,3 +58,8 @@ def test_values_around_a_pattern_by_what_it_takes(
 )
 def test_texts_that_a_regular_expression_matches(pattern: str, sample: str) -> None:
     assert sample in matching(pattern)
+
+
+def test_a_number_of_any_length_is_a_text() -> None:
+    met, missed = of_pattern("1" * 5000)
+    assert all(not isinstance(value, int) or abs(value) < 10**40 for value in [*met, *missed])

@@ -162,7 +162,8 @@ class Translator:
                 given = conjunction(present, place.given)
                 return Value(replace(place, given=given), strict=False)
             case Stream():
-                return replace(found, presence=conjunction(present, found.presence))
+                # What a loop runs over must be there, or be empty.
+                return self.node(right, term)
             case Constant():
                 raise NotConvertible("a constant in place of what may be absent")
 

@@ -39,7 +39,9 @@ from tools.fuzz_scenarios import ENGINE_SCENARIOS, Scenario
 
 SCENARIOS: Final = (*ENGINE_SCENARIOS, *PROJECT_SCENARIOS)
 """Every command."""
-_GROUPS: Final = frozenset(("policies", "values", "eval", "vendor", "migrate", "report"))
+_GROUPS: Final = frozenset(
+    ("policies", "values", "eval", "vendor", "migrate", "report", "exceptions")
+)
 _COMMANDS: Final = frozenset(
     " ".join(each[: 2 if each[0] in _GROUPS else 1]) for one in SCENARIOS for each in one.arguments
 )

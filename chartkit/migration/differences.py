@@ -104,7 +104,7 @@ SERVICE_ACCOUNTS: Final = (
 """A change of rules that read the account's name: a ClusterPolicy takes what follows the 22nd
 character of any user's name for `namespace:name`."""
 LATEST_STANDARD: Final = (
-    "the Pod Security Standards stay as Kyverno 1.19 has them at latest: a newer Kyverno adds no "
+    "the Pod Security Standards stay as today's Kyverno has them at latest: a newer one adds no "
     "check"
 )
 """A change of `validate.podSecurity` rules without a version."""

@@ -110,7 +110,9 @@ def _scan_files(
     for line in unsent.lines() if unsent is not None else ():
         console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
-    is_partial = changes is not None and not changes.reason
+    # Cleanup policies judge nothing: where there are no others, that nothing matched is no news.
+    judging = any(each.judges_json is options.is_json for each in requests.policies.policies)
+    is_partial = not judging or (changes is not None and not changes.reason)
     return report.finish(bool(requests.policies.diagnostics), planned, is_partial)
 
 

@@ -113,7 +113,7 @@ def _in_process(project: Path, policies: Mapping[str, UpstreamPolicy]) -> dict[s
 
 def _by_command(project: Path, policies: Mapping[str, UpstreamPolicy]) -> dict[str, list[Body]]:
     _name_all(project, policies)
-    done = chartkit(project, "render")
+    done = chartkit(project, "render", "-v")
     assert done.code == 0, done.out + done.err
     rows = [line.split() for line in done.out.splitlines()]
     assert [row[2] for row in rows if row[1:2] == ["helm"]] == ["pass"]

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -152,10 +153,11 @@ def test_a_failed_check_writes_nothing(project: Path, old: str, new: str, expect
     before = snapshot(project)
     done = chartkit(project, "render", "prd")
     assert done.code == 1
-    row = next(line for line in done.out.splitlines() if expected in line)
-    assert row.startswith("prd ")
-    assert "fail" in row
-    assert "charts/kyverno/values_prd.yaml:" in row
+    lines = done.out.splitlines()
+    [head] = [head for head, line in pairwise(lines) if expected in line]
+    assert head.startswith("fail  ")
+    assert "(prd)" in head
+    assert "charts/kyverno/values_prd.yaml:" in head
     assert done.out.endswith("nothing was written\n")
     assert snapshot(project) == before
 
@@ -175,14 +177,12 @@ def test_an_enforced_violation_fails_and_an_audited_one_is_reported(project: Pat
     file.write_text(POD)
     enforced = chartkit(project, "render", "dev", "--workloads", "bad.yaml")
     assert enforced.code == 1
-    rows = [line for line in enforced.out.splitlines() if "disallow-host-namespaces" in line]
-    assert len(rows) == 1
-    assert "fail" in rows[0]
-    assert "bad.yaml:1" in rows[0]
+    assert enforced.out.count("disallow-host-namespaces") == 1
+    assert "fail  workloads (dev)  bad.yaml:" in enforced.out
     audited = chartkit(project, "render", "prd", "--workloads", "bad.yaml")
     assert audited.code == 0
-    rows = [line for line in audited.out.splitlines() if "disallow-host-namespaces" in line]
-    assert "warning" in rows[0]
+    assert "disallow-host-namespaces" in audited.out
+    assert "warning  workloads (prd)  bad.yaml:" in audited.out
 
 
 BAD_PROJECTS = {
@@ -415,6 +415,5 @@ def test_what_helm_warns_of_is_one_row_for_all_environments(project: Path) -> No
     body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
     (chart / "templates" / "a.yaml").write_text(body)
     done = chartkit(project, "render", "--workloads", "mine")
-    lines = [line for line in done.out.splitlines() if "Helm warns: " in line]
-    assert len(lines) == 1, done.out
-    assert lines[0].startswith("dev, qa, prd  helm warnings  note ")
+    [head] = [head for head, line in pairwise(done.out.splitlines()) if "Helm warns: " in line]
+    assert head.startswith("note  helm warnings (dev, qa, prd)  ")

@@ -66,7 +66,8 @@ def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool
     if matcher is not None:
         found += about_baseline(matcher, looked_at, options.fail_on_stale)
     is_nothing = tally.is_empty and not is_partial
-    if is_nothing:
+    # What is broken may be why nothing matched.
+    if is_nothing and (options.fail_on_nothing or not is_broken):
         found.append(_nothing(options.fail_on_nothing))
     fails = is_broken or tally.failing or any(each.severity is Severity.ERROR for each in found)
     warns = tally.statuses[Status.WARN] or tally.below

@@ -143,7 +143,7 @@ def _is_type(profile: Place) -> Expr:
 def _seccomp_annotations(pod: PodPlaces, exclusions: Exclusions) -> Fact:
     if exclusions:
         raise NotConvertible(
-            "an exclusion of Seccomp before Kubernetes 1.19, where it was an annotation",
+            "an exclusion of Seccomp by the standards in which it was an annotation",
             "validate/podSecurity/exclude",
         )
     annotations = pod.metadata.child("annotations")

@@ -132,4 +132,4 @@ def _place_lines(resource: Resource, result: RuleResult) -> list[str]:
     places = field_places(resource, result)
     lines = [shown(str(place)) for place in places[:_PLACES]]
     more = len(places) - _PLACES
-    return [*lines, f"and {more} more fields"] if more > 0 else lines
+    return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines

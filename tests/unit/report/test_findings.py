@@ -87,6 +87,8 @@ def test_text_shows_the_first_places_and_how_many_are_left() -> None:
     text = report("text", failure(*[f"/spec/containers/0/f{at}" for at in range(9)]))
     assert text.count("pods.yaml:10:5  ") == 3
     assert "        and 6 more fields\n" in text
+    text = report("text", failure(*[f"/spec/containers/0/f{at}" for at in range(4)]))
+    assert "        and 1 more field\n" in text
 
 
 def test_json_has_the_most_telling_field_and_all_of_them() -> None:

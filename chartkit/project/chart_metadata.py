@@ -1,4 +1,4 @@
-"""What chartkit.yaml says of the generated charts for those who install them."""
+"""The metadata of the generated charts, as chartkit.yaml gives it."""
 
 from __future__ import annotations
 

@@ -82,10 +82,9 @@ class Translator:
 
     def node(self, node: Node, current: Term | None) -> Term:
         """Return what a node gives; current: the value of `@`, None at the root."""
-        handler = _HANDLERS.get(node.kind)
-        if handler is None:
+        if node.kind not in _HANDLERS:
             raise NotConvertible(f"an expression with {node.kind.name.lower().replace('_', ' ')}")
-        return handler(self, node, current)
+        return _HANDLERS[node.kind](self, node, current)
 
     def _field(self, node: Node, current: Term | None) -> Term:
         if current is None:

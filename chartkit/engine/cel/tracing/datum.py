@@ -91,7 +91,7 @@ class Datum(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether nothing of the object decided the value."""
+        """Return true if nothing of the object decided the value."""
         return self.path is None and not self.causes and not self.members
 
 

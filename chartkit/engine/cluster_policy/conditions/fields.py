@@ -20,7 +20,7 @@ from chartkit.model import Json
 _IDENTITY: Final = frozenset(
     {("kind",), ("apiVersion",), ("metadata", "name"), ("metadata", "namespace")}
 )
-"""What an object is called: rules ask for it to leave some objects alone."""
+"""The names of an object: rules ask for them to leave some objects alone."""
 _OF_THE_OBJECT: Final = ("object", "Object", "namespace", OPEN)
 """Words without which an expression about the request reads nothing of the object."""
 

@@ -85,17 +85,23 @@ def _chain(names: tuple[str, ...], strict: bool) -> Search:
     return find_or_null
 
 
+def trailing_names(left: Node, right: Node) -> tuple[list[str], Node, Node]:
+    """Return the names of the fields that a subexpression ends with, and the two parts before the
+    first of them; no names where it ends with another part."""
+    names: list[str] = []
+    while right.kind is Kind.FIELD:
+        names.insert(0, right.value)
+        if left.kind is not Kind.SUBEXPRESSION:
+            break
+        left, right = left.children
+    return names, left, right
+
+
 def _subexpression(node: Node, strict: bool) -> Search:
     left, right = node.children
     if not strict and not keeps_null(right):
         return _swallow(_subexpression(node, True))
-    names: list[str] = []
-    while right.kind is Kind.FIELD:
-        names.insert(0, right.value)
-        if left.kind is Kind.SUBEXPRESSION:
-            left, right = left.children
-        else:
-            break
+    names, left, right = trailing_names(left, right)
     if not names:
         return _pipe(node, strict)
     if left.kind is Kind.FIELD and right.kind is Kind.FIELD:

@@ -13,7 +13,13 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import expression
-from chartkit.engine.jmespath.compiler import ORDER, compile_node, is_false, keeps_null
+from chartkit.engine.jmespath.compiler import (
+    ORDER,
+    compile_node,
+    is_false,
+    keeps_null,
+    trailing_names,
+)
 from chartkit.engine.jmespath.declaration import deep_equal, is_number, to_json
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
 from chartkit.engine.jmespath.lexer import Comparator
@@ -82,12 +88,7 @@ def _subexpression(node: Node, strict: bool) -> Trace:
     left, right = node.children
     if not strict and not keeps_null(right):
         return _lenient(_subexpression(node, True))
-    names: list[str] = []
-    while right.kind is Kind.FIELD:
-        names.insert(0, right.value)
-        if left.kind is not Kind.SUBEXPRESSION:
-            break
-        left, right = left.children
+    names, left, right = trailing_names(left, right)
     if not names:
         return _chain(node, strict)
     if right.kind is not Kind.FIELD:

@@ -30,11 +30,11 @@ COMMANDS = {
         "Show the order in which to upgrade Kyverno and Kubernetes.",
     ),
     "install": (
-        "chartkit.cli.install:install",
+        "chartkit.cli.rollout.install:install",
         "Install an environment in a cluster, or upgrade it there.",
     ),
     "uninstall": (
-        "chartkit.cli.install:uninstall",
+        "chartkit.cli.rollout.install:uninstall",
         "Remove an environment from a cluster, with its webhooks.",
     ),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),

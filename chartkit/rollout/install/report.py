@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.install.plan import Action, Plan, Step, values_digest
-from chartkit.install.remove import Removal
-from chartkit.install.run import described
-from chartkit.install.waiting import is_policy, replicas
 from chartkit.network.cluster.client import DEPLOYMENTS, Cluster
 from chartkit.network.cluster.errors import CutShortError
 from chartkit.render.compare.fields import ObjectChange, What
 from chartkit.render.compare.risk import Level, risk
+from chartkit.rollout.install.plan import Action, Plan, Step, values_digest
+from chartkit.rollout.install.remove import Removal
+from chartkit.rollout.install.run import described
+from chartkit.rollout.install.waiting import is_policy, replicas
 
 _SHOWN = 5
 

@@ -6,9 +6,9 @@ import json
 import subprocess
 from typing import Any, Final
 
-from chartkit.install.releases import MARK, DesiredRelease, Release, failure, release_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError
+from chartkit.rollout.install.releases import MARK, DesiredRelease, Release, failure, release_of
 from chartkit.temporary import temporary_folder
 
 _GRACE_SECONDS: Final = 60

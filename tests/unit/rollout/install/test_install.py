@@ -7,7 +7,7 @@ import pytest
 
 from tests.api_server_http import Refused, Request
 from tests.small_charts import POLICY_NAMES, write_project
-from tests.unit.install.conftest import World, set_status
+from tests.unit.rollout.install.conftest import World, set_status
 
 
 def test_install_without_yes_nothing_is_done(world: World) -> None:
@@ -299,7 +299,7 @@ def test_policies_that_kyverno_is_too_late_for_are_written_again(
 
 
 def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
-    from chartkit.install.releases import failure
+    from chartkit.rollout.install.releases import failure
 
     one = "server-side apply failed for object /{} kyverno.io/v1, Kind=ClusterPolicy: late"
     text = " ".join(one.format(name) for name in "abc")
@@ -309,8 +309,8 @@ def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
 
 def test_time_of_a_release_is_read(world: World) -> None:
     from chartkit.charts.engine.chart import NAMESPACE
-    from chartkit.install.library import releases
     from chartkit.network.cluster.client import connect
+    from chartkit.rollout.install.library import releases
 
     world.done()
     found = releases(connect(None), NAMESPACE, 10).read("kyverno")

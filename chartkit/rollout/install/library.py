@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from chartkit.helm.backend import chosen_program
-from chartkit.install.program import ProgramReleases
-from chartkit.install.releases import (
+from chartkit.model import Body
+from chartkit.network.cluster.client import MANAGER, Cluster
+from chartkit.rollout.install.program import ProgramReleases
+from chartkit.rollout.install.releases import (
     MARK,
     DesiredRelease,
     Release,
@@ -25,8 +27,6 @@ from chartkit.install.releases import (
     failure,
     release_of,
 )
-from chartkit.model import Body
-from chartkit.network.cluster.client import MANAGER, Cluster
 
 _ENDING_SECONDS: Final = 10
 """Seconds that an operation may take to end after Ctrl-C."""

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from chartkit.install.library import readable, warnings_once
+from chartkit.rollout.install.library import readable, warnings_once
 
 WARNING = 'I1121 20:14:39.148627    2465 warnings.go:107] "Warning: old kind"'
 INFO = "I1121 20:14:39.148627    2465 reflector.go:107] listing"

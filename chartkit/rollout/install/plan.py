@@ -17,8 +17,6 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import read_values
 from chartkit.helm.render import RenderedChart, render_chart
-from chartkit.install.records import deployed_objects
-from chartkit.install.releases import DesiredRelease, Release, Releases, Status
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
@@ -27,6 +25,8 @@ from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.project import Environment, Project
 from chartkit.render.compare.fields import ObjectChange, compare
 from chartkit.render.pipeline import RenderOptions, render_project
+from chartkit.rollout.install.records import deployed_objects
+from chartkit.rollout.install.releases import DesiredRelease, Release, Releases, Status
 
 
 class Action(StrEnum):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
-from chartkit.install import run, waiting
+from chartkit.rollout.install import run, waiting
 from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers
 from tests.api_server_http import TOKEN

@@ -9,14 +9,14 @@ from typing import Final
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError
-from chartkit.install.plan import names_of, ownerless, remove_ownerless
-from chartkit.install.records import keep_definitions
-from chartkit.install.releases import Release, Releases
-from chartkit.install.run import Tools, cut_short
-from chartkit.install.waiting import WEBHOOK_LABEL
 from chartkit.model import Body
 from chartkit.network.cluster.client import CRDS, MUTATING, VALIDATING, Cluster, Collection
 from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
+from chartkit.rollout.install.plan import names_of, ownerless, remove_ownerless
+from chartkit.rollout.install.records import keep_definitions
+from chartkit.rollout.install.releases import Release, Releases
+from chartkit.rollout.install.run import Tools, cut_short
+from chartkit.rollout.install.waiting import WEBHOOK_LABEL
 
 PODS: Final = "app.kubernetes.io/part-of=kyverno"
 _OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")

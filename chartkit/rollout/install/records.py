@@ -12,10 +12,10 @@ from typing import Final
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.install.releases import Status, driver, record_name
 from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError
+from chartkit.rollout.install.releases import Status, driver, record_name
 
 _LARGEST: Final = 64 * 1024 * 1024
 

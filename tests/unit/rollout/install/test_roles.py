@@ -7,7 +7,7 @@ import pytest
 from chartkit.model import Body
 from tests.api_server import ApiServer
 from tests.small_charts import write_project
-from tests.unit.install.conftest import World
+from tests.unit.rollout.install.conftest import World
 
 NAME = "kyverno:admission-controller"
 _ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"

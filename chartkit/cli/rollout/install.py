@@ -15,10 +15,10 @@ from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.project import project_option
 
 if TYPE_CHECKING:
-    from chartkit.install.releases import Releases
-    from chartkit.install.run import Tools
     from chartkit.network.cluster.client import Cluster
     from chartkit.network.cluster.errors import CutShortError
+    from chartkit.rollout.install.releases import Releases
+    from chartkit.rollout.install.run import Tools
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -85,11 +85,11 @@ def install(
     Prints the plan, and carries it out with --yes; it is safe to repeat. Exits 1 where the pair of
     versions is not supported, the charts have drifted or a step fails.
     """
-    from chartkit.install import report
-    from chartkit.install.plan import plan
-    from chartkit.install.run import install as run
     from chartkit.network.cluster.errors import CutShortError
     from chartkit.project.project import read_project
+    from chartkit.rollout.install import report
+    from chartkit.rollout.install.plan import plan
+    from chartkit.rollout.install.run import install as run
 
     project = read_project(path)
     chosen = project.environment(environment)
@@ -124,11 +124,11 @@ def uninstall(
     Prints what is removed, and removes it with --yes; it is safe to repeat. Custom resource
     definitions stay without --crds. Exits 1 where a step fails.
     """
-    from chartkit.install import report
-    from chartkit.install.remove import removal
-    from chartkit.install.remove import uninstall as run
     from chartkit.network.cluster.errors import CutShortError
     from chartkit.project.project import read_project
+    from chartkit.rollout.install import report
+    from chartkit.rollout.install.remove import removal
+    from chartkit.rollout.install.remove import uninstall as run
 
     chosen = read_project(path).environment(environment)
     cluster, releases = _connected(context, timeout)
@@ -147,8 +147,8 @@ def _connected(
     context: str | None, timeout: int, force_conflicts: bool = False
 ) -> tuple[Cluster, Releases]:
     from chartkit.charts.engine.chart import NAMESPACE
-    from chartkit.install.library import releases, write_as_helm
     from chartkit.network.cluster.client import connect
+    from chartkit.rollout.install.library import releases, write_as_helm
 
     write_as_helm()
     cluster = connect(context)
@@ -163,8 +163,8 @@ def _tools(
     again: str,
     force: bool = False,
 ) -> Tools:
-    from chartkit.install.run import Tools
-    from chartkit.install.waiting import Waiter
+    from chartkit.rollout.install.run import Tools
+    from chartkit.rollout.install.waiting import Waiter
 
     say: Callable[[str], Any] = partial(click.echo)
     return Tools(cluster, releases, Waiter(cluster, timeout), say, stale, again, force)
@@ -182,7 +182,7 @@ def _again() -> str:
 
 
 def _fail(error: CutShortError) -> None:
-    from chartkit.install.report import failure_lines
+    from chartkit.rollout.install.report import failure_lines
 
     for line in failure_lines(error):
         click.echo(line, err=True)

@@ -7,10 +7,10 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.helm.render import render_chart
-from chartkit.install.records import keep_definitions
 from chartkit.network.cluster.client import connect
 from chartkit.network.cluster.errors import ReleaseError
-from tests.unit.install.conftest import World
+from chartkit.rollout.install.records import keep_definitions
+from tests.unit.rollout.install.conftest import World
 
 RECORD = "/api/v1/namespaces/kyverno/secrets/sh.helm.release.v1.kyverno.v1"
 

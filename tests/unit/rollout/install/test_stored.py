@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.install.stored import Difference, StoredObjects
 from chartkit.model import Body, Json, Resource
 from chartkit.network.cluster.client import connect
+from chartkit.rollout.install.stored import Difference, StoredObjects
 from tests.api_server import ApiServer
 from tests.api_server_http import Refused, Request
 from tests.small_charts import write_project
-from tests.unit.install.conftest import World
+from tests.unit.rollout.install.conftest import World
 
 _PATH = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/bound"
 

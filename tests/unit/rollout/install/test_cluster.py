@@ -13,7 +13,7 @@ from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, connect
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from tests.api_server import ApiServer
 from tests.api_server_http import TOKEN, Refused, Request
-from tests.unit.install.conftest import World
+from tests.unit.rollout.install.conftest import World
 
 Writer = Callable[[str], Path]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api_server_controllers import write_webhooks
 from tests.api_server_http import Refused, Request
-from tests.unit.install.conftest import World, set_status
+from tests.unit.rollout.install.conftest import World, set_status
 
 HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 POD = "/api/v1/namespaces/kyverno/pods/kyverno-admission-controller"

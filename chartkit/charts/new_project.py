@@ -17,8 +17,10 @@ from chartkit.library.profiles import read_profile, resolve
 from chartkit.library.templating import render_tree
 from chartkit.model import Location
 from chartkit.output import atomic_folder
+from chartkit.project.environment import DEFAULT_ACTIONS
 from chartkit.project.monitoring import Mode, first_monitoring
-from chartkit.project.project import DEFAULT_ACTIONS, FILE_NAME, SCHEMA, Action
+from chartkit.project.project import FILE_NAME, SCHEMA
+from chartkit.project.settings import Action
 from chartkit.schemas import json_schema
 
 _WHY = {

@@ -68,7 +68,8 @@ def render(
     A failed check writes nothing. Exits 1 if a check fails or --check finds a difference.
     """
     from chartkit.output.values_merge import Prefer
-    from chartkit.project.project import Workload, read_project
+    from chartkit.project.project import read_project
+    from chartkit.project.settings import Workload
     from chartkit.render.pipeline import RenderOptions, render_project
 
     if kustomize and environments:

@@ -19,14 +19,9 @@ from chartkit.library.parameter_values import check_for_all, check_for_policy
 from chartkit.library.policies import Library
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location
-from chartkit.project.project import (
-    DEFAULT_PROFILES,
-    Action,
-    Environment,
-    Exclusion,
-    PolicySettings,
-    Project,
-)
+from chartkit.project.environment import DEFAULT_PROFILES, Environment
+from chartkit.project.project import Project
+from chartkit.project.settings import Action, Exclusion, PolicySettings
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 

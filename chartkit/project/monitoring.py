@@ -9,9 +9,9 @@ from ipaddress import ip_network
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Location
+from chartkit.project.keys import Keys, required
 
 KEY: Final = "monitoring"
 
@@ -102,39 +102,36 @@ def first_monitoring(mode: Mode, eks: bool) -> Monitoring:
     return Monitoring(mode, labels, PRIVATE, FIRST_NODE_PORT, internal_annotations(eks))
 
 
-def read_monitoring(document: Document, place: tuple[str, str]) -> Monitoring | None:
-    """Return the monitoring of an environment of a project file, None for none.
-
-    place: the keys that lead to the environment. Raises InputError for a key that its mode has no
+def read_monitoring(keys: Keys) -> Monitoring | None:
+    """Return the monitoring of an environment, None for none; keys: the
+    environment's. Raises InputError for a key that its mode has no
     use for, for what is no network, and where another chart installs the engine.
     """
-    environment = document.body[place[0]][place[1]]
-    body = environment.get(KEY)
+    body = keys.body.get(KEY)
     if body is None:
         return None
-    at = (*place, KEY)
-    if not environment.get("engine", True):
+    if not keys.body.get("engine", True):
         hint = "set the values of the chart that installs Kyverno there, or leave the key out"
         raise InputError(
             "'monitoring' needs the engine's chart, and engine is false",
-            document.locate(*at),
+            keys.locate(KEY),
             hint,
         )
-    mode = Mode(body["mode"])
+    mode = Mode(required(keys, KEY, "mode"))
     for key in body.keys() & _MODES.keys():
         if mode not in _MODES[key]:
             wanted = " and ".join(sorted(_MODES[key]))
             message = f"'{key}' is for {wanted}, and the mode is {mode}"
-            raise InputError(message, document.locate(*at, key), "leave it out")
+            raise InputError(message, keys.locate(KEY, key), "leave it out")
     return Monitoring(
         mode,
         MappingProxyType(dict(body.get("labels", {}))),
         tuple(
-            _network(text, document.locate(*at, "from", index))
+            _network(text, keys.locate(KEY, "from", index))
             for index, text in enumerate(body.get("from", PRIVATE))
         ),
         body.get("nodePort", FIRST_NODE_PORT),
-        MappingProxyType(dict(body.get("annotations", internal_annotations("eks" in environment)))),
+        MappingProxyType(dict(body.get("annotations", internal_annotations("eks" in keys.body)))),
     )
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
+from chartkit.project.keys import Keys, required
 
 KEY: Final = "policyReporter"
 
@@ -46,30 +46,28 @@ class PolicyReporter:
     service: str = ""
 
 
-def read_policy_reporter(document: Document, place: tuple[str, str]) -> PolicyReporter | None:
-    """Return the settings of an environment of a project file, None for none.
-
-    place: the keys that lead to the environment. Raises InputError for a version whose keys are
+def read_policy_reporter(keys: Keys) -> PolicyReporter | None:
+    """Return the settings of an environment, None for none; keys: the
+    environment's. Raises InputError for a version whose keys are
     not known, and for an ingress to a UI that is off.
     """
-    body = document.body[place[0]][place[1]].get(KEY)
+    body = keys.body.get(KEY)
     if body is None:
         return None
-    at = (*place, KEY)
     version = parse_version(
-        body["version"], "policy-reporter's chart", document.locate(*at, "version")
+        required(keys, KEY, "version"), "policy-reporter's chart", keys.locate(KEY, "version")
     )
     if version.major not in MAJOR_VERSIONS:
         known = " and ".join(f"{major}.x" for major in MAJOR_VERSIONS)
         message = f"the keys of policy-reporter's chart {version} are not known"
-        raise InputError(message, document.locate(*at, "version"), f"{known} are")
+        raise InputError(message, keys.locate(KEY, "version"), f"{known} are")
     ui = body.get("ui", True)
     if "ingress" in body and not ui:
         hint = "leave the ingress out, or set ui: true"
-        raise InputError("leads to a UI that is off", document.locate(*at, "ingress"), hint)
+        raise InputError("leads to a UI that is off", keys.locate(KEY, "ingress"), hint)
     if "service" in body and not ui:
         hint = "leave the service out, or set ui: true"
-        raise InputError("is of a UI that is off", document.locate(*at, "service"), hint)
+        raise InputError("is of a UI that is off", keys.locate(KEY, "service"), hint)
     plugin, ingress = body.get("plugin", True), _ingress(body.get("ingress"))
     return PolicyReporter(version, ui, plugin, ingress, body.get("service", ""))
 

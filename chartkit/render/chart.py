@@ -29,7 +29,9 @@ from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
 from chartkit.model import Body, Diagnostic, Resource
 from chartkit.output.write import Tree
-from chartkit.project.project import Environment, Project, Workload
+from chartkit.project.environment import Environment
+from chartkit.project.project import Project
+from chartkit.project.settings import Workload
 from chartkit.values.lint import ChartValues
 
 _THREADS: Final = 4

@@ -18,7 +18,8 @@ from chartkit.kyverno.known_faults import faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, Location, Severity
-from chartkit.project.project import Environment, PolicyType
+from chartkit.project.environment import Environment
+from chartkit.project.settings import PolicyType
 from chartkit.temporary import temporary_folder
 
 ANNOUNCED = "announced"

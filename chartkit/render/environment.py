@@ -8,7 +8,8 @@ from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.engine import Reason
 from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Resource
-from chartkit.project.project import Environment, Project
+from chartkit.project.environment import Environment
+from chartkit.project.project import Project
 from chartkit.render.checks.unsent import configuration, unsent_reasons
 from chartkit.render.compare.sides import written_chart
 from chartkit.scan.environment import Labels, ProjectEnvironment

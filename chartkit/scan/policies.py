@@ -191,7 +191,7 @@ def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str
     # Helm starts while the profile is read.
     helm.start()
     from chartkit.charts.policies.chart import render_profile
-    from chartkit.project.project import PolicyType
+    from chartkit.project.settings import PolicyType
 
     return list(render_profile(reference, parameters, PolicyType(policy_type)))
 

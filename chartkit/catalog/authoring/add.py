@@ -29,7 +29,8 @@ from chartkit.library.profiles import (
 )
 from chartkit.model import Location
 from chartkit.output import atomic_folder
-from chartkit.project.project import DEFAULT_PROFILES, Project, read_project
+from chartkit.project.environment import DEFAULT_PROFILES
+from chartkit.project.project import Project, read_project
 from chartkit.suggestions import suggestion
 
 _FOLDER: Final = "profiles"

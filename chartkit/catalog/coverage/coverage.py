@@ -17,7 +17,8 @@ from chartkit.errors import InputError
 from chartkit.library.policies import Library
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import resolve_environment
-from chartkit.project.project import Action, Project
+from chartkit.project.project import Project
+from chartkit.project.settings import Action
 
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 

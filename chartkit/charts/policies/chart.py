@@ -60,13 +60,9 @@ from chartkit.library.templating import render_text, render_tree
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Resource
 from chartkit.project.chart_metadata import UPSTREAM, ChartMetadata
-from chartkit.project.project import (
-    FILE_NAME,
-    Environment,
-    PolicyType,
-    Project,
-    read_project,
-)
+from chartkit.project.environment import Environment
+from chartkit.project.project import FILE_NAME, Project, read_project
+from chartkit.project.settings import PolicyType
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)

@@ -16,7 +16,8 @@ from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
 from chartkit.model import Body, Json
 from chartkit.output.commented_yaml import Path, comment, commented
-from chartkit.project.project import Environment, Exclusion
+from chartkit.project.environment import Environment
+from chartkit.project.settings import Exclusion
 
 _STANDARDS: Final[Mapping[str, tuple[str, ...]]] = {
     "privileged": (),

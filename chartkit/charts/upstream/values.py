@@ -21,9 +21,10 @@ from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.profiles import Profile, read_profile
 from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.project.environment import Environment
 from chartkit.project.monitoring import KEY as MONITORING
 from chartkit.project.policy_reporter import KEY as POLICY_REPORTER
-from chartkit.project.project import Environment, Exclusion, PolicySettings, PolicyType
+from chartkit.project.settings import Exclusion, PolicySettings, PolicyType
 
 _STANDARDS: Final = ("restricted", "baseline")
 """Values of podSecurityStandard by the built-in profiles `pss-…`, the stricter one first."""
@@ -173,10 +174,10 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
 
 
 def _profile_place(environment: Environment, index: int) -> Location:
-    own = "profiles" in environment.document.body["environments"][environment.name]
+    own = "profiles" in environment.keys.body
     if own:
         return environment.locate("profiles", index)
-    return environment.document.locate("profiles", index)
+    return environment.keys.document.locate("profiles", index)
 
 
 def _profile_names() -> Sequence[str]:

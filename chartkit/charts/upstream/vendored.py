@@ -21,7 +21,7 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Location
 from chartkit.network.downloads.lockfile import CHARTS, LOCK_FILE, VENDOR, Lock, read_lock
 from chartkit.network.downloads.vendored_folder import require_unchanged
-from chartkit.project.project import Environment
+from chartkit.project.environment import Environment
 
 _OF_KYVERNO: Final = (ENGINE, POLICIES)
 """Those whose appVersion is Kyverno's."""

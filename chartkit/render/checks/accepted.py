@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity
-from chartkit.project.project import Environment
+from chartkit.project.environment import Environment
 from chartkit.render.model import Outcome, Row, counted, findings
 from chartkit.report.findings import Accepted, AcceptedAs
 from chartkit.report.model import resource_id, rule_id

@@ -19,7 +19,7 @@ from chartkit.kyverno.controllers import allows_http
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.template_places import source_location
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
-from chartkit.project.project import Workload
+from chartkit.project.settings import Workload
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno

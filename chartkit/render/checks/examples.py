@@ -20,7 +20,7 @@ from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE
 from chartkit.library.policy import Examples, FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
-from chartkit.project.project import Action
+from chartkit.project.settings import Action
 from chartkit.render.chart import CheckTarget, part_of
 from chartkit.render.checks.engine import compiled_set
 from chartkit.render.checks.exclusions import Exclusions

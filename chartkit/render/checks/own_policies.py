@@ -23,7 +23,7 @@ from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import ResolvedPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource, mapping_at
-from chartkit.project.project import Action
+from chartkit.project.settings import Action
 from chartkit.render.chart import CheckTarget
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.model import Outcome, Row
@@ -141,7 +141,7 @@ def _kept(
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
     if resolved is not None and resolved.action is not None:
         return
-    said = "action" in env.document.body["environments"][env.name]
+    said = "action" in env.keys.body
     wanted = f"{env.name} says {env.action}" if said else f"{env.name} has {env.action} by default"
     others = [each for each in found if each.before != env.action]
     parts = [f"{each.before}{_where(each)} ({each.location})" for each in others]

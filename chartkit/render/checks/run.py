@@ -15,7 +15,9 @@ from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.library.policy import LibraryPolicy
-from chartkit.project.project import Environment, PolicyType, Project
+from chartkit.project.environment import Environment
+from chartkit.project.project import Project
+from chartkit.project.settings import PolicyType
 from chartkit.render.access_reviews import slow_admission
 from chartkit.render.chart import ALL, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations

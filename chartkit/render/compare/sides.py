@@ -16,7 +16,8 @@ from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.limits import DEFAULT
-from chartkit.project.project import FILE_NAME, Environment, Project, read_project
+from chartkit.project.environment import Environment
+from chartkit.project.project import FILE_NAME, Project, read_project
 from chartkit.temporary import temporary_folder
 
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -22,7 +22,8 @@ from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
 from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
-from chartkit.project.project import Environment, Project
+from chartkit.project.environment import Environment
+from chartkit.project.project import Project
 from chartkit.render.compare.fields import ObjectChange, compare
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.rollout.install.records import deployed_objects

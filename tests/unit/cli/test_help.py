@@ -14,7 +14,7 @@ from chartkit.charts.plan import NAMES
 from chartkit.cli.main import cli
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.output.values_merge import Prefer
-from chartkit.project.project import PolicyType
+from chartkit.project.settings import PolicyType
 from chartkit.render.compare.risk import Level
 from chartkit.report import FORMATS, ReportPer
 from chartkit.scan.preview import FORMATS as PREVIEW_FORMATS

@@ -18,7 +18,7 @@ from chartkit.library.profiles import (
     resolve_environments,
     with_parameters,
 )
-from chartkit.project.project import Action
+from chartkit.project.settings import Action
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _PARAMETERS = """\

@@ -7,7 +7,8 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.project.project import Action, Project, read_project
+from chartkit.project.project import Project, read_project
+from chartkit.project.settings import Action
 
 ENVIRONMENT = '{kyverno: "1.19", kubernetes: "1.34"}'
 
@@ -190,6 +191,9 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
         "chartVersion",
         "maintainers",
         "sources",
+        "defaults",
+        "exceptionRules",
+        "versions",
         "home",
         "icon",
         "suppressions",

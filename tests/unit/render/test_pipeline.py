@@ -210,7 +210,7 @@ def test_values_that_the_schema_refuses_are_rows_with_suggestions(tmp_path: Path
 
 
 def test_extra_workloads(tmp_path: Path) -> None:
-    from chartkit.project.project import Workload
+    from chartkit.project.settings import Workload
 
     folder = project(tmp_path, NEW)
     found = read_project(folder)

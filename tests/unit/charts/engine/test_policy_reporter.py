@@ -12,7 +12,8 @@ from chartkit.charts.upstream.values import environment_values
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
 from chartkit.model import Body
-from chartkit.project.project import Environment, parse_project
+from chartkit.project.environment import Environment
+from chartkit.project.project import parse_project
 from tests.unit.charts.upstream.vendored_files import chart
 
 

@@ -10,7 +10,8 @@ from chartkit.charts.upstream.chart_files import ChartFiles, read_chart
 from chartkit.charts.upstream.values import Said, environment_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Severity
-from chartkit.project.project import Environment, read_project
+from chartkit.project.environment import Environment
+from chartkit.project.project import read_project
 from tests.unit.charts.upstream.vendored_files import chart
 from tests.unit.project.project_files import write_profile
 

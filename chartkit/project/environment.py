@@ -1,0 +1,266 @@
+"""The environments of a project and their clusters, with what they inherit.
+
+From the first to the last word: the project's keys, `defaults`, the environment that one extends,
+the environment, its cluster. `keys` says how they are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.documents.reader import Document
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
+from chartkit.model import Body, Json, Location
+from chartkit.project.keys import Keys, inherited, whole
+from chartkit.project.keys import Path as Place
+from chartkit.project.monitoring import Monitoring, read_monitoring
+from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
+from chartkit.project.settings import (
+    Action,
+    Exclusion,
+    NamedFile,
+    NamespaceAction,
+    PolicySettings,
+    PolicyType,
+    Workload,
+    read_action,
+    read_actions,
+    read_exclusions,
+    read_files,
+    read_policies,
+    read_workloads,
+)
+from chartkit.suggestions import suggestion
+
+DEFAULT_PROFILES: Final = ("pss-restricted",)
+DEFAULT_ACTIONS: Final = {"dev": Action.ENFORCE, "qa": Action.ENFORCE, "prd": Action.AUDIT}
+"""The action of an environment that names none; any other environment audits."""
+DEFAULTS: Final = "defaults"
+EXTENDS: Final = "extends"
+CLUSTERS: Final = "clusters"
+_ENGINE_VALUES: Final = "engineValues"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One environment, or one cluster of an environment that has several.
+
+    name: `prd`, or `prd/east` for a cluster; cluster: its name, empty without clusters;
+    region: of the cluster, may be empty;
+    kyverno, kubernetes: the versions that run there; release: Kyverno's with its patch, None where
+    it names none; eks: whether the cluster is Amazon's;
+    engine: whether the engine chart installs Kyverno there; engine_values: values files of the
+    project's own for it; policy_type: the form of its policies, None where it leaves that to the
+    chart; actions: those of single namespaces, for all policies;
+    profiles: names of built-in profiles or paths as written; parameters: for every policy that
+    has them; policies: settings of single policies by name, the project's under its own; exclude:
+    for every policy, the project's first; exceptions: files and folders of PolicyExceptions;
+    baseline: known violations of its workloads, None without; suppressions: whether objects may
+    let findings about themselves off;
+    apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
+    monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
+    None where the environment says nothing.
+    """
+
+    name: str
+    cluster: str
+    region: str
+    kyverno: Version
+    kubernetes: Version
+    eks: bool
+    engine: bool
+    engine_values: tuple[NamedFile, ...]
+    high_availability: bool
+    action: Action
+    actions: tuple[NamespaceAction, ...]
+    policy_type: PolicyType | None
+    profiles: tuple[str, ...]
+    parameters: Mapping[str, Json]
+    policies: Mapping[str, PolicySettings]
+    exclude: tuple[Exclusion, ...]
+    exceptions: tuple[NamedFile, ...]
+    apis: Mapping[str, bool]
+    workloads: tuple[Workload, ...]
+    baseline: Path | None
+    suppressions: bool
+    monitoring: Monitoring | None
+    policy_reporter: PolicyReporter | None
+    keys: Keys = field(repr=False, compare=False)
+    release: Release | None = None
+
+    @property
+    def kube_version(self) -> str:
+        """The cluster's version as Helm is told it: `v1.34.0`, or `v1.34.0-eks` on EKS."""
+        return f"v{self.kubernetes}.0" + ("-eks" if self.eks else "")
+
+    @property
+    def group(self) -> str:
+        """Return the environment's name, without that of the cluster."""
+        return self.name.partition("/")[0]
+
+    @property
+    def file_name(self) -> str:
+        """Return its name in those of files and folders: `prd`, or `prd_east` for a cluster."""
+        return self.name.replace("/", "_")
+
+    @property
+    def values_files(self) -> tuple[str, ...]:
+        """Return the names of its values files in a chart, in the order for Helm."""
+        names = dict.fromkeys((self.group, self.file_name))
+        return tuple(f"values_{name}.yaml" for name in names)
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of one of the environment's keys in chartkit.yaml."""
+        return self.keys.locate(*path)
+
+    def locate_policy_type(self) -> Location:
+        """Return the place of its `policyType`: its own, or the project's."""
+        own = "policyType" in self.keys.body
+        return self.locate("policyType") if own else self.keys.document.locate("policyType")
+
+
+@dataclass(frozen=True, slots=True)
+class Environments:
+    """The environments of a project.
+
+    targets: what charts are installed to, by name: environments, and the clusters of those that
+    have some (`prd/east`); groups: the environments that have clusters, by name, each with the
+    versions of its first cluster where it names none.
+    """
+
+    targets: Mapping[str, Environment]
+    groups: Mapping[str, Environment]
+
+
+def read_environments(document: Document, root: Path) -> Environments:
+    """Return the environments of a project file; root: its folder. Raise InputError for the first
+    mistake."""
+    targets, groups = dict[str, Environment](), dict[str, Environment]()
+    for name, body in document.body["environments"].items():
+        places = tuple(_places(document, name))
+        clusters = body.get(CLUSTERS)
+        if clusters is None:
+            targets[name] = _environment(name, document, places, root)
+            continue
+        for cluster in clusters:
+            below = (*places, ("environments", name, CLUSTERS, cluster))
+            targets[f"{name}/{cluster}"] = _environment(f"{name}/{cluster}", document, below, root)
+        groups[name] = _group(
+            name, document, places, root, targets[f"{name}/{next(iter(clusters))}"]
+        )
+    return Environments(MappingProxyType(targets), MappingProxyType(groups))
+
+
+def _places(document: Document, name: str) -> Iterator[Place]:
+    """Yield the places whose keys an environment has, the last word last."""
+    if DEFAULTS in document.body:
+        yield (DEFAULTS,)
+    yield from (("environments", each) for each in reversed(_chain(document, name)))
+
+
+def _chain(document: Document, name: str) -> list[str]:
+    """Return an environment and those that it extends, the nearest first."""
+    environments, chain = document.body["environments"], [name]
+    while (parent := environments[chain[-1]].get(EXTENDS)) is not None:
+        place = document.locate("environments", chain[-1], EXTENDS)
+        if parent in chain:
+            names = " → ".join((*chain[chain.index(parent) :], parent))
+            raise InputError(f"environment '{parent}' extends itself: {names}", place)
+        if parent not in environments:
+            hint = suggestion(parent, environments) or f"there are {', '.join(environments)}"
+            raise InputError(f"there is no environment '{parent}'", place, hint)
+        chain.append(parent)
+    return chain
+
+
+def _group(
+    name: str, document: Document, places: tuple[Place, ...], root: Path, first: Environment
+) -> Environment:
+    """Return an environment with clusters, without what its clusters say."""
+    keys = inherited(document, places)
+    versions = [each for each in ("kubernetes", "eks") if each in keys.body]
+    given = {"kyverno": first.keys.body["kyverno"], **keys.body}
+    if not versions:
+        given["eks" if first.eks else "kubernetes"] = str(first.kubernetes)
+    return replace(_read(name, replace(keys, body=given), root), keys=keys)
+
+
+def _environment(
+    name: str, document: Document, places: tuple[Place, ...], root: Path
+) -> Environment:
+    keys = inherited(document, places)
+    if "kyverno" not in keys.body:
+        hint = 'give it there or under defaults, such as kyverno: "1.19"'
+        raise InputError(f"environment '{name}' has no 'kyverno'", keys.locate(), hint)
+    return _read(name, keys, root)
+
+
+def _read(name: str, keys: Keys, root: Path) -> Environment:
+    body, project = keys.body, whole(keys.document)
+    general: Json = project.body
+    engine_values = read_files(keys, _ENGINE_VALUES, root)
+    if engine_values and not body.get("engine", True):
+        hint = "give the values to the chart that installs Kyverno there, or leave the key out"
+        message = f"'{_ENGINE_VALUES}' needs the engine's chart, and engine is false"
+        raise InputError(message, keys.locate(_ENGINE_VALUES), hint)
+    group, _, cluster = name.partition("/")
+    return Environment(
+        name=name,
+        cluster=cluster,
+        region=body.get("region", ""),
+        kyverno=parse_version(body["kyverno"], "Kyverno", keys.locate("kyverno")),
+        kubernetes=_kubernetes(name, keys),
+        eks="eks" in body,
+        engine=body.get("engine", True),
+        engine_values=engine_values,
+        high_availability=body.get("highAvailability", False),
+        action=read_action(body) or _default_action(keys.document, group),
+        actions=read_actions(keys),
+        policy_type=_policy_type(body) or _policy_type(general),
+        profiles=tuple(body.get("profiles", general.get("profiles", DEFAULT_PROFILES))),
+        parameters=MappingProxyType(dict(body.get("parameters", {}))),
+        policies=_all_policies(project, keys),
+        exclude=read_exclusions(project) + read_exclusions(keys),
+        exceptions=read_files(keys, "exceptions", root),
+        apis=MappingProxyType(dict(body.get("apis", {}))),
+        workloads=read_workloads(project, root) + read_workloads(keys, root),
+        baseline=root / body["baseline"] if "baseline" in body else None,
+        suppressions=body.get("suppressions", general.get("suppressions", True)),
+        monitoring=read_monitoring(keys),
+        policy_reporter=read_policy_reporter(keys),
+        keys=keys,
+        release=parse_release(body["kyverno"]),
+    )
+
+
+def _default_action(document: Document, name: str) -> Action:
+    """Return the action of an environment that names none: that of the one that it extends."""
+    return DEFAULT_ACTIONS.get(_chain(document, name)[-1], Action.AUDIT)
+
+
+def _kubernetes(name: str, keys: Keys) -> Version:
+    given = [key for key in ("kubernetes", "eks") if key in keys.body]
+    if len(given) != 1:
+        what = "both 'kubernetes' and 'eks'" if given else "neither 'kubernetes' nor 'eks'"
+        hint = 'give one of them, such as kubernetes: "1.34"'
+        raise InputError(f"environment '{name}' has {what}", keys.locate(*given[1:]), hint)
+    return parse_version(keys.body[given[0]], "Kubernetes", keys.locate(given[0]))
+
+
+def _policy_type(body: Body) -> PolicyType | None:
+    return PolicyType(body["policyType"]) if "policyType" in body else None
+
+
+def _all_policies(project: Keys, keys: Keys) -> Mapping[str, PolicySettings]:
+    """Return an environment's settings of single policies on top of the project's."""
+    settings = {
+        name: replace(each, everywhere=True) for name, each in read_policies(project).items()
+    }
+    for name, each in read_policies(keys).items():
+        settings[name] = each.over(settings.get(name))
+    return MappingProxyType(settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from chartkit.engine.cel.parser.parser import RESERVED
 from chartkit.engine.cel.syntax.tree import Call, Expr, Select
 from chartkit.migration.expressions.place import Place
 
@@ -16,7 +17,8 @@ _NOT_PLURAL: Final = frozenset({"drop", "add", "data"})
 
 
 def loop_variable(place: Place, taken: Iterable[str]) -> str:
-    """Return the name of a loop's variable: the list's field in the singular, else `item`."""
+    """Return the name of a loop's variable: the list's field in the singular; `item`
+    where that is no name of CEL."""
     steps = [step for step in place.optional if isinstance(step, str)]
     name = steps[-1] if steps else _field_of(place.root)
     for ending, singular in _SINGULAR.items():
@@ -25,7 +27,7 @@ def loop_variable(place: Place, taken: Iterable[str]) -> str:
             break
     else:
         name = "item"
-    if not name.isidentifier():
+    if not name.isidentifier() or name in RESERVED:
         name = "item"
     taken = frozenset(taken)
     number, free = 2, name

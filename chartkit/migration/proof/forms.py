@@ -23,6 +23,7 @@ from chartkit.engine import (
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.migration.proof.equality import canonical
 from chartkit.migration.proof.messages import own_message
 from chartkit.migration.proof.model import Answer, Result
 from chartkit.migration.proof.requests.case import Case
@@ -179,10 +180,11 @@ _MADE_BY: Final = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
 
 
 def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
-    found = [_unlabelled(body) for body in bodies if body]
+    """Return objects in order; those that are written twice in the same way once."""
+    found = {canonical(one): one for one in map(_unlabelled, filter(None, bodies))}
     return tuple(
         sorted(
-            found,
+            found.values(),
             key=lambda one: (one.get("kind", ""), Resource(one).namespace, Resource(one).name),
         )
     )

@@ -275,3 +275,18 @@ def test_recorded_cases_convert_and_agree() -> None:
             agree(legacy, case["resources"], case["resources"])
             converted += 1
     assert converted >= 35
+
+
+def test_a_loop_over_namespaces_has_a_variable_that_is_no_word_of_cel() -> None:
+    generate = """
+    foreach:
+    - list: request.object.data.namespaces || '' | split(@, ',')
+      apiVersion: v1
+      kind: ConfigMap
+      name: made
+      namespace: "{{ element }}"
+      data: {data: {a: b}}
+"""
+    (made,) = convert(policy(generate, kinds="ConfigMap")).documents
+    (step,) = made["spec"]["generate"]
+    assert ".all(item," in step["expression"]

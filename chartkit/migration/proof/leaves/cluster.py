@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 
 from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.migration.proof.leaves.paths import EACH, Path
-from chartkit.model import Json
+from chartkit.model import Body, Json, list_of, mapping_at, mappings_at
 
 CLUSTER: Final = "cluster"
 GLOBAL: Final = "globalContext"
@@ -96,8 +96,21 @@ def source_lookups(body: Json) -> Iterator[Lookup]:
     if isinstance(several, dict):
         for text in several.get("kinds") or ():
             version, _, kind = str(text).rpartition("/")
-            namespace = _sample(several.get("namespace"))
-            yield Lookup(version or "v1", resource_name(kind), namespace, _UNKNOWN)
+            namespace, labels = _sample(several.get("namespace")), _selected(several)
+            yield Lookup(version or "v1", resource_name(kind), namespace, labels=labels)
+
+
+def _selected(body: Body) -> tuple[tuple[str, str], ...]:
+    """Return labels of which a `selector` takes an object."""
+    found = {
+        key: text
+        for key, text in mapping_at(body, "selector", "matchLabels").items()
+        if isinstance(text, str)
+    }
+    for one in mappings_at(mapping_at(body, "selector"), "matchExpressions"):
+        if one.get("operator") in ("In", "Exists") and isinstance(one.get("key"), str):
+            found[one["key"]] = str(next(iter(list_of(one.get("values"))), _UNKNOWN))
+    return tuple(found.items())
 
 
 def _sample(text: Json) -> str:

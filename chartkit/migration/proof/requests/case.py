@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine import Operation, Request, User
+from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.request.request import given_operation
 from chartkit.migration.proof.leaves.paths import Path
 from chartkit.model import Body, Location, Resource
@@ -44,7 +45,19 @@ class Case:
             operation,
             None if self.is_background else _user(document),
             document.get("namespaceLabels") or {},
+            _namespace(resource, document),
         )
+
+
+def _namespace(resource: Resource, document: Body) -> Body | None:
+    """Return the Namespace that an object is in, with the labels of the case."""
+    if not resource.namespace or is_cluster_scoped(kind_of(resource)):
+        return None
+    metadata: Body = {"name": resource.namespace}
+    labels = document.get("namespaceLabels")
+    if labels:
+        metadata["labels"] = labels
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def _user(document: Body) -> User:

@@ -51,9 +51,17 @@ def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:
             metadata["namespace"] = DEFAULT_NAMESPACE if depends else lookup.namespace
         body = {**least_object(kind), "metadata": metadata}
         there = found.setdefault(lookup.key, [])
-        if body not in there:
+        same = next((one for one in there if _identity(one) == _identity(body)), None)
+        if same is None:
             there.append(body)
+        elif lookup.labels:
+            same["metadata"].setdefault("labels", {}).update(lookup.labels)
     return found
+
+
+def _identity(body: Body) -> tuple[Json, Json]:
+    metadata = mapping_at(body, "metadata")
+    return metadata.get("name"), metadata.get("namespace")
 
 
 class _Served(Cluster):

@@ -228,3 +228,60 @@ def test_policies_of_a_namespace_have_objects_there(kind: str, spec: str) -> Non
     found = prove(old, [Resource(elsewhere)], options=ProofOptions(most_requests=200))
     places = {one.case.document["object"]["metadata"]["namespace"] for one in found.differences}
     assert "shop" in places
+
+
+def test_objects_are_in_a_namespace_that_exists() -> None:
+    rule = """
+      validate:
+        cel:
+          expressions:
+          - expression: namespaceObject.metadata.name != 'closed'
+            message: "no"
+"""
+    old = legacy(rule)
+    proof = _proof(old, *(Resource(body, old.location) for body in convert(old).documents))
+    assert {one.case.document["operation"] for one in proof.differences} <= {"DELETE"}
+    assert proof.decided > 0
+
+
+_LIST = """
+      generate:
+        synchronize: true
+        namespace: "{{ request.object.metadata.name }}"
+        cloneList:
+          namespace: sources
+          kinds: [v1/Secret, v1/ConfigMap]
+          selector: SELECTOR
+"""
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "{matchLabels: {share: 'yes'}}",
+        "{matchExpressions: [{key: share, operator: In, values: [a, b]}]}",
+        "{matchExpressions: [{key: share, operator: Exists}]}",
+    ],
+)
+def test_what_a_list_of_clones_selects_is_there_to_be_cloned(selector: str) -> None:
+    old = legacy(_LIST.replace("SELECTOR", selector), "[Namespace]")
+    proof = prove(old, [old], options=_FEW)
+    assert proof.decided > 0
+
+
+def test_an_object_that_is_generated_twice_is_one() -> None:
+    rule = """
+      generate:
+        foreach:
+        - list: "request.object.data.names || '' | split(@, ',')"
+          apiVersion: v1
+          kind: ConfigMap
+          name: "of-{{ element }}"
+          namespace: default
+          data: {data: {a: b}}
+"""
+    old = legacy(rule, "[ConfigMap]")
+    new = [Resource(body, old.location) for body in convert(old).documents]
+    proof = prove(old, new, options=ProofOptions(budget=30, most_requests=3000))
+    assert proof.equal, proof.differences[0].case.document
+    assert proof.decided > 0

@@ -92,13 +92,13 @@ def _against(project: Project, against: str, names: Sequence[str]) -> list[Compa
     from chartkit.render.compare.report import comparison
     from chartkit.render.compare.sides import earlier, of_environment, of_folder
 
-    chosen = [project.environment(name) for name in dict.fromkeys(names)]
+    chosen = {one.name: one for name in names for one in project.environments_of(name)}
     found, warned = [], []
     with earlier(project, against) as there:
-        for environment in chosen or project.environments.values():
+        for environment in (chosen or project.environments).values():
             name = environment.name
             if isinstance(there, Path):
-                before = of_folder(there, name)
+                before = of_folder(there, environment.file_name)
             else:
                 before = of_environment(there, there.environment(name), f"{name} at {against}")
             after = of_environment(project, environment, name, hooks=not isinstance(there, Path))

@@ -17,6 +17,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location
 
 if TYPE_CHECKING:
+    from chartkit.project.environment import Environment
     from chartkit.render.pipeline import RenderResult
     from chartkit.report.command_report import CommandReport
 
@@ -80,9 +81,9 @@ def render(
         raise click.UsageError("--check writes nothing, and --update-baseline does")
     options.parsed()
     project = read_project(path)
-    chosen = [project.environment(name) for name in dict.fromkeys(environments)]
+    chosen = {one.name: one for name in environments for one in project.environments_of(name)}
     how = RenderOptions(
-        environments=tuple(chosen or project.environments.values()),
+        environments=tuple((chosen or project.environments).values()),
         workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
         prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
         check=check,
@@ -93,9 +94,21 @@ def render(
         raise InputError(
             "no environment has a baseline", project.locate("environments"), "baseline: FILE"
         )
+    if update_baseline:
+        _require_own_baselines(how.environments)
     result = render_project(project, how)
     show(_report(result, check, verbose), options)
     raise SystemExit(1 if result.failed else 0)
+
+
+def _require_own_baselines(environments: Sequence[Environment]) -> None:
+    """Raise InputError where two environments would write one baseline."""
+    first: dict[Path, str] = {}
+    for each in environments:
+        if each.baseline and first.setdefault(each.baseline, each.name) != each.name:
+            message = f"{first[each.baseline]} and {each.name} would write one baseline"
+            hint = "give each its own, or null"
+            raise InputError(message, each.locate("baseline"), hint)
 
 
 def _report(result: RenderResult, check: bool, verbose: bool) -> CommandReport:

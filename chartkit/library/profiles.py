@@ -119,7 +119,7 @@ def resolve_environments(project: Project, library: Library) -> dict[str, Select
         name: resolve_environment(each, library, project.root)
         for name, each in project.environments.items()
     }
-    for reference, settings in project.policies.items():
+    for reference, settings in (*project.policies.items(), *project.defaults.items()):
         if not any(
             _meant(each, library, reference, settings.location).name in each.policies
             for each in resolved.values()

@@ -124,36 +124,19 @@ class Environment:
         return self.locate("policyType") if own else self.keys.document.locate("policyType")
 
 
-@dataclass(frozen=True, slots=True)
-class Environments:
-    """The environments of a project.
-
-    targets: what charts are installed to, by name: environments, and the clusters of those that
-    have some (`prd/east`); groups: the environments that have clusters, by name, each with the
-    versions of its first cluster where it names none.
-    """
-
-    targets: Mapping[str, Environment]
-    groups: Mapping[str, Environment]
-
-
-def read_environments(document: Document, root: Path) -> Environments:
-    """Return the environments of a project file; root: its folder. Raise InputError for the first
-    mistake."""
-    targets, groups = dict[str, Environment](), dict[str, Environment]()
+def read_environments(document: Document, root: Path) -> Mapping[str, Environment]:
+    """Return the environments of a project file by name, in place of one that has clusters its
+    clusters (`prd/east`); root: its folder. Raise InputError for the first mistake."""
+    found = dict[str, Environment]()
     for name, body in document.body["environments"].items():
         places = tuple(_places(document, name))
-        clusters = body.get(CLUSTERS)
-        if clusters is None:
-            targets[name] = _environment(name, document, places, root)
-            continue
-        for cluster in clusters:
+        if CLUSTERS not in body:
+            found[name] = _environment(name, inherited(document, places), root)
+        for cluster in body.get(CLUSTERS, ()):
             below = (*places, ("environments", name, CLUSTERS, cluster))
-            targets[f"{name}/{cluster}"] = _environment(f"{name}/{cluster}", document, below, root)
-        groups[name] = _group(
-            name, document, places, root, targets[f"{name}/{next(iter(clusters))}"]
-        )
-    return Environments(MappingProxyType(targets), MappingProxyType(groups))
+            keys = inherited(document, below)
+            found[f"{name}/{cluster}"] = _environment(f"{name}/{cluster}", keys, root)
+    return MappingProxyType(found)
 
 
 def _places(document: Document, name: str) -> Iterator[Place]:
@@ -178,31 +161,12 @@ def _chain(document: Document, name: str) -> list[str]:
     return chain
 
 
-def _group(
-    name: str, document: Document, places: tuple[Place, ...], root: Path, first: Environment
-) -> Environment:
-    """Return an environment with clusters, without what its clusters say."""
-    keys = inherited(document, places)
-    versions = [each for each in ("kubernetes", "eks") if each in keys.body]
-    given = {"kyverno": first.keys.body["kyverno"], **keys.body}
-    if not versions:
-        given["eks" if first.eks else "kubernetes"] = str(first.kubernetes)
-    return replace(_read(name, replace(keys, body=given), root), keys=keys)
-
-
-def _environment(
-    name: str, document: Document, places: tuple[Place, ...], root: Path
-) -> Environment:
-    keys = inherited(document, places)
-    if "kyverno" not in keys.body:
-        hint = 'give it there or under defaults, such as kyverno: "1.19"'
-        raise InputError(f"environment '{name}' has no 'kyverno'", keys.locate(), hint)
-    return _read(name, keys, root)
-
-
-def _read(name: str, keys: Keys, root: Path) -> Environment:
+def _environment(name: str, keys: Keys, root: Path) -> Environment:
     body, project = keys.body, whole(keys.document)
     general: Json = project.body
+    if "kyverno" not in body:
+        hint = 'give it there or under defaults, such as kyverno: "1.19"'
+        raise InputError(f"environment '{name}' has no 'kyverno'", keys.locate(), hint)
     engine_values = read_files(keys, _ENGINE_VALUES, root)
     if engine_values and not body.get("engine", True):
         hint = "give the values to the chart that installs Kyverno there, or leave the key out"

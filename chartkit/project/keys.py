@@ -28,8 +28,8 @@ _MODE: Final = "mode"
 class Keys:
     """The keys of one place of a document, and those that it inherits.
 
-    body: merged; own: the places that they come from, the nearest first; places: the path in the
-    document of what is at a path of the body, where that is not below its parent's.
+    body: merged; own: the places that are the environment's, rather than inherited; places: the
+    path in the document of what is at a path of the body, where that is not below its parent's.
     """
 
     body: Body
@@ -46,8 +46,8 @@ class Keys:
         return self.document.location
 
     def says(self, *path: str | int) -> bool:
-        """Return whether the nearest place itself has a key, rather than one that it inherits."""
-        return _has(self.document.body, (*self.own[0], *path))
+        """Return whether a key is the environment's own, rather than inherited."""
+        return any(_has(self.document.body, (*place, *path)) for place in self.own)
 
 
 def whole(document: Document) -> Keys:
@@ -60,7 +60,8 @@ def inherited(document: Document, places: Sequence[Path]) -> Keys:
     merged = _Merged(document)
     for place in places:
         merged.add(place)
-    return Keys(merged.body, document, tuple(reversed(places)), merged.places)
+    own = tuple(place for place in places if place[:2] == places[-1][:2])
+    return Keys(merged.body, document, own, merged.places)
 
 
 def required(keys: Keys, name: str, key: str) -> Json:

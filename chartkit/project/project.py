@@ -52,7 +52,7 @@ class Project:
     the project's own; policies, exclude: settings of single policies by name, and exclusions for
     every policy, in all environments; charts: where charts are written; manifests: where rendered
     manifests are written (None: nowhere); environments: by name, in the file's order, in place of
-    one with clusters its clusters (`prd/east`); groups: the environments with clusters, by name;
+    one with clusters its clusters (`prd/east`);
     defaults: settings of single policies under `defaults`; exception_rules: for its exceptions;
     versions: files that extend what is known of releases; metadata: of the charts.
     """
@@ -65,7 +65,6 @@ class Project:
     charts: Path
     manifests: Path | None
     environments: Mapping[str, Environment]
-    groups: Mapping[str, Environment]
     defaults: Mapping[str, PolicySettings]
     exception_rules: ExceptionRules
     versions: tuple[NamedFile, ...]
@@ -130,7 +129,7 @@ def parse_project(document: Document, file: Path) -> Project:
         raise InputError(
             "'manifests' and 'charts' are one folder", document.locate("manifests"), hint
         )
-    keys, found = whole(document), read_environments(document, root)
+    keys = whole(document)
     return Project(
         file=file,
         root=root,
@@ -139,8 +138,7 @@ def parse_project(document: Document, file: Path) -> Project:
         exclude=read_exclusions(keys),
         charts=root / charts,
         manifests=None if manifests is None else root / manifests,
-        environments=found.targets,
-        groups=found.groups,
+        environments=read_environments(document, root),
         defaults=read_policies(inherited(document, [(DEFAULTS,)])) if DEFAULTS in body else {},
         exception_rules=_exception_rules(document),
         versions=read_files(keys, "versions", root),

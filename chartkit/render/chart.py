@@ -91,13 +91,13 @@ class ChartFiles:
 class Chart:
     """A chart with the values of one environment, and Helm's work on it.
 
-    values: the environment's values file; linting: `helm lint`; admission: the dry run of an
-    installation, or None for a chart whose rendering alone shows its notes.
+    layers: the environment's values files, the last wins; linting: `helm lint`; admission: the dry
+    run of an installation, or None for a chart whose rendering alone shows its notes.
     """
 
     files: ChartFiles
     environment: Environment
-    values: Document
+    layers: tuple[Document, ...]
     executor: Executor
     rendering: Future[RenderedChart]
     admission: Future[DryRun | None]
@@ -107,6 +107,11 @@ class Chart:
     def name(self) -> str:
         """The chart's name, which is also that of its release."""
         return self.files.name
+
+    @property
+    def values(self) -> Document:
+        """The environment's own values file."""
+        return self.layers[-1]
 
     def rendered(self) -> RenderedChart:
         """Wait for `helm template` with the environment's values; raise RenderError."""
@@ -138,13 +143,13 @@ class Chart:
         target = _target(self.files, self.environment)
         if part is not None:
             with suppress(RenderError):
-                return render_chart(part, [self.values, *over], **target)
-        return render_chart(self.files.folder, [self.values, *over], **target)
+                return render_chart(part, [*self.layers, *over], **target)
+        return render_chart(self.files.folder, [*self.layers, *over], **target)
 
     def lint_subject(self, resources: Sequence[Resource] = ()) -> ChartValues:
         """Return the chart as the rules for values take it."""
         defaults, schema = self.files.document("values.yaml"), self.files.schema()
-        return ChartValues(defaults, (self.values,), schema, self.environment.apis, resources)
+        return ChartValues(defaults, self.layers, schema, self.environment.apis, resources)
 
 
 def start_chart(
@@ -155,22 +160,22 @@ def start_chart(
     needs_manifest: whether the manifest of an installation is wanted. Charts of upstream are
     always installed: only that shows their notes.
     """
-    values = files.document(f"values_{environment.name}.yaml")
+    layers = tuple(map(files.document, environment.values_files))
     target = _target(files, environment)
-    rendering = executor.submit(render_chart, files.folder, [values], **target)
+    rendering = executor.submit(render_chart, files.folder, layers, **target)
     installs = needs_manifest or files.is_upstream
     install: Callable[..., DryRun | None] = dry_run if installs else _admit
-    admission = executor.submit(install, files.folder, [values], **target)
+    admission = executor.submit(install, files.folder, layers, **target)
     linting = executor.submit(
         lint_chart,
         files.folder,
-        [values],
+        layers,
         namespace=NAMESPACE,
         kube_version=environment.kube_version,
         shown=files.tree.folder,
         schema=False,  # Rendering checks the values against the schema.
     )
-    return Chart(files, environment, values, executor, rendering, admission, linting)
+    return Chart(files, environment, layers, executor, rendering, admission, linting)
 
 
 def _admit(

@@ -33,7 +33,7 @@ def manifests(folder: Path, subject: CheckTarget) -> Tree:
 
     folder: that of all environments. Raise RenderError.
     """
-    own = folder / subject.environment.name
+    own = folder / subject.environment.file_name
     files, record = dict[str, str](), dict[str, Body]()
     for chart in subject.charts:
         crds = [resource.body for resource in chart.rendered().crds]

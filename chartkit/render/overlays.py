@@ -24,8 +24,10 @@ FOLDER: Final = "kustomize"
 
 def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
     """Yield a folder for each chart; root: the project's. Raise RenderError."""
-    engines = {each.environment.name: each.engine for each in subjects if each.engine is not None}
-    policies = {each.environment.name: each.policies for each in subjects}
+    engines = {
+        each.environment.file_name: each.engine for each in subjects if each.engine is not None
+    }
+    policies = {each.environment.file_name: each.policies for each in subjects}
     if engines:
         rendered = {name: _installed(chart, _plain(chart)) for name, chart in engines.items()}
         yield _tree(root, ENGINE, overlays(rendered))
@@ -37,7 +39,7 @@ def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
 def _others(subjects: Sequence[CheckTarget]) -> Iterator[dict[str, Chart]]:
     """Yield further charts by environment; every environment has the same ones."""
     for at in range(len(subjects[0].others)):
-        yield {each.environment.name: each.others[at] for each in subjects}
+        yield {each.environment.file_name: each.others[at] for each in subjects}
 
 
 def _plain(chart: Chart) -> Body:

@@ -249,7 +249,8 @@ def plan_charts(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[
     if with_engine and ENGINE in upstream:
         yield vendored.plan(upstream[ENGINE], with_engine, project.root)
     elif with_engine:
-        yield _plan_engine(with_engine, webhook_timeouts(project, policies), project.metadata)
+        timeouts = webhook_timeouts(project, policies)
+        yield _plan_engine(with_engine, timeouts, project.metadata)
     yield policies
     if REPORTER in upstream:
         yield vendored.plan(upstream[REPORTER], environments, project.root)

@@ -14,10 +14,12 @@ from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.crds import crd_templates, group_values
 from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
 from chartkit.charts.engine.monitoring import monitoring_values
+from chartkit.charts.layers import layered, values_file
 from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import ENGINE, ChartPlan
 from chartkit.charts.readme import README_FILE, page
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.helm.chart_values import merge
 from chartkit.helm.long_lines import wrap_templates
 from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
@@ -62,13 +64,15 @@ def plan(
     monitoring: Mapping[str, Monitoring] = MappingProxyType({}),
     timeouts: Mapping[str, WebhookTimeout] = MappingProxyType({}),
     metadata: ChartMetadata = UPSTREAM,
+    own: Mapping[str, Body] = MappingProxyType({}),
 ) -> ChartPlan:
     """The chart for these environments.
 
     high_availability: environment name to whether it must be highly available; kube_version: the
     range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`; monitoring: of the
     environments that are monitored; timeouts: of the environments whose policies need longer than
-    Kyverno's webhooks wait by default; metadata: what the project says of its charts.
+    Kyverno's webhooks wait by default; metadata: what the project says of its charts; own: values
+    of the project's own, which go over the others.
     """
     context = _context(kube_version, metadata)
     values_catalogue = engine_values.read_catalogue(context)
@@ -78,10 +82,15 @@ def plan(
     )
     files[README_FILE] = page(ENGINE, _ABOUT, engine_values.value_sections(values_catalogue))
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
-    for name, available in high_availability.items():
-        values[f"values_{name}.yaml"] = _environment_values(
-            context, name, available, monitoring.get(name), timeouts.get(name)
+    bodies = {
+        name: merge(
+            _environment_values(context, available, monitoring.get(name), timeouts.get(name)),
+            own.get(name, {}),
         )
+        for name, available in high_availability.items()
+    }
+    for name, body in layered(bodies).items():
+        values[values_file(name)] = _environment_text(name, body, timeouts.get(name))
     return ChartPlan(ENGINE, wrap_templates(files), values)
 
 
@@ -131,11 +140,10 @@ def _rendered(path: Path, context: Mapping[str, Any]) -> str:
 
 def _environment_values(
     context: Body,
-    name: str,
     available: bool,
     monitoring: Monitoring | None,
     timeout: WebhookTimeout | None,
-) -> str:
+) -> Body:
     body: Body = {}
     if available:
         for controller in context["controllers"]:
@@ -143,9 +151,14 @@ def _environment_values(
     if monitoring:
         for key, values in monitoring_values(monitoring, context["controllers"]).items():
             body[key] = {**body.get(key, {}), **values}
-    head = f"# Kyverno in the environment {name}.\n"
     if timeout:
         admission = body.setdefault(CONTROLLERS[ADMISSION], {})
         admission["container"] = {"extraArgs": {"webhookTimeout": timeout.seconds}}
+    return body
+
+
+def _environment_text(name: str, body: Body, timeout: WebhookTimeout | None) -> str:
+    head = f"# Kyverno in the environment {name}.\n"
+    if timeout:
         head += _TIMEOUT_COMMENT.format(reviews=timeout.reviews, seconds=timeout.seconds)
     return head + (dump_yaml(body) if body else "")

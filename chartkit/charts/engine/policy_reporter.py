@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from chartkit.charts.layers import layered, member, values_file
 from chartkit.charts.plan import REPORTER, ChartPlan
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
@@ -32,10 +33,11 @@ subchart, and the UI shows its pages by a switch of its own."""
 
 def plan(environments: Mapping[str, tuple[PolicyReporter, Monitoring | None]]) -> ChartPlan:
     """The values files, of the environments that want policy-reporter."""
+    own = {name: chart_values(*settings) for name, settings in environments.items()}
     values = {
-        f"values_{name}.yaml": f"# policy-reporter in the environment {name}, for its chart "
-        f"{reporter.version}.\n{dump_yaml(chart_values(reporter, monitoring))}"
-        for name, (reporter, monitoring) in environments.items()
+        values_file(name): f"# policy-reporter in the environment {name}, for its chart "
+        f"{environments[member(name, environments)][0].version}.\n{dump_yaml(body) if body else ''}"
+        for name, body in layered(own).items()
     }
     return ChartPlan(REPORTER, {}, values)
 

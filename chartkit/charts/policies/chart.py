@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
+from chartkit.charts.layers import layered, member, values_file
 from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
@@ -97,8 +98,14 @@ def plan(project: Project) -> ChartPlan:
         chart.require_versions(environment, resolved[name])
     values = chart.base_values(base)
     files = {"values.yaml": chart.values_text(values, base)}
-    for name, environment in project.environments.items():
-        files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
+    own = {
+        name: chart.environment_values(environment, resolved[name], values)
+        for name, environment in project.environments.items()
+    }
+    for name, body in layered(own).items():
+        first = member(name, project.environments)
+        header = _about(name, project.environments[first])
+        files[values_file(name)] = chart.environment_text(header, resolved[first], body)
     made = chart.files(base, values, _clusters(project), project.metadata)
     cluster_policies = {
         name: tuple(chart.cluster_policies(environment, resolved[name]))
@@ -222,14 +229,11 @@ class _Chart:
         header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
         return values_text(values, resolved, self._schema, header)
 
-    def environment_text(self, environment: Environment, resolved: Selection, base: Body) -> str:
-        values = environment_values(environment, self._catalogue, resolved, base, self._schema)
-        cluster = f"{'EKS' if environment.eks else 'Kubernetes'} {environment.kubernetes}"
-        header = (
-            f"Environment {environment.name}, Kyverno {environment.kyverno} on {cluster}: what it "
-            f"says otherwise than values.yaml.\n{_HEADER}"
-        )
-        return environment_text(resolved, values, self._schema, header)
+    def environment_values(self, environment: Environment, resolved: Selection, base: Body) -> Body:
+        return environment_values(environment, self._catalogue, resolved, base, self._schema)
+
+    def environment_text(self, header: str, resolved: Selection, values: Body) -> str:
+        return environment_text(resolved, values, self._schema, f"{header}.\n{_HEADER}")
 
     def files(
         self,
@@ -266,6 +270,23 @@ class _Chart:
             files[template_file(each.policy)] = render_text(text, context, str(template))
         guards = guard_templates(self._templates, files)
         return files | ({GUARDS_FILE: guards} if guards else {})
+
+
+def _about(name: str, environment: Environment) -> str:
+    """Return what a values file is of, and what it differs from; environment: one of those."""
+    if name != environment.name:
+        return f"Environment {name}: what its clusters say alike, otherwise than values.yaml"
+    what = f"Environment {environment.name}"
+    below = "values.yaml"
+    if environment.cluster:
+        what = f"Cluster {environment.cluster} of the environment {environment.group}"
+        what += f" ({environment.region})" if environment.region else ""
+        below = environment.values_files[0]
+    kubernetes = f"{'EKS' if environment.eks else 'Kubernetes'} {environment.kubernetes}"
+    return (
+        f"{what}, Kyverno {environment.kyverno} on {kubernetes}: what it says otherwise than "
+        f"{below}"
+    )
 
 
 def template_file(policy: LibraryPolicy) -> str:

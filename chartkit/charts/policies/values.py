@@ -10,6 +10,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from chartkit.charts.layers import difference
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
@@ -71,7 +72,7 @@ def environment_values(
         if "enabled" not in body and "enabled" in base["policies"][name]:
             given = resolved.policies.get(name)
             body["enabled"] = given is not None and given.enabled
-    return _difference(own, base)
+    return difference(own, base)
 
 
 def values_text(values: Body, resolved: Selection, schema: Body, header: str) -> str:
@@ -184,17 +185,3 @@ def _filters(exclusions: Sequence[Exclusion]) -> Body:
     return (
         {"any": [{"resources": dict(each.resources)} for each in exclusions]} if exclusions else {}
     )
-
-
-def _difference(own: Body, base: Body) -> Body:
-    found: Body = {key: None for key in base if key not in own}
-    for key, value in own.items():
-        if key not in base:
-            found[key] = value
-        elif isinstance(value, dict) and isinstance(base[key], dict):
-            inner = _difference(value, base[key])
-            if inner:
-                found[key] = inner
-        elif value != base[key]:
-            found[key] = value
-    return found

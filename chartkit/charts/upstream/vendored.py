@@ -12,13 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from chartkit.charts.layers import layered, values_file
 from chartkit.charts.plan import ENGINE, NAMES, POLICIES, ChartPlan
 from chartkit.charts.upstream.chart_files import VALUES, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.values import Said, environment_values
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Location
+from chartkit.model import Body, Location
 from chartkit.network.downloads.lockfile import CHARTS, LOCK_FILE, VENDOR, Lock, read_lock
 from chartkit.network.downloads.vendored_folder import require_unchanged
 from chartkit.project.environment import Environment
@@ -107,13 +108,16 @@ def plan(found: Vendored, environments: Iterable[Environment], root: Path) -> Ch
     """The chart for these environments; root: the project's folder. Raises InputError."""
     files = {name: text for name, text in found.chart.files.items() if name != VALUES}
     values = {VALUES: found.chart.files.get(VALUES, "")}
+    own: dict[str, Body] = {}
     for environment in environments:
         require_kyverno(found, environment)
-        name = f"values_{environment.name}.yaml"
+        own[environment.name] = said(found, environment, root).values
+    for environment_name, body in layered(own).items():
+        name = values_file(environment_name)
         if name in files:
             what = f"has a file {name} of its own, and the environment needs that name"
             raise InputError(what, Location(str(found.folder)), "rename the environment")
-        values[name] = _values_text(found, environment, said(found, environment, root))
+        values[name] = _values_text(found, environment_name, body)
     return ChartPlan(found.name, files, values)
 
 
@@ -122,6 +126,6 @@ def said(found: Vendored, environment: Environment, root: Path) -> Said:
     return environment_values(found.chart, environment, root)
 
 
-def _values_text(found: Vendored, environment: Environment, given: Said) -> str:
-    head = f"# What chartkit.yaml says of {environment.name} to upstream's chart {found.name}.\n"
-    return head + (dump_yaml(given.values) if given.values else "")
+def _values_text(found: Vendored, environment: str, values: Body) -> str:
+    head = f"# What chartkit.yaml says of {environment} to upstream's chart {found.name}.\n"
+    return head + (dump_yaml(values) if values else "")

@@ -35,7 +35,7 @@ def removed_generators(subject: CheckTarget) -> Iterable[Row]:
     folder = subject.project.manifests
     if folder is None:
         return
-    file = folder / subject.environment.name / f"{subject.policies.name}.yaml"
+    file = folder / subject.environment.file_name / f"{subject.policies.name}.yaml"
     if not file.is_file():
         return
     try:

@@ -56,18 +56,25 @@ def of_environment(
 def written_chart(folder: Path, environment: Environment) -> RenderedChart:
     """Render a chart on disk for an environment; raise InputError where it was not written for it,
     RenderError where it does not render."""
-    values = folder / f"values_{environment.name}.yaml"
-    if not values.is_file():
-        hint = "`chartkit render` writes the charts"
-        raise InputError("there is no such values file", Location(str(values)), hint)
     return render_chart(
         folder,
-        [values],
+        written_values(folder, environment),
         release=folder.name,
         namespace=NAMESPACE,
         kube_version=environment.kube_version,
         api_versions=[api for api, there in environment.apis.items() if there],
     )
+
+
+def written_values(folder: Path, environment: Environment) -> list[Path]:
+    """Return an environment's values files of a chart on disk; raise InputError where one was not
+    written."""
+    files = [folder / name for name in environment.values_files]
+    for file in files:
+        if not file.is_file():
+            hint = "`chartkit render` writes the charts"
+            raise InputError("there is no such values file", Location(str(file)), hint)
+    return files
 
 
 @contextmanager

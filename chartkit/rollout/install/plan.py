@@ -25,6 +25,7 @@ from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.compare.fields import ObjectChange, compare
+from chartkit.render.compare.sides import written_values
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.rollout.install.records import deployed_objects
 from chartkit.rollout.install.releases import DesiredRelease, Release, Releases, Status
@@ -141,13 +142,10 @@ def _step(
     there: Release | None,
     before: Sequence[Resource],
 ) -> Step:
-    values = chart / f"values_{environment.name}.yaml"
-    if not values.is_file():
-        hint = "`chartkit render` writes the charts"
-        raise InputError("there is no such values file", Location(str(values)), hint)
+    values = written_values(chart, environment)
     rendered = render_chart(
         chart,
-        [values],
+        values,
         release=chart.name,
         namespace=NAMESPACE,
         kube_version=kubernetes,
@@ -159,7 +157,7 @@ def _step(
         chart,
         str(metadata.get("version", "")),
         str(metadata.get("appVersion", "")),
-        read_values([values]).merged,
+        read_values(values).merged,
     )
     changes = compare(before, rendered.resources)
     return Step(wanted, there, _action(wanted, there, bool(changes)), tuple(changes), rendered)

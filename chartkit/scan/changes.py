@@ -7,6 +7,7 @@ may alter the verdict of another object, all of them are.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,8 +20,9 @@ from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, 
 from chartkit.scan.inputs import STDIN, existing, is_chart, is_manifest, matching
 from chartkit.scan.options import ScanOptions
 
-_NAMESPACE: Final = b"Namespace"
-"""A word in every file with an object on whose labels other verdicts depend."""
+_NAMESPACE: Final = re.compile(rb"Namespace|CustomResourceDefinition")
+"""A word in every file with an object on which verdicts about others depend, by its labels or its
+schema."""
 
 
 class _Checkout:
@@ -38,7 +40,7 @@ class _Checkout:
         if file not in self._known:
             blob = self._tree.get(self._name(file))
             content = read_bytes(file)
-            if _NAMESPACE in content:
+            if _NAMESPACE.search(content):
                 self.with_namespaces.add(file)
             self._known[file] = blob is None or blob_id(content, blob) != blob
         return self._known[file]
@@ -57,7 +59,7 @@ class _Checkout:
         """Return whether any of the files may have had a Namespace at the revision."""
         names = map(self._name, files)
         blobs = [self._tree[each] for each in names if each in self._tree]
-        return any(_NAMESPACE in each for each in blobs_of(self._root, blobs))
+        return any(_NAMESPACE.search(each) for each in blobs_of(self._root, blobs))
 
     def _name(self, file: str) -> str:
         name = file[len(self._start) :]
@@ -175,6 +177,6 @@ def _deciding(options: ScanOptions) -> Iterator[Path]:
     """Yield the files and folders, besides the objects', on which all verdicts depend."""
     request = options.request
     yield from (path for path in map(Path, request.named_policies) if path.exists())
-    yield from (*request.exceptions, *request.values)
+    yield from (*request.exceptions, *request.values, *map(Path, matching(request.crds)))
     given = (request.userinfo, request.context_file, options.gate.baseline)
     yield from (each for each in given if each is not None and each.exists())

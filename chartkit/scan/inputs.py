@@ -12,7 +12,7 @@ from typing import TextIO
 from chartkit.documents.compressed import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import is_file, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
-from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.overlooked import is_kustomization, kustomization_note
@@ -205,7 +205,34 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     )
     for warning in rendered.warnings:
         note(warning)
-    return [in_namespace(resource, options.namespace) for resource in rendered.resources]
+    found = (*rendered.crds, *rendered.resources, *rendered.hooks)
+    return [in_namespace(resource, options.namespace) for resource in found]
+
+
+def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
+    """Return the CustomResourceDefinitions of files, folders and charts; raise InputError for a
+    path without any."""
+    found: list[Resource] = []
+    for path in matching(paths):
+        where = existing(Path(path))
+        options = ChartOptions()
+        objects: list[Resource] = []
+        for file in walk(where) if where.is_dir() and not is_chart(where) else [where]:
+            objects += (
+                render_inputs(file, options, note)
+                if file.is_dir()
+                else _objects_of(read_file(file))
+            )
+        here = [each for each in objects if is_definition(each)]
+        if not here:
+            raise InputError("holds no CustomResourceDefinition", Location(path))
+        found.extend(here)
+    return found
+
+
+def is_definition(resource: Resource) -> bool:
+    """Return whether an object is a CustomResourceDefinition, of any version."""
+    return resource.kind == "CustomResourceDefinition" and group_of(resource) == CRD_GROUP
 
 
 def _objects_of(documents: Iterable[Document]) -> list[Resource]:

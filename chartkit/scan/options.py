@@ -38,7 +38,8 @@ class RequestOptions:
     """Options that say which objects are put before which policies.
 
     paths, named_policies: as the user wrote them; parameters, settings: `NAME=VALUE`;
-    named_namespace: None if not given; cache: whether work of earlier runs may be used.
+    crds: files, folders and charts with definitions of custom kinds; named_namespace: None if not
+    given; cache: whether work of earlier runs may be used.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +47,7 @@ class RequestOptions:
     parameters: tuple[str, ...]
     policy_type: str
     exceptions: tuple[Path, ...]
+    crds: tuple[str, ...]
     values: tuple[Path, ...]
     settings: tuple[str, ...]
     userinfo: Path | None

@@ -26,7 +26,7 @@ from chartkit.scan.reporting import (
     require_policies,
 )
 from chartkit.scan.requests import Requests, load_requests
-from chartkit.scan.run import run_scan
+from chartkit.scan.run import as_changed, run_scan
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
@@ -85,7 +85,7 @@ def _scan_files(
         console.remark("cleanup policies: --at TIME says what they delete")
     report = ScanReport(options, outputs, requests, console, selection, deletions)
     world = requests.inputs.world(
-        requests.policies.policies, () if options.is_json else requests.objects
+        requests.policies.policies, () if options.is_json else requests.objects, requests.names
     )
     context = replace(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
@@ -103,6 +103,8 @@ def _scan_files(
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             if unsent is not None:
                 results = unsent.judged(resource, results, by_id)
+            if requests.custom is not None:
+                results = [*requests.custom.results(as_changed(resource, results)), *results]
             report.add(resource, results)
             step()
 

@@ -76,7 +76,7 @@ class ScanReport:
         """Raise InputError for a baseline that cannot be read, and for selectors of policies that
         match none."""
         policies, now = requests.policies.policies, datetime.now(UTC)
-        facts = requests.policies.facts(requests.namespaces)
+        facts = requests.facts()
         if console.guide is not None and any(each.format in _GUIDING for each in outputs):
             facts = _guided(facts, console.guide)
         traits = PolicyTraits(policies, facts)

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
+from chartkit.report import PolicyFacts
 from chartkit.scan.environment import ProjectEnvironment
-from chartkit.scan.inputs import ChartOptions, Note, read_inputs, read_payloads
+from chartkit.scan.inputs import (
+    ChartOptions,
+    Note,
+    is_definition,
+    read_crds,
+    read_inputs,
+    read_payloads,
+)
 from chartkit.scan.options import RegistryOptions, RequestOptions
 from chartkit.scan.overlooked import overlooked
 from chartkit.scan.policies import PolicySet, load_policies
@@ -20,6 +29,7 @@ from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inp
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
+    from chartkit.scan.custom_resources.results import CustomResources
 
 _REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
     "--registry-mirror": lambda options: options.registry_mirrors,
@@ -33,22 +43,39 @@ _REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
 @dataclass(frozen=True, slots=True)
 class Requests:
     """policies, objects: to evaluate; namespaces: labels by name; namespace_objects: the Namespaces
-    themselves; inputs: the user's settings for requests."""
+    themselves; inputs: the user's settings for requests; custom: the custom kinds that are defined
+    among the objects, or where the user says, None for none."""
 
     policies: PolicySet
     objects: Sequence[Resource]
     namespaces: Mapping[str, Mapping[str, str]]
     namespace_objects: Mapping[str, Body]
     inputs: UserInputs
+    custom: CustomResources | None = None
+
+    @property
+    def names(self) -> CustomNames:
+        """The names of the custom kinds that have definitions."""
+        return UNKNOWN if self.custom is None else self.custom.names
+
+    def facts(self) -> Mapping[str, PolicyFacts]:
+        """Return the facts of policies, and of definitions of custom kinds, for reports."""
+        facts = self.policies.facts(self.namespaces)
+        return facts if self.custom is None else {**facts, **self.custom.facts()}
 
     def world(self) -> World:
         """Return the world that policies see: the objects and the user's inputs."""
-        return self.inputs.world(self.policies.policies, self.objects)
+        return self.inputs.world(self.policies.policies, self.objects, self.names)
 
     def context(self, world: World) -> ScanContext:
         """Return the settings that the requests share."""
         return ScanContext(
-            self.namespaces, self.namespace_objects, world, self.inputs.values, self.inputs.user
+            self.namespaces,
+            self.namespace_objects,
+            world,
+            self.inputs.values,
+            self.inputs.user,
+            custom=self.names,
         )
 
 
@@ -97,7 +124,27 @@ def load_requests(
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         objects = all_as_stored(objects)
-    return Requests(policies, objects, namespace_labels(objects), namespaces_among(objects), inputs)
+    custom = custom_resources(options.crds, objects, note)
+    labels, namespaces = namespace_labels(objects), namespaces_among(objects)
+    return Requests(policies, objects, labels, namespaces, inputs, custom)
+
+
+def custom_resources(
+    paths: Sequence[str], objects: Sequence[Resource], note: Note
+) -> CustomResources | None:
+    """Return the custom kinds that files and objects define, None for none; note is called with
+    faults of definitions, and kinds that have none where the user names files. Raise InputError.
+    """
+    own = read_crds(paths, note)
+    if not own and not any(map(is_definition, objects)):
+        return None
+    from chartkit.scan.custom_resources.definitions import read_definitions
+    from chartkit.scan.custom_resources.results import CustomResources
+
+    found = CustomResources(read_definitions([*own, *objects]))
+    for fault in (*found.definitions.faults, *(found.undefined(objects) if own else ())):
+        note(fault)
+    return found if found.definitions.kinds else None
 
 
 def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:

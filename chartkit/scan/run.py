@@ -17,7 +17,7 @@ from chartkit.engine import (
     evaluate,
 )
 from chartkit.engine.cli_files import NO_VALUES, Admissions, UserValues
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, GroupVersionKind, kind_of
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
@@ -31,7 +31,7 @@ class ScanContext:
     user: what the user says about the requests; audit_warn: whether a failure of a policy that only
     audits is a warning; is_json: whether the objects are any JSON, which only the policies for JSON
     judge; plural_of: gives the name of a kind in URLs, where an API server gave the objects, which
-    are then as Kyverno gets them.
+    are then as Kyverno gets them; custom: the names of the kinds that have definitions.
     """
 
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -42,6 +42,7 @@ class ScanContext:
     audit_warn: bool = False
     is_json: bool = False
     plural_of: Callable[[GroupVersionKind], str] | None = None
+    custom: CustomNames = UNKNOWN
 
     def admissions(self, policies: Iterable[RunnablePolicy]) -> Admissions:
         """Return the factory of requests for objects."""
@@ -60,15 +61,20 @@ def run_scan(
     The policies run in admission order: a policy sees what those before it mutated.
     """
     is_json, plural_of = context.is_json, context.plural_of
+    plurals = context.custom.plurals
     policies = [policy for policy in policies if policy.judges_json is is_json]
     admissions = context.admissions(policies)
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in objects:
-        resource = given if is_json or plural_of is not None else as_submitted(given)
+        resource = given
+        if not is_json and plural_of is None:
+            resource = as_submitted(given, custom=context.custom)
         request = Request(given, is_json=True) if is_json else admissions.request(resource)
         if plural_of is not None:
             request = replace(request, plural=plural_of(request.kind or kind_of(given)))
+        elif plurals and (plural := plurals.get(request.kind or kind_of(given))):
+            request = replace(request, plural=plural)
         results = with_refusals(resource, evaluate(policies, request, context.world))
         if context.audit_warn:
             labels = request.namespace_labels
@@ -78,6 +84,14 @@ def run_scan(
         counts.update([result.status for result in results])
         sink(resource, results)
     return counts
+
+
+def as_changed(resource: Resource, results: Sequence[RuleResult]) -> Resource:
+    """Return an object as the policies that judged it leave it."""
+    for result in reversed(results):
+        if result.patched:
+            return Resource(result.patched, resource.location)
+    return resource
 
 
 def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:

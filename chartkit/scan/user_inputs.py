@@ -39,6 +39,7 @@ from chartkit.engine.context.global_context import (
     is_global_context_entry,
     read_global_context_entry,
 )
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
@@ -75,18 +76,27 @@ class UserInputs:
             mocks=UserMocks(self.values, values_answer_calls=True),
         )
 
-    def world(self, policies: Sequence[RunnablePolicy], found: Sequence[Resource]) -> World:
-        """Return the world that policies see: the scanned objects and the user's values."""
+    def world(
+        self,
+        policies: Sequence[RunnablePolicy],
+        found: Sequence[Resource],
+        custom: CustomNames = UNKNOWN,
+    ) -> World:
+        """Return the world that policies see: the scanned objects and the user's values; custom:
+        the names of the kinds that have definitions."""
         is_plain = self.values is NO_VALUES and self.registry is None and self.services is None
         if is_plain and not any(policy.looks_around for policy in policies):
             return OFFLINE
-        bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
+        bodies = [
+            *self.context.resources,
+            *(as_submitted(one, custom=custom).body for one in found),
+        ]
         keys = ScannedSecrets(bodies)
         self.signatures.learn(keys)
         if self.registry is not None:
             self.registry.learn(bodies)
         blobs = LocalBlobs(keys, trusted_by(self.signatures))
-        world = replace(self.given, api=partial_api(bodies), blobs=blobs)
+        world = replace(self.given, api=partial_api(bodies, custom), blobs=blobs)
         entries = UserGlobalContext(entries=_context_entries(found), world=world)
         return replace(world, global_context=entries)
 

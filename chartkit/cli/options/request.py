@@ -103,6 +103,13 @@ REQUEST_OPTIONS: Final = (
         multiple=True,
         help="A file or folder with PolicyExceptions; repeatable.",
     ),
+    click.option(
+        "--crds",
+        multiple=True,
+        metavar="PATH",
+        help="A file, folder or chart with CustomResourceDefinitions, in addition to those among "
+        "the paths: their objects are validated as by an API server; repeatable.",
+    ),
     _path_option(
         "-f",
         "--values",

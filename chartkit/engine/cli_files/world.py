@@ -14,7 +14,11 @@ from typing import Final
 from chartkit.engine.cli_files.user_files import UserValues
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.kubernetes.kinds import kind_of, parse_api_version, resource_name
+from chartkit.engine.kubernetes.kinds import (
+    UNKNOWN,
+    CustomNames,
+    kind_of,
+)
 from chartkit.engine.ports.cluster import EMPTY, Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import OFFLINE, ImageSource, Recorded, UnknownEntry, World
@@ -44,11 +48,12 @@ class ObjectApi:
 
     __slots__ = ("_by_resource",)
 
-    def __init__(self, objects: Iterable[Body]) -> None:
+    def __init__(self, objects: Iterable[Body], custom: CustomNames = UNKNOWN) -> None:
         self._by_resource: dict[tuple[str, str, str], dict[tuple[str, str], Body]] = {}
         for body in objects:
             one = Resource(body)
-            key = (*parse_api_version(one.api_version), resource_name(one.kind))
+            kind = kind_of(one)
+            key = (kind.group, kind.version, custom.plural(kind))
             self._by_resource.setdefault(key, {})[one.namespace, one.name] = body
 
     def answer(self, method: str, url_path: str) -> Json:
@@ -164,10 +169,12 @@ class UserApi:
         return self._by_rule.get((policy, rule), self._cluster)
 
 
-def partial_api(bodies: Sequence[Body]) -> UserApi:
-    """Return an API server that has some objects and may have others."""
+def partial_api(bodies: Sequence[Body], custom: CustomNames = UNKNOWN) -> UserApi:
+    """Return an API server that has some objects and may have others; custom: the kinds whose
+    resources it names by their definitions."""
     configmaps = [body for body in bodies if body.get("kind") == "ConfigMap"]
-    return UserApi(Cluster(bodies), PartialApi(bodies), configmaps or None)
+    api = PartialApi(bodies, custom)
+    return UserApi(Cluster(bodies, custom), api, configmaps or None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ The tables follow the API reference of Kubernetes 1.35 and the resources that Ky
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from chartkit.model import Body, Resource
@@ -14,6 +16,7 @@ KYVERNO_GROUP: Final = "kyverno.io"
 CEL_GROUP: Final = "policies.kyverno.io"
 """The group of Kyverno's policies in CEL."""
 ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
+CRD_GROUP: Final = "apiextensions.k8s.io"
 
 
 class GroupVersionKind(NamedTuple):
@@ -50,7 +53,7 @@ _CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {
         "ValidatingAdmissionPolicyBinding",
         "ValidatingWebhookConfiguration",
     ),
-    "apiextensions.k8s.io": ("CustomResourceDefinition",),
+    CRD_GROUP: ("CustomResourceDefinition",),
     "apiregistration.k8s.io": ("APIService",),
     "authentication.k8s.io": ("SelfSubjectReview", "TokenReview"),
     "authorization.k8s.io": (
@@ -110,9 +113,28 @@ _IRREGULAR: Final = {
 }
 
 
-def is_cluster_scoped(kind: GroupVersionKind) -> bool:
-    """Return whether objects of this kind are outside namespaces; custom kinds count as inside."""
-    return (kind.group, kind.kind) in CLUSTER_SCOPED
+@dataclass(frozen=True, slots=True)
+class CustomNames:
+    """Facts of custom kinds by their definitions. namespaced: whether the objects of a group and
+    kind are in namespaces; plurals: the names of their resources."""
+
+    namespaced: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    plurals: Mapping[GroupVersionKind, str] = field(default_factory=dict)
+
+    def plural(self, kind: GroupVersionKind) -> str:
+        """Return the name of a kind in URLs, guessed where it has no definition."""
+        return self.plurals.get(kind) or resource_name(kind.kind)
+
+
+UNKNOWN: Final = CustomNames()
+"""No definition is known."""
+
+
+def is_cluster_scoped(kind: GroupVersionKind, custom: CustomNames = UNKNOWN) -> bool:
+    """Return whether objects of this kind are outside namespaces; custom kinds without a definition
+    count as inside."""
+    name = (kind.group, kind.kind)
+    return name in CLUSTER_SCOPED or not custom.namespaced.get(name, True)
 
 
 def is_custom(kind: GroupVersionKind) -> bool:
@@ -132,9 +154,11 @@ def resource_name(kind: str) -> str:
     return f"{name}s"
 
 
-def in_namespace(resource: Resource, namespace: str = DEFAULT_NAMESPACE) -> Resource:
+def in_namespace(
+    resource: Resource, namespace: str = DEFAULT_NAMESPACE, custom: CustomNames = UNKNOWN
+) -> Resource:
     """The object in a namespace, where it is of a namespaced kind and names none itself."""
-    if resource.namespace or is_cluster_scoped(kind_of(resource)):
+    if resource.namespace or is_cluster_scoped(kind_of(resource), custom):
         return resource
     metadata = resource.body.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from chartkit.engine.kubernetes.kinds import resource_name
+from chartkit.engine.kubernetes.kinds import (
+    UNKNOWN,
+    CustomNames,
+    GroupVersionKind,
+    parse_api_version,
+)
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.model import Body, Json
 
@@ -35,9 +40,10 @@ def key_of(body: Body) -> ObjectKey:
 class Cluster:
     """Objects by their keys; of two with one key the last counts. Nothing in it changes."""
 
-    __slots__ = ("_by_kind",)
+    __slots__ = ("_by_kind", "_custom")
 
-    def __init__(self, objects: Iterable[Body] = ()) -> None:
+    def __init__(self, objects: Iterable[Body] = (), custom: CustomNames = UNKNOWN) -> None:
+        self._custom = custom
         found = {key_of(body): body for body in objects}
         # By kind, namespace and name, each in order.
         self._by_kind: dict[tuple[str, str], dict[str, dict[str, Body]]] = {}
@@ -86,13 +92,13 @@ class Cluster:
         """The kind of a resource as URLs name it; None where none is known."""
         return next(self._kinds(api_version, resource), None)
 
-    def plural(self, _api_version: str, kind: str) -> str:
+    def plural(self, api_version: str, kind: str) -> str:
         """The name of a kind in URLs."""
-        return resource_name(kind)
+        return self._custom.plural(GroupVersionKind(*parse_api_version(api_version), kind))
 
     def _kinds(self, api_version: str, resource: str) -> Iterator[str]:
         for version, kind in self._by_kind:
-            if version == api_version and resource_name(kind) == resource:
+            if version == api_version and self.plural(version, kind) == resource:
                 yield kind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, in_namespace
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, UNKNOWN, CustomNames, in_namespace
 from chartkit.model import Body, Json, Resource
 
 _OBJECTS: Final = frozenset(
@@ -13,11 +13,13 @@ _OBJECTS: Final = frozenset(
 """Fields that are objects; Helm charts write them with nothing below, which YAML reads as null."""
 
 
-def as_submitted(resource: Resource, namespace: str = DEFAULT_NAMESPACE) -> Resource:
+def as_submitted(
+    resource: Resource, namespace: str = DEFAULT_NAMESPACE, custom: CustomNames = UNKNOWN
+) -> Resource:
     """The object in a namespace (where it is of a namespaced kind and names none itself), every
     null among its labels, annotations, selectors and data an empty object. The one that came in
-    stays as it was."""
-    placed = in_namespace(resource, namespace)
+    stays as it was. custom: kinds whose scope is known by their definitions."""
+    placed = in_namespace(resource, namespace, custom)
     body = _filled(placed.body)
     return placed if body is placed.body else Resource(body, placed.location)
 

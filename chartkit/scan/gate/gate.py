@@ -19,6 +19,8 @@ from chartkit.scan.gate.selection import PolicyTraits, Selection, selected
 from chartkit.scan.gate.violation import Violation, kind_and_namespace, object_name
 
 _FAILING: Final = frozenset({Status.FAIL, Status.ERROR})
+DEFINITION: Final = "CustomResourceDefinition"
+"""The kind of results about the schema of a custom resource, which no policy gave."""
 _RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 
 
@@ -26,7 +28,7 @@ _RANKS: Final = {str(level): rank for rank, level in enumerate(Threshold)}
 class Tally:
     """The numbers of a run. statuses: of the results that count, accepted ones left out; failing:
     the violations that fail the run; below: those that do not, for they are less severe than
-    `--fail-on`; is_empty: whether there was no result at all."""
+    `--fail-on`; is_empty: whether there was no result of a policy at all."""
 
     statuses: Counter[Status]
     failing: int = 0
@@ -75,7 +77,7 @@ class Gate:
             self.objects.add(object_name(resource))
         accepted = self.acceptor.accepted(resource, results)
         tally = self.tally
-        tally.is_empty = tally.is_empty and not results
+        tally.is_empty = tally.is_empty and all(each.kind == DEFINITION for each in results)
         counted = results
         if accepted:
             counted = [each for at, each in enumerate(results) if at not in accepted]

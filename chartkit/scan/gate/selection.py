@@ -103,6 +103,10 @@ class PolicyTraits:
                 found.update(f"{name}/{rule}" for name in names for rule in rules if rule)
             else:
                 found.update(self.of_policy(each.policy.id, key))
+        if key == "policy":
+            # Definitions of custom kinds give results, too.
+            for identity in self._facts.keys() - {each.policy.id for each in self.policies}:
+                found.update(self.of_policy(identity, key))
         return found - {""}
 
 

@@ -16,12 +16,16 @@ import (
 	v1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
 type input struct {
@@ -37,6 +41,7 @@ type output struct {
 type version struct {
 	structural *structuralschema.Structural
 	validator  schemavalidation.SchemaValidator
+	rules      *cel.Validator
 }
 
 func main() {
@@ -89,7 +94,8 @@ func judgeDefinition(raw json.RawMessage, versions map[string]version) (string, 
 			continue
 		}
 		key := internal.Spec.Group + "/" + each.Name + "/" + internal.Spec.Names.Kind
-		versions[key] = version{structural, validator}
+		rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
+		versions[key] = version{structural, validator, rules}
 	}
 	return definition.Name, problems
 }
@@ -111,8 +117,28 @@ func judgeObject(raw json.RawMessage, versions map[string]version) []string {
 	for _, path := range pruning.PruneWithOptions(kept, known.structural, true, options) {
 		problems = append(problems, fmt.Sprintf("unknown field %q", path))
 	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(kept, known.structural)
 	defaulting.Default(kept, known.structural)
-	return append(problems, texts(schemavalidation.ValidateCustomResource(field.NewPath(""), kept, known.validator))...)
+	found := schemavalidation.ValidateCustomResource(nil, kept, known.validator)
+	found = append(found, objectmeta.Validate(nil, kept, known.structural, false)...)
+	found = append(found, listtype.ValidateListSetsAndMaps(nil, known.structural, kept)...)
+	if !blocks(found) && known.rules != nil {
+		broken, _ := known.rules.Validate(context.Background(), nil, known.structural, kept, nil, celconfig.RuntimeCELCostBudget)
+		found = append(found, broken...)
+	}
+	return append(problems, texts(found)...)
+}
+
+// blocks tells whether rules in CEL are not evaluated for an object with these errors.
+func blocks(list field.ErrorList) bool {
+	for _, each := range list {
+		switch each.Type {
+		case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong,
+			field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+			return true
+		}
+	}
+	return false
 }
 
 func texts(list field.ErrorList) []string {

@@ -106,6 +106,21 @@ class Program:
         frame.check()
         return value
 
+    def evaluate_with_cost(
+        self, variables: Mapping[str, Value], host: Host = OFFLINE
+    ) -> tuple[Value | CelError, int]:
+        """The value, or the error of an expression that has none, and its cost as cel-go counts."""
+        step = self._exact or self._plan()
+        frame = Frame(variables, host, self._limit, self._slots)
+        try:
+            value = step(frame)
+            frame.check()
+        except RecursionError:
+            return CelError(str(TooDeepError())), frame.cost
+        except CelError as error:
+            return error, frame.cost
+        return value, frame.cost
+
     def _plan(self) -> Step:
         planner = Planner(self.checked, self.environment, self.folded)
         self._exact = planner.plan(self.checked.root, {})

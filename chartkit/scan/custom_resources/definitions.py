@@ -1,0 +1,124 @@
+"""CustomResourceDefinitions: the kinds that they define, by group, version and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.kubernetes.kinds import CRD_GROUP, CustomNames, GroupVersionKind
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
+from chartkit.scan.custom_resources.rules import compile_rule, rules_of
+from chartkit.scan.custom_resources.schema import Schema, SchemaError, read_schema
+from chartkit.scan.inputs import is_definition
+
+RULE: Final = "crd"
+KIND: Final = "CustomResourceDefinition"
+_SERVED: Final = f"{CRD_GROUP}/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomKind:
+    """A version of a custom kind. definition: the name of its definition; schema: None where there
+    is none that can be used; drops_status: whether the status of a new object is left out, for it
+    is a subresource."""
+
+    definition: str
+    kind: GroupVersionKind
+    plural: str
+    namespaced: bool
+    schema: Schema | None
+    drops_status: bool
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Custom kinds; faults: why some of their definitions cannot be used."""
+
+    kinds: Mapping[GroupVersionKind, CustomKind]
+    faults: tuple[Diagnostic, ...] = ()
+
+    @property
+    def names(self) -> CustomNames:
+        """The scopes and plurals of the kinds."""
+        scoped = {(each.group, each.kind): self.kinds[each].namespaced for each in self.kinds}
+        plurals = {each: found.plural for each, found in self.kinds.items() if found.plural}
+        return CustomNames(scoped, plurals)
+
+    def versions(self, group: str, kind: str) -> list[str]:
+        """Return the versions of a kind that are served."""
+        return [each.version for each in self.kinds if (each.group, each.kind) == (group, kind)]
+
+
+def read_definitions(found: Iterable[Resource]) -> Definitions:
+    """Return the kinds that objects define; of two definitions of a kind the last counts."""
+    kinds: dict[GroupVersionKind, CustomKind] = {}
+    faults: list[Diagnostic] = []
+    for resource in filter(is_definition, found):
+        if resource.api_version != _SERVED:
+            message = f"{resource.api_version}: no API server serves it any more"
+            faults.append(_fault(resource, message, "/apiVersion", f"write {_SERVED}"))
+            continue
+        for each in _versions(resource, faults):
+            kinds[each.kind] = each
+    return Definitions(kinds, tuple(faults))
+
+
+def _versions(resource: Resource, faults: list[Diagnostic]) -> Iterator[CustomKind]:
+    spec = mapping_at(resource.body, "spec")
+    names = mapping_at(spec, "names")
+    group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")
+    scope, versions = spec.get("scope"), spec.get("versions")
+    for value, path in ((group, "group"), (kind, "names/kind"), (plural, "names/plural")):
+        if not isinstance(value, str) or not value:
+            faults.append(_fault(resource, "must be a string", f"/spec/{path}"))
+            return
+    if scope not in ("Namespaced", "Cluster"):
+        faults.append(_fault(resource, "must be Namespaced or Cluster", "/spec/scope"))
+        return
+    if not isinstance(versions, list) or not versions:
+        faults.append(_fault(resource, "must be a list of versions", "/spec/versions"))
+        return
+    for at, version in enumerate(versions):
+        name = version.get("name") if isinstance(version, dict) else None
+        if not isinstance(name, str) or not name:
+            faults.append(_fault(resource, "must have a name", f"/spec/versions/{at}"))
+        elif version.get("served") is not False:
+            yield CustomKind(
+                definition=resource.name or f"{plural}.{group}",
+                kind=GroupVersionKind(str(group), name, str(kind)),
+                plural=str(plural),
+                namespaced=scope == "Namespaced",
+                schema=_schema(resource, version, at, faults),
+                drops_status=isinstance(mapping_at(version, "subresources").get("status"), dict),
+                location=resource.location,
+            )
+
+
+def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]) -> Schema | None:
+    """Return the schema of a version, after adding why it or some of its rules cannot be used."""
+    where = ("spec", "versions", at, "schema", "openAPIV3Schema")
+    body = mapping_at(version, "schema").get("openAPIV3Schema")
+    if body is None:
+        pointer = pointer_of("spec", "versions", at)
+        message = "has no schema.openAPIV3Schema: its objects are not validated"
+        faults.append(_fault(resource, message, pointer))
+        return None
+    try:
+        schema = read_schema(body)
+    except SchemaError as error:
+        faults.append(_fault(resource, str(error), pointer_of(*where, *error.path)))
+        return None
+    for rule in rules_of(schema):
+        fault = compile_rule(rule).fault
+        if fault:
+            message = f"a rule does not compile: {fault}"
+            faults.append(_fault(resource, message, pointer_of(*where)))
+    return schema
+
+
+def _fault(resource: Resource, message: str, pointer: str, hint: str | None = None) -> Diagnostic:
+    place = resource.location.within(pointer)
+    named = f"{KIND} '{resource.name}': " if resource.name else ""
+    return Diagnostic(RULE, Severity.WARNING, f"{named}{message}", place, hint)

@@ -1,0 +1,336 @@
+"""The rules of `x-kubernetes-validations`, in CEL.
+
+Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel. `self` has no declared type here,
+so that what the type checker alone refuses in a rule is an error when it is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Final
+
+from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, Environment, Program
+from chartkit.engine.cel import compile_expression as compile_cel
+from chartkit.engine.cel.ast import Ident
+from chartkit.engine.cel.declarations import Variable
+from chartkit.engine.cel.errors import CostLimitExceeded
+from chartkit.engine.cel.host import OFFLINE
+from chartkit.engine.cel.nodes import nodes
+from chartkit.engine.cel.times import Duration, Timestamp, timestamp_of_text
+from chartkit.engine.cel.tracing.datum import Datum
+from chartkit.engine.cel.tracing.failure import causes_of
+from chartkit.engine.cel.tracing.pointers import pointers
+from chartkit.engine.cel.tracing.repeats import RepeatHost
+from chartkit.engine.cel.types import BOOL, DYN, STRING
+from chartkit.engine.cel.values import NONE, Value
+from chartkit.go import GoError
+from chartkit.go.base64_text import decode_base64
+from chartkit.model import Json, pointer_steps
+from chartkit.scan.custom_resources.formats import read_duration
+from chartkit.scan.custom_resources.problems import (
+    OMITTED,
+    Path,
+    Problem,
+    Reason,
+    field_name,
+    problem,
+)
+from chartkit.scan.custom_resources.schema import Rule, Schema
+from chartkit.scan.custom_resources.storing import member
+
+BUDGET: Final = 10_000_000
+"""The cost of all rules for one object, as in an API server."""
+_MOST_MESSAGE: Final = 5 * 1024
+_REASONS: Final[Mapping[str, Reason]] = {
+    "FieldValueForbidden": Reason.FORBIDDEN,
+    "FieldValueRequired": Reason.REQUIRED,
+    "FieldValueDuplicate": Reason.DUPLICATE,
+}
+_KEYWORDS: Final = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"),
+        *("function", "if", "import", "let", "loop", "package", "namespace", "return", "var"),
+        *("void", "while"),
+    )
+)
+_ESCAPED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_ESCAPING: Final = re.compile(r"__|[-./]")
+_SPENT: Final = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule with its programs; transition: whether it compares with an earlier object; fault: why
+    it does not compile."""
+
+    rule: Rule
+    program: Program | None
+    message: Program | None
+    transition: bool
+    fault: str = ""
+
+
+@cache
+def _environment(optional_old: bool) -> Environment:
+    variables = {"self": Variable(DYN), "oldSelf": Variable(DYN)}
+    name = "crd-optional" if optional_old else "crd"
+    return ENVIRONMENTS["k8s"].extend(variables, name=name)
+
+
+@lru_cache(maxsize=4096)
+def compile_rule(rule: Rule) -> CompiledRule:
+    """Return a rule, compiled; one that does not compile has a fault."""
+    if not rule.rule.strip():
+        return CompiledRule(rule, None, None, transition=False)
+    environment = _environment(rule.optional_old)
+    try:
+        program = compile_cel(rule.rule.strip(), environment, expected=(BOOL,))
+    except CelCompileError as error:
+        return CompiledRule(rule, None, None, transition=False, fault=str(error))
+    message = None
+    if rule.message_expression:
+        try:
+            message = compile_cel(rule.message_expression, environment, expected=(STRING,))
+        except CelCompileError as error:
+            return CompiledRule(rule, None, None, transition=False, fault=str(error))
+    reads_old = any(
+        isinstance(each, Ident) and each.name == "oldSelf" for each in nodes(program.root)
+    )
+    return CompiledRule(rule, program, message, transition=reads_old)
+
+
+@lru_cache(maxsize=16384)
+def has_rules(schema: Schema) -> bool:
+    """Return whether any node of a schema has rules."""
+    return any(each.rules for each in _nodes(schema))
+
+
+def rules_of(schema: Schema) -> Iterator[Rule]:
+    """Yield the rules of all nodes."""
+    for each in _nodes(schema):
+        yield from each.rules
+
+
+def _nodes(schema: Schema) -> Iterator[Schema]:
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(node.properties.values())
+        waiting.extend(node.all_of)
+        if node.items is not None:
+            waiting.append(node.items)
+        if isinstance(node.additional, Schema):
+            waiting.append(node.additional)
+
+
+def rule_problems(schema: Schema, body: Json) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
+    """Yield the errors of a new object, each with the fields that the rule read."""
+    yield from _Run().visit(schema, schema, body, (), frozenset())
+
+
+class _Run:
+    """The rules of an object, within the budget."""
+
+    def __init__(self) -> None:
+        self._left = BUDGET
+
+    def visit(
+        self, rules: Schema, shape: Schema, value: Json, path: Path, keys: frozenset[int]
+    ) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
+        """Judge a value and those below; rules: the schema whose rules count, which is one of
+        `allOf` or the same as shape."""
+        if value is None or self._left < 0:
+            return
+        if rules.rules:
+            yield from self._judge(rules, shape, value, path, keys)
+        for branch in rules.all_of:
+            if has_rules(branch):
+                yield from self.visit(branch, shape, value, path, keys)
+        if isinstance(value, dict):
+            for key, each in value.items():
+                below, kind = member(rules, key), member(shape, key)
+                if below is not None and kind is not None and has_rules(below):
+                    here = keys if key in shape.properties else keys | {len(path)}
+                    yield from self.visit(below, kind, each, (*path, key), here)
+        elif isinstance(value, list):
+            below, kind = rules.items, shape.items
+            if below is not None and kind is not None and has_rules(below):
+                for at, each in enumerate(value):
+                    yield from self.visit(below, kind, each, (*path, at), keys)
+
+    def _judge(
+        self, rules: Schema, shape: Schema, value: Json, path: Path, keys: frozenset[int]
+    ) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
+        name, kind = field_name(path, keys), ",".join(shape.types)
+        try:
+            given = cel_value(shape, value, is_root=not path)
+        except CelError as error:
+            yield problem(path, name, Reason.INVALID, str(error), kind), (path,)
+            return
+        for rule in rules.rules:
+            compiled = compile_rule(rule)
+            if compiled.fault:
+                told = f"rule compile error: {compiled.fault}"
+                yield problem(path, name, Reason.INVALID, told, kind), (path,)
+            if compiled.program is None or (compiled.transition and not rule.optional_old):
+                continue
+            variables = {"self": given, "oldSelf": NONE}
+            outcome, cost = compiled.program.evaluate_with_cost(variables)
+            self._left -= cost
+            if outcome is True and self._left >= 0:
+                continue
+            if isinstance(outcome, CelError) or self._left < 0:
+                told = self._stopped(outcome, rule)
+                yield problem(path, name, Reason.INVALID, told, kind), (path,)
+                if self._left < 0:
+                    return
+                continue
+            yield self._broken(compiled, variables, value, path, keys, kind)
+
+    def _stopped(self, outcome: Value | CelError, rule: Rule) -> str:
+        """Return why a rule has no value; after some no other is evaluated."""
+        shown = (rule.message or rule.rule).strip()
+        if isinstance(outcome, CostLimitExceeded):
+            self._left = -1
+            reason = "no further validation rules will be run due to call cost exceeds limit"
+            return f"'{outcome}': {reason} for rule: {shown}"
+        if self._left < 0 or not isinstance(outcome, CelError):
+            self._left = -1
+            return _SPENT
+        if str(outcome).startswith("no such overload"):
+            signature = "call arguments did not match a supported operator, function or macro"
+            return f"'{outcome}': {signature} signature for rule: {shown}"
+        return f"{outcome} evaluating rule: {shown}"
+
+    def _broken(
+        self,
+        compiled: CompiledRule,
+        variables: Mapping[str, Value],
+        value: Json,
+        path: Path,
+        keys: frozenset[int],
+        kind: str,
+    ) -> tuple[Problem, tuple[Path, ...]]:
+        rule = compiled.rule
+        name, here = field_name(path, keys), path
+        if rule.field_path:
+            steps = _steps(rule.field_path)
+            here = (*path, *steps)
+            name = f"{name}.{rule.field_path.removeprefix('.')}".removeprefix(".")
+        detail = self._message(compiled, variables) or (
+            rule.message.strip() or f"failed rule: {rule.rule.strip()}"
+        )
+        reason = _REASONS.get(rule.reason, Reason.INVALID)
+        shown = OMITTED if kind in ("object", "array") else value
+        if reason in (Reason.FORBIDDEN, Reason.REQUIRED):
+            shown = OMITTED
+        detail = "" if reason is Reason.DUPLICATE else detail
+        found = problem(here, name, reason, detail, shown)
+        fields = (here,) if rule.field_path else self._read(compiled, variables, path)
+        return found, fields
+
+    def _message(self, compiled: CompiledRule, variables: Mapping[str, Value]) -> str:
+        """Return the text of a message expression; empty without one, and where it fails."""
+        if compiled.message is None:
+            return ""
+        outcome, cost = compiled.message.evaluate_with_cost(variables)
+        self._left -= cost
+        text = outcome.strip() if isinstance(outcome, str) else ""
+        is_usable = "\n" not in text and len(text.encode("utf-8", "replace")) <= _MOST_MESSAGE
+        return text if is_usable else ""
+
+    def _read(
+        self, compiled: CompiledRule, variables: Mapping[str, Value], path: Path
+    ) -> tuple[Path, ...]:
+        """Return the fields that a false rule read; the value itself where none can be told."""
+        if compiled.program is None:
+            return (path,)
+        roots = {"self": Datum(variables["self"], ()), "oldSelf": Datum(NONE)}
+        causes = causes_of(compiled.program, roots, RepeatHost(OFFLINE))
+        found = () if causes is None else pointers(causes, variables["self"])
+        return tuple((*path, *_unescaped(pointer_steps(each))) for each in found) or (path,)
+
+
+_STEP: Final = re.compile(r"\.?([^.\[\]']+)|\['((?:[^'\\]|\\.)*)'\]")
+
+
+def _steps(field_path: str) -> tuple[str, ...]:
+    """Return the steps of a rule's `fieldPath`: `.spec.map['key']`."""
+    return tuple(
+        re.sub(r"\\(.)", r"\1", key) if key else name for name, key in _STEP.findall(field_path)
+    )
+
+
+def escape(name: str) -> str:
+    """Return a field's name as rules in CEL write it."""
+    if name in _KEYWORDS:
+        return f"__{name}__"
+    return _ESCAPING.sub(lambda match: _ESCAPED[match[0]], name)
+
+
+_UNESCAPING: Final = re.compile(r"__(underscores|dot|dash|slash)__")
+_CHARACTERS: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
+
+
+def _unescaped(steps: tuple[str, ...]) -> Iterator[str]:
+    for step in steps:
+        inner = step[2:-2]
+        if step.startswith("__") and step.endswith("__") and inner in _KEYWORDS:
+            yield inner
+        else:
+            yield _UNESCAPING.sub(lambda match: _CHARACTERS[match[1]], step)
+
+
+def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> Value:
+    """Return a value as rules see it: with the types that its schema gives it, and fields by their
+    escaped names; raise CelError for a text that its format does not allow."""
+    if schema is None or value is None or schema.types == ("integer", "string"):
+        return value
+    if isinstance(value, dict):
+        return _cel_object(schema, value, is_root or schema.embeds)
+    if isinstance(value, list):
+        return [cel_value(schema.items, each) for each in value]
+    if isinstance(value, str):
+        return _cel_text(schema, value)
+    if schema.types == ("number",) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def _cel_object(schema: Schema, body: dict[str, Json], is_resource: bool) -> Value:
+    found: dict[str, Value] = {}
+    for key, each in body.items():
+        below = member(schema, key)
+        if is_resource and key in ("apiVersion", "kind"):
+            found[key] = each
+        elif is_resource and key == "metadata" and isinstance(each, dict):
+            named = ("name", "generateName")
+            found[key] = {name: each[name] for name in named if name in each}
+        else:
+            name = escape(key) if key in schema.properties else key
+            found[name] = cel_value(below, each)
+    return found
+
+
+def _cel_text(schema: Schema, text: str) -> Value:
+    try:
+        if schema.format == "duration":
+            nanoseconds = read_duration(text)
+            return text if nanoseconds is None else Duration(nanoseconds)
+        if schema.format in ("date", "date-time"):
+            return _timestamp(text if schema.format == "date-time" else f"{text}T00:00:00Z")
+        if schema.format == "byte":
+            return decode_base64(text)
+    except GoError as error:
+        raise CelError(f"Invalid {schema.format} formatted string {text}: {error}") from None
+    return text
+
+
+def _timestamp(text: str) -> Timestamp:
+    return timestamp_of_text(text)

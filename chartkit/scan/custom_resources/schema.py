@@ -1,0 +1,241 @@
+"""Structural schemas of custom resources (`openAPIV3Schema`), read once.
+
+Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chartkit.model import Body, Json, path_text
+
+_NOTHING: Final[Mapping[str, Schema]] = {}
+_TYPES: Final = frozenset({"string", "integer", "number", "boolean", "array", "object"})
+_FORBIDDEN: Final = (
+    "$ref",
+    "additionalItems",
+    "definitions",
+    "dependencies",
+    "id",
+    "patternProperties",
+)
+"""Keys of JSON Schema that no definition of `apiextensions.k8s.io/v1` may have."""
+
+
+class SchemaError(Exception):
+    """A schema that no API server takes; path: where in it."""
+
+    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
+        super().__init__(f"{path_text(path)}: {message}" if path else message)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of `x-kubernetes-validations`; optional_old: whether it runs for new objects, too,
+    although it reads `oldSelf`."""
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = ""
+    field_path: str = ""
+    optional_old: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The limits of numbers, texts, lists and maps; None for no limit."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    exclusive_maximum: bool = False
+    multiple_of: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    min_properties: int | None = None
+    max_properties: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """One node. types: empty for any; additional: the schema of a map's values, true for any, None
+    where only `properties` are known; has_default: whether `default` counts; keeps_unknown, embeds:
+    `x-kubernetes-preserve-unknown-fields` and `-embedded-resource`; list_type, list_keys:
+    `x-kubernetes-list-type` and `-list-map-keys`."""
+
+    types: tuple[str, ...] = ()
+    format: str = ""
+    nullable: bool = False
+    properties: Mapping[str, Schema] = field(default_factory=dict)
+    additional: Schema | bool | None = None
+    items: Schema | None = None
+    required: tuple[str, ...] = ()
+    enum: tuple[Json, ...] = ()
+    pattern: str = ""
+    bounds: Bounds = Bounds()
+    all_of: tuple[Schema, ...] = ()
+    any_of: tuple[Schema, ...] = ()
+    one_of: tuple[Schema, ...] = ()
+    negated: Schema | None = None
+    default: Json = None
+    has_default: bool = False
+    keeps_unknown: bool = False
+    embeds: bool = False
+    list_type: str = ""
+    list_keys: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
+    """Return the schema of a body of `openAPIV3Schema`; raise SchemaError."""
+    given = _mapping(body, path)
+    for key in _FORBIDDEN:
+        if given.get(key):
+            raise SchemaError((*path, key), "must not be used")
+    properties = _schemas(given, "properties", path)
+    items = given.get("items")
+    negated = given.get("not")
+    return Schema(
+        types=_types(given, path),
+        format=_text(given, "format", path),
+        nullable=_flag(given, "nullable", path),
+        properties=properties,
+        additional=_additional(given, path),
+        items=None if items is None else read_schema(items, (*path, "items")),
+        required=_texts(given, "required", path),
+        enum=tuple(_list(given, "enum", path)),
+        pattern=_text(given, "pattern", path),
+        bounds=_bounds(given, path),
+        all_of=_branches(given, "allOf", path),
+        any_of=_branches(given, "anyOf", path),
+        one_of=_branches(given, "oneOf", path),
+        negated=None if negated is None else read_schema(negated, (*path, "not")),
+        default=deepcopy(given.get("default")),
+        has_default=given.get("default") is not None,
+        keeps_unknown=_flag(given, "x-kubernetes-preserve-unknown-fields", path),
+        embeds=_flag(given, "x-kubernetes-embedded-resource", path),
+        list_type=_text(given, "x-kubernetes-list-type", path),
+        list_keys=_texts(given, "x-kubernetes-list-map-keys", path),
+        rules=_rules(given, path),
+    )
+
+
+def _types(given: Body, path: tuple[str | int, ...]) -> tuple[str, ...]:
+    if _flag(given, "x-kubernetes-int-or-string", path):
+        return ("integer", "string")
+    name = _text(given, "type", path)
+    if name and name not in _TYPES:
+        raise SchemaError((*path, "type"), f"there is no type '{name}'")
+    return (name,) if name else ()
+
+
+def _additional(given: Body, path: tuple[str | int, ...]) -> Schema | bool | None:
+    value = given.get("additionalProperties")
+    if value is None or isinstance(value, bool):
+        return value
+    return read_schema(value, (*path, "additionalProperties"))
+
+
+def _schemas(given: Body, key: str, path: tuple[str | int, ...]) -> Mapping[str, Schema]:
+    value = given.get(key)
+    if value is None:
+        return _NOTHING
+    members = _mapping(value, (*path, key))
+    return {name: read_schema(each, (*path, key, name)) for name, each in members.items()}
+
+
+def _branches(given: Body, key: str, path: tuple[str | int, ...]) -> tuple[Schema, ...]:
+    branches = enumerate(_list(given, key, path))
+    return tuple(read_schema(each, (*path, key, at)) for at, each in branches)
+
+
+def _rules(given: Body, path: tuple[str | int, ...]) -> tuple[Rule, ...]:
+    key = "x-kubernetes-validations"
+    found = []
+    for at, each in enumerate(_list(given, key, path)):
+        here = (*path, key, at)
+        rule = _mapping(each, here)
+        found.append(
+            Rule(
+                _text(rule, "rule", here),
+                _text(rule, "message", here),
+                _text(rule, "messageExpression", here),
+                _text(rule, "reason", here),
+                _text(rule, "fieldPath", here),
+                _flag(rule, "optionalOldSelf", here),
+            )
+        )
+    return tuple(found)
+
+
+_NUMBERS: Final = {"minimum": "minimum", "maximum": "maximum", "multiple_of": "multipleOf"}
+_COUNTS: Final = {
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "min_properties": "minProperties",
+    "max_properties": "maxProperties",
+}
+_FLAGS: Final = {
+    "exclusive_minimum": "exclusiveMinimum",
+    "exclusive_maximum": "exclusiveMaximum",
+}
+_NO_BOUNDS: Final = Bounds()
+
+
+def _bounds(given: Body, path: tuple[str | int, ...]) -> Bounds:
+    found: dict[str, Any] = {}
+    for name, key in {**_NUMBERS, **_COUNTS}.items():
+        value = given.get(key)
+        if value is None:
+            continue
+        is_number = isinstance(value, int | float if name in _NUMBERS else int)
+        if not is_number or isinstance(value, bool):
+            raise SchemaError((*path, key), "must be a number")
+        found[name] = float(value) if name in _NUMBERS else value
+    for name, key in _FLAGS.items():
+        if _flag(given, key, path):
+            found[name] = True
+    return Bounds(**found) if found else _NO_BOUNDS
+
+
+def _mapping(value: Json, path: tuple[str | int, ...]) -> Body:
+    if not isinstance(value, dict):
+        raise SchemaError(path, "must be a mapping")
+    return value
+
+
+def _list(given: Body, key: str, path: tuple[str | int, ...]) -> Sequence[Json]:
+    value = given.get(key)
+    if value is not None and not isinstance(value, list):
+        raise SchemaError((*path, key), "must be a list")
+    return value or ()
+
+
+def _texts(given: Body, key: str, path: tuple[str | int, ...]) -> tuple[str, ...]:
+    found = _list(given, key, path)
+    if not all(isinstance(each, str) for each in found):
+        raise SchemaError((*path, key), "must be a list of strings")
+    return tuple(found)
+
+
+def _text(given: Body, key: str, path: tuple[str | int, ...]) -> str:
+    value = given.get(key)
+    if value is not None and not isinstance(value, str):
+        raise SchemaError((*path, key), "must be a string")
+    return value or ""
+
+
+def _flag(given: Body, key: str, path: tuple[str | int, ...]) -> bool:
+    value = given.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise SchemaError((*path, key), "must be true or false")
+    return bool(value)

@@ -1,0 +1,374 @@
+"""Custom resources are judged as Kubernetes' own validation judges them."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chartkit.documents.reader import parse_yaml
+from chartkit.model import Body, Json, Resource, Status
+from chartkit.scan.custom_resources.definitions import read_definitions
+from chartkit.scan.custom_resources.formats import TESTS
+from chartkit.scan.custom_resources.results import CustomResources
+from tests.conformance.definitions import build_judge
+
+_SCHEMA = """
+type: object
+required: [spec]
+properties:
+  apiVersion: {type: string}
+  kind: {type: string}
+  metadata: {type: object}
+  status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  spec:
+    type: object
+    required: [size]
+    minProperties: 1
+    maxProperties: 12
+    x-kubernetes-validations:
+    - {rule: "!has(self.least) || self.least <= self.size", message: " least must be at most size "}
+    - {rule: "!has(self.tags) || self.tags.all(t, t != 'forbidden')", reason: FieldValueForbidden,
+       fieldPath: .tags, message: a tag is forbidden}
+    - {rule: "self.size != 4", messageExpression: "self.size > 3 ? 'it is large' : 'small'"}
+    - {rule: "!has(self.__namespace__) || self.__namespace__ != 'kube-system'"}
+    - {rule: "!has(self.every) || self.every < duration('24h')", message: too long}
+    - {rule: "!has(self.when) || self.when.getFullYear() == 2026"}
+    properties:
+      namespace: {type: string}
+      size: {type: integer, minimum: 1, maximum: 9, multipleOf: 1}
+      least: {type: integer, default: 1}
+      share: {type: number, minimum: 0.5, exclusiveMinimum: true, maximum: 2.5, multipleOf: 0.5}
+      small: {type: integer, format: int32}
+      mode: {type: string, enum: [a, b, ""], maxLength: 3}
+      name: {type: string, minLength: 2, maxLength: 4, pattern: '^[a-z]+$'}
+      flag: {type: boolean, nullable: true}
+      port: {x-kubernetes-int-or-string: true}
+      when: {type: string, format: date-time}
+      every: {type: string, format: duration}
+      address: {type: string, format: ipv4}
+      tags:
+        type: array
+        maxItems: 3
+        minItems: 1
+        x-kubernetes-list-type: set
+        items: {type: string, maxLength: 20}
+      ports:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name]
+        items:
+          type: object
+          required: [name]
+          x-kubernetes-validations:
+          - {rule: "!has(self.number) || self.number > 0"}
+          properties:
+            name: {type: string}
+            number: {type: integer}
+      limits:
+        type: object
+        additionalProperties: {type: string, pattern: '^[0-9]+$'}
+      free: {type: object, x-kubernetes-preserve-unknown-fields: true,
+             properties: {known: {type: object, properties: {x: {type: string}}}}}
+      template: {type: object, x-kubernetes-embedded-resource: true,
+                 properties: {spec: {type: object, properties: {x: {type: integer}}}}}
+      choice:
+        type: object
+        properties: {one: {type: string}, other: {type: integer}}
+        oneOf: [{required: [one]}, {required: [other]}]
+      some:
+        type: object
+        properties: {one: {type: string}, other: {type: integer}, third: {type: integer}}
+        anyOf: [{required: [one]}, {required: [other], properties: {other: {minimum: 3}}}]
+        not: {required: [third]}
+      every-one:
+        type: string
+        allOf: [{minLength: 2}, {maxLength: 3}, {pattern: "^a"}]
+        x-kubernetes-validations:
+        - {rule: "self != 'abc'"}
+"""
+
+_SPECS = """
+{size: 3}
+---
+{}
+---
+null
+---
+{size: null}
+---
+{size: 0, least: 3}
+---
+{size: 4}
+---
+{size: 10, mode: c}
+---
+{size: 2, mode: abcd}
+---
+{size: 2, mode: 5}
+---
+{size: "2"}
+---
+{size: 2.5}
+---
+{size: 2, share: 0.5}
+---
+{size: 2, share: 0.75}
+---
+{size: 2, share: 3}
+---
+{size: 2, small: 3000000000}
+---
+{size: 2, name: a}
+---
+{size: 2, name: abcde}
+---
+{size: 2, name: AB}
+---
+{size: 2, flag: null}
+---
+{size: 2, flag: "yes"}
+---
+{size: 2, port: true}
+---
+{size: 2, port: "http"}
+---
+{size: 2, when: yesterday}
+---
+{size: 2, when: "2026-01-01T00:00:00Z", every: 3 weeks, address: 10.0.0.1}
+---
+{size: 2, namespace: kube-system, every: 48h, when: "2025-01-01T00:00:00Z"}
+---
+{size: 2, every: long, address: 10.0.0.300}
+---
+{size: 2, address: 5}
+---
+{size: 2, tags: []}
+---
+{size: 2, tags: [a, b, a, c]}
+---
+{size: 2, tags: [a, a]}
+---
+{size: 2, tags: [forbidden]}
+---
+{size: 2, tags: [1, null]}
+---
+{size: 2, ports: [{name: a}, {name: a, number: 0}]}
+---
+{size: 2, ports: [{number: 0}]}
+---
+{size: 2, ports: [x]}
+---
+{size: 2, ports: {}}
+---
+{size: 2, limits: {cpu: "1", memory: 1Gi, other: 3}}
+---
+{size: 2, limits: {cpu: null}}
+---
+{size: 2, free: {a: {b: 1}, known: {x: y, z: 1}}, unknown: 1, tags: [a]}
+---
+{size: 2, template: {}}
+---
+{size: 2, template: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {x: 1, y: 2}, more: 1}}
+---
+{size: 2, template: {apiVersion: "", kind: A_b}}
+---
+{size: 2, template: {apiVersion: a/b/c, kind: 5}}
+---
+{size: 2, choice: {}}
+---
+{size: 2, choice: {one: a, other: 1}}
+---
+{size: 2, choice: {one: 1}}
+---
+{size: 2, some: {}}
+---
+{size: 2, some: {other: 2}}
+---
+{size: 2, some: {one: a, third: 1}}
+---
+{size: 2, every-one: a}
+---
+{size: 2, every-one: bcde}
+---
+{size: 2, every-one: abc}
+---
+[]
+---
+text
+"""
+
+
+def _definition(schema: Body) -> Body:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {
+                "kind": "Widget",
+                "plural": "widgets",
+                "singular": "widget",
+                "listKind": "WidgetList",
+            },
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+
+
+def _object(spec: Json) -> Body:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "one", "namespace": "default"},
+        "spec": spec,
+    }
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Go program that judges as the API server does."""
+    return build_judge(tmp_path_factory.mktemp("judge"))
+
+
+def _expected(judge: Path, definition: Body, objects: list[Body]) -> list[list[str]]:
+    asked = json.dumps({"definitions": [definition], "objects": objects})
+    done = subprocess.run([judge], input=asked, capture_output=True, text=True, check=True)
+    answer = json.loads(done.stdout)
+    assert answer["definitions"] == {"widgets.example.com": []}
+    return [sorted(each) for each in answer["objects"]]
+
+
+def _found(definition: Body, objects: list[Body]) -> list[list[str]]:
+    known = CustomResources(read_definitions([Resource(definition)]))
+    assert not known.definitions.faults
+    found = []
+    for each in objects:
+        results = known.results(Resource(each))
+        texts = [one.message for one in results if one.status is Status.FAIL]
+        found.append(sorted(text.removeprefix("strict decoding error: ") for text in texts))
+    return found
+
+
+def test_custom_resources_are_judged_as_by_kubernetes(judge: Path) -> None:
+    """The same errors, in the same words."""
+    definition = _definition(parse_yaml(_SCHEMA))
+    objects = [_object(parse_yaml(text)) for text in _SPECS.split("\n---\n")]
+    expected = _expected(judge, definition, objects)
+    found = _found(definition, objects)
+    assert sum(map(bool, expected)) > 35
+    for body, ours, theirs in zip(objects, found, expected, strict=True):
+        assert ours == theirs, json.dumps(body["spec"])
+
+
+_VALUES: tuple[Json, ...] = (
+    *(None, True, 0, 1, 2, -3, 7, 2.5, 0.1, "", "a", "ab", "abc", "12", "A"),
+    *([], [1], ["a", "a"], [1, 1, 2], [[1]], {}, {"a": 1}, {"a": "b", "c": None}),
+)
+
+
+def _random_schema(chance: random.Random, depth: int) -> Body:
+    kind = chance.choice(["string", "integer", "number", "boolean", "array", "object", "mixed"])
+    if depth == 0 and kind in ("array", "object"):
+        kind = "string"
+    if kind == "mixed":
+        return {"x-kubernetes-int-or-string": True}
+    schema: Body = {"type": kind}
+    if chance.random() < 0.2:
+        schema["nullable"] = True
+    if kind == "array":
+        schema["items"] = _random_schema(chance, depth - 1)
+    if kind == "object" and chance.random() < 0.3:
+        schema["additionalProperties"] = _random_schema(chance, depth - 1)
+    elif kind == "object":
+        schema["properties"] = {key: _random_schema(chance, depth - 1) for key in "ab"}
+        schema["required"] = chance.choice([["a"], ["a", "b"]])
+    schema |= _random_limits(chance, kind)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if chance.random() < 0.15:
+            schema[key] = [_random_limits(chance, kind) for _ in range(2)]
+    if chance.random() < 0.1:
+        schema["not"] = _random_limits(chance, kind)
+    return schema
+
+
+_LIMITS: dict[str, dict[str, tuple[Json, ...]]] = {
+    "string": {"minLength": (1, 2), "maxLength": (1, 2), "pattern": ("^a", "b$"), "enum": (["a"],)},
+    "integer": {"minimum": (0, 2), "maximum": (1, 6), "multipleOf": (2,), "enum": ([1, 7],)},
+    "number": {"minimum": (0.5, 2), "maximum": (1.5, 6), "multipleOf": (0.5,)},
+    "boolean": {"enum": ([True],)},
+    "array": {"minItems": (1, 2), "maxItems": (1, 2)},
+    "object": {"minProperties": (1, 2), "maxProperties": (1, 2)},
+}
+
+
+def _random_limits(chance: random.Random, kind: str) -> Body:
+    limits = _LIMITS[kind]
+    return {key: chance.choice(limits[key]) for key in limits if chance.random() < 0.3}
+
+
+def _random_value(chance: random.Random, depth: int) -> Json:
+    if depth and chance.random() < 0.6:
+        if chance.random() < 0.5:
+            return {key: _random_value(chance, depth - 1) for key in "abc" if chance.random() < 0.6}
+        return [_random_value(chance, depth - 1) for _ in range(chance.randrange(3))]
+    return chance.choice(_VALUES)
+
+
+def test_random_schemas_judge_as_by_kubernetes(judge: Path) -> None:
+    """Many schemas with many values: the same errors."""
+    chance = random.Random(7)
+    properties = {f"p{number}": _random_schema(chance, 2) for number in range(150)}
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": properties}},
+    }
+    objects = [_object({name: _random_value(chance, 2)}) for name in properties for _ in range(20)]
+    definition = _definition(schema)
+    expected = _expected(judge, definition, objects)
+    found = _found(definition, objects)
+    for body, ours, theirs in zip(objects, found, expected, strict=True):
+        name = next(iter(body["spec"]))
+        assert ours == theirs, (json.dumps(properties[name]), json.dumps(body["spec"]))
+
+
+_TEXTS = (
+    *("", "a", "A", "a-b", "-a", "a.b", "a_b", "a" * 64, "é", "a b", "xn--a", "1.2", "a.b.com"),
+    *("http://a.b/c", "/path", "a:b", "http://[::1", "a@b.c", "a@b", "@b", "A B <a@b.c>", "a@"),
+    *("10.0.0.1", "10.0.0.300", "::1", "fe80::1%eth0", "::ffff:1.2.3.4", "10.0.0.0/8", "::/0"),
+    *("10.0.0.0/33", "10.0.0.1/", "01:23:45:67:89:ab", "0123.4567.89ab", "01-23-45-67-89-AB"),
+    *("01:23", "f47ac10b-58cc-4372-a567-0e02b2c3d479", "f47ac10b58cc3372a5670e02b2c3d479"),
+    *("0321751043", "978-0321751041", "978-0321751042", "4111111111111111", "4111 1111 1111 1112"),
+    *("123-45-6789", "123 45 6789", "123456789", "#fff", "fff000", "#ffff", "rgb(1,2,255)"),
+    *("rgb(1,2,256)", "YWJj", "YWJ", "2026-02-29", "2024-02-29", "2026-1-1", "24h", "3 weeks"),
+    *("2 days 3 sec", "5", "1.5h", "-3m", "2026-01-01T00:00:00Z", "2026-01-01 00:00:00Z"),
+    *("2026-01-01t00:00:00.5+01:00", "2026-01-01T25:00:00Z", "507f1f77bcf86cd799439011"),
+)
+
+
+def test_formats_are_those_of_kubernetes(judge: Path) -> None:
+    """Every format takes and refuses the same texts."""
+    names = [*TESTS, "date-time", "k8s-short-name", "k8s-long-name", "unknown"]
+    properties: Body = {name: {"type": "string", "format": name} for name in names}
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": properties}},
+    }
+    definition = _definition(schema)
+    objects = [_object(dict.fromkeys(names, text)) for text in _TEXTS]
+    expected = _expected(judge, definition, objects)
+    found = _found(definition, objects)
+    for body, ours, theirs in zip(objects, found, expected, strict=True):
+        assert ours == theirs, json.dumps(body["spec"]["uri"])

@@ -14,6 +14,7 @@ help:
 	@echo "make bench        the benchmarks (figures: bench/README.md)"
 	@echo "make conformance DATA=FOLDER   recorded engine cases"
 	@echo "make docs         write docs/policies anew, a page for each policy"
+	@echo "make site         build docs/ as a site in build/site; a link that leads nowhere fails it"
 	@echo "make lock         write requirements.lock anew"
 
 # The lock pins names, versions and hashes; --no-build-isolation builds with the pinned hatchling.
@@ -55,6 +56,9 @@ conformance: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/chartkit policies docs chartkit --output docs/policies
 
+site: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
 lock:
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
@@ -65,4 +69,4 @@ lock:
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help setup render test check bench conformance docs lock clean
+.PHONY: help setup render test check bench conformance docs site lock clean

@@ -1,0 +1,63 @@
+"""Hooks of MkDocs: the order of pages, links out of `docs/`, tables as GitHub reads them."""
+
+import os
+import re
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+_SECTIONS: Final = {
+    "Start": "start",
+    "How to": "how-to",
+    "Reference": "reference",
+    "Background": "background",
+    "Policies": "policies",
+}
+_PAGES: Final = ["troubleshooting.md", "security.md", "architecture.md"]
+_LINK: Final = re.compile(r"\[([^\]\n]*)\]\(((?:\.\./)+[^)\s#]*)(#[^)\s]*)?\)")
+_ESCAPED_BAR: Final = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """List the pages by kind, in the order of docs/README.md."""
+    pages = sorted(file.src_uri for file in files.documentation_pages())
+    sections = ({name: _section(pages, folder)} for name, folder in _SECTIONS.items())
+    config.nav = ["README.md", *sections, *_PAGES]
+    return files
+
+
+def _section(pages: list[str], folder: str) -> list[Any]:
+    """Return the pages of a folder, its README.md first, and then its folders."""
+    below = [
+        PurePosixPath(page).relative_to(folder) for page in pages if page.startswith(folder + "/")
+    ]
+    names = sorted(
+        (path.name for path in below if len(path.parts) == 1),
+        key=lambda name: (name != "README.md", name),
+    )
+    folders = sorted({path.parts[0] for path in below if len(path.parts) > 1})
+    return [
+        *(f"{folder}/{name}" for name in names),
+        *({name: _section(pages, f"{folder}/{name}")} for name in folders),
+    ]
+
+
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """Lead links out of `docs/` to the repository whose address is in CHARTKIT_REPOSITORY.
+
+    In a table, GitHub wants a bar within code escaped, and Python-Markdown shows the backslash.
+    """
+    folder = PurePosixPath("docs", page.file.src_uri).parent
+    repository = os.environ.get("CHARTKIT_REPOSITORY", "").rstrip("/")
+
+    def link(match: re.Match[str]) -> str:
+        text, target, anchor = match.groups(default="")
+        path = os.path.normpath(folder / target)
+        if path.startswith("docs/"):
+            return match[0]
+        return f"[{text}]({repository}/blob/HEAD/{path}{anchor})" if repository else text
+
+    return _ESCAPED_BAR.sub(lambda code: code[0].replace(r"\|", "|"), _LINK.sub(link, markdown))

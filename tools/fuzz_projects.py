@@ -9,11 +9,13 @@ from typing import Final
 
 from tools.fuzz_scenarios import (
     ENGINE,
+    EXCEPTION,
     KUBECONFIG,
     OBJECTS,
     POLICY,
     PROFILE,
     PROJECT,
+    RECORDING,
     STANDARD,
     Scenario,
     texts,
@@ -27,6 +29,7 @@ _LIBRARY: Final = (
 )
 _SHARED: Final = {"own/parameters.yaml": (_POLICIES / "parameters.yaml").read_text("utf-8")}
 _FILES: Final = {"chartkit.yaml": PROJECT, "mine.yaml": PROFILE}
+_ADOPT: Final = ("adopt", "--folder", "out", "--kyverno", "1.18", "--kubernetes", "1.34")
 _REACHED: Final = {"KUBECONFIG": "kube"}
 
 
@@ -119,6 +122,23 @@ def _projects() -> list[Scenario]:
             {"objects.yaml": OBJECTS},
             changes_arguments=True,
             weight=3,
+        ),
+        Scenario(
+            "adopt",
+            [
+                [*_ADOPT, "p.yaml", "objects.yaml"],
+                [*_ADOPT, "p.yaml", "e.yaml", "--values", "v.yaml", "-o", "json"],
+                [*_ADOPT, "rec", "--env", "prd/east"],
+            ],
+            {
+                **RECORDING,
+                "p.yaml": POLICY,
+                "objects.yaml": OBJECTS,
+                "e.yaml": EXCEPTION,
+                "v.yaml": ENGINE,
+            },
+            weight=3,
+            starts_helm=True,
         ),
         Scenario(
             "install",

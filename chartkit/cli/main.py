@@ -16,6 +16,10 @@ from chartkit.suggestions import suggestion
 
 COMMANDS = {
     "init": ("chartkit.cli.init:init", "Start a project with chartkit.yaml and a first workload."),
+    "adopt": (
+        "chartkit.cli.rollout.adopt:adopt",
+        "Write a project for the policies and the Kyverno that are in use.",
+    ),
     "render": ("chartkit.cli.render:render", "Write the charts and check every environment."),
     "check-compat": (
         "chartkit.cli.compat:check_compat",

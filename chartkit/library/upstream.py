@@ -136,6 +136,11 @@ def is_policy(body: Json) -> bool:
     return FORMS.get(str(body.get("kind")), ("", None))[0] == group
 
 
+def is_policy_name(name: str) -> bool:
+    """Return whether a policy of this name can be in a chart, which has a file of its name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def references(folder: str, found: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Return the references of a folder's policies.
 

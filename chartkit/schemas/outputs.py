@@ -17,6 +17,7 @@ _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 OBJECTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "scan": "Scan",
+        "adopt": "Adopt",
         "render": "Render",
         "diff": "Diff",
         "values-lint": "ValuesLint",

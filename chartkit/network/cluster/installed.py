@@ -42,11 +42,16 @@ def legacy_there(reader: Reader) -> list[Resource]:
     return list(_all(reader, _kinds(reader, is_legacy)))
 
 
+def exception_objects(reader: Reader) -> list[Resource]:
+    """Return the PolicyExceptions of the cluster as they are."""
+    return list(_all(reader, _kinds(reader, is_exception)))
+
+
 def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic]]:
     """Return the PolicyExceptions of the cluster, and why some of them cannot be used."""
     found = NO_ATTACHMENTS
     diagnostics: list[Diagnostic] = []
-    for one in _all(reader, _kinds(reader, is_exception)):
+    for one in exception_objects(reader):
         try:
             found = joined(found, read_exceptions([one]))
         except CompileError as error:
@@ -54,11 +59,16 @@ def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic
     return found, diagnostics
 
 
+def entry_objects(reader: Reader) -> list[Resource]:
+    """Return the GlobalContextEntries of the cluster as they are."""
+    return list(_all(reader, _kinds(reader, is_global_context_entry)))
+
+
 def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagnostic]]:
     """Return the GlobalContextEntries of the cluster, and why some of them cannot be used."""
     found: list[GlobalContextEntry] = []
     diagnostics: list[Diagnostic] = []
-    for one in _all(reader, _kinds(reader, is_global_context_entry)):
+    for one in entry_objects(reader):
         try:
             found.append(read_global_context_entry(one))
         except CompileError as error:

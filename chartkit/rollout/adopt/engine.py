@@ -1,0 +1,144 @@
+"""Kyverno itself as it is installed: its Deployments, and the values that its chart was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.reader import Document, Source, read_file, read_text
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
+from chartkit.rollout.adopt.model import EngineValues
+
+ENGINE: Final = "kyverno"
+"""The name of Kyverno's chart, and of the image of its admission controller."""
+_DISTINCTIVE: Final = frozenset(
+    (
+        "admissionController",
+        "backgroundController",
+        "cleanupController",
+        "reportsController",
+        "webhooksCleanup",
+        "policyReportsCleanup",
+        "generatecontrollerExtraResources",
+        "excludeKyvernoNamespace",
+        "resourceFiltersExcludeNamespaces",
+    )
+)
+"""Keys at the top of values that no other chart has."""
+_PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
+"""The first line of what `helm get values` prints."""
+
+
+def is_engine(resource: Resource) -> bool:
+    """Return whether an object is the Deployment of Kyverno's admission controller."""
+    return resource.kind == "Deployment" and bool(list(_images(resource)))
+
+
+def engine_tags(resource: Resource) -> Iterator[str]:
+    """Yield the tags of a Deployment's images that name a version of Kyverno."""
+    return (each for each in _images(resource) if _version(each) is not None)
+
+
+def chart_version(resource: Resource) -> Version | None:
+    """Return the version of the Helm chart that a Deployment comes from, None for none."""
+    labels = mapping_at(resource.body, "metadata", "labels")
+    name, _, version = str(labels.get("helm.sh/chart") or "").rpartition(f"{ENGINE}-")
+    return None if name else _version(version)
+
+
+def _version(text: str) -> Version | None:
+    try:
+        return parse_version(text, "Kyverno's chart")
+    except InputError:
+        return None
+
+
+def _images(resource: Resource) -> Iterator[str]:
+    """Yield the tags of containers that run the image `kyverno`."""
+    for container in mappings_at(resource.body, "spec", "template", "spec", "containers"):
+        image = str(container.get("image") or "").partition("@")[0]
+        name, _, tag = image.rpartition("/")[2].partition(":")
+        if name == ENGINE:
+            yield tag
+
+
+def values_document(document: Document, named: bool) -> Document | None:
+    """Return a document if it is values of Kyverno's chart, as `helm get values` prints them or as
+    a file has them; named: whether the user named the file, so that shared keys are enough."""
+    body = document.body
+    if not isinstance(body, dict) or not body or "apiVersion" in body:
+        return None
+    own = {key: value for key, value in body.items() if key not in _PRINTED}
+    if set(own) == {ENGINE} and isinstance(own[ENGINE], dict) and _is_engines(own[ENGINE], named):
+        return written_document(own[ENGINE], f"{document.source.file} ({ENGINE}:)")
+    if not _is_engines(own, named):
+        return None
+    if len(own) == len(body):
+        return document
+    text = "\n".join(
+        line
+        for line in document.source.text[document.start : document.end].splitlines()
+        if line.rstrip().removesuffix(":") not in _PRINTED
+    )
+    return read_text(f"{text}\n", document.source.file)[0]
+
+
+def _is_engines(values: Body, named: bool) -> bool:
+    from chartkit.values.migrate.known import is_of_engine
+
+    if _DISTINCTIVE & values.keys():
+        return True
+    return named and any(isinstance(key, str) and is_of_engine((key,)) for key in values)
+
+
+def written_document(values: Body, file: str) -> Document:
+    """Return values as a document that is written out; file: where they come from."""
+    return read_text(dump_yaml(values), file)[0]
+
+
+def embedded_values(resource: Resource) -> Iterator[EngineValues]:
+    """Yield the values of Kyverno's chart in an Argo CD Application or a Flux HelmRelease."""
+    spec = mapping_at(resource.body, "spec")
+    place = f"{resource.location} ({resource.kind} {resource.name})"
+    if resource.kind == "Application":
+        for source in [mapping_at(spec, "source"), *mappings_at(spec, "sources")]:
+            if source.get("chart") == ENGINE:
+                helm = mapping_at(source, "helm")
+                given = helm.get("valuesObject") or _parsed(helm.get("values"), place)
+                yield from _embedded(given, source.get("targetRevision"), place)
+    elif resource.kind == "HelmRelease":
+        chart = mapping_at(spec, "chart", "spec")
+        if chart.get("chart") == ENGINE:
+            yield from _embedded(spec.get("values"), chart.get("version"), place)
+
+
+def _parsed(text: Json, place: str) -> Json:
+    if not isinstance(text, str):
+        return None
+    documents = read_text(Source(place, text).text, place)
+    return documents[0].body if documents else None
+
+
+def _embedded(values: Json, version: Json, place: str) -> Iterator[EngineValues]:
+    if isinstance(values, dict) and values:
+        yield EngineValues(written_document(values, place), _version(str(version)))
+
+
+def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
+    """Return the values that a chart gives to Kyverno's chart, on which it depends; None for
+    none."""
+    for dependency in mappings_at(chart, "dependencies"):
+        file = folder / "values.yaml"
+        if dependency.get("name") != ENGINE or not file.is_file():
+            continue
+        documents = read_file(file)
+        key = str(dependency.get("alias") or ENGINE)
+        values = mapping_at(documents[0].body if documents else None, key)
+        if values:
+            document = written_document(values, f"{file} ({key}:)")
+            return EngineValues(document, _version(str(dependency.get("version"))))
+    return None

@@ -1,0 +1,181 @@
+"""Manifests, folders, charts, values files and standard input, read into an estate."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.errors import InputError
+from chartkit.helm.embedded_code import first_code
+from chartkit.model import Body, Diagnostic, Location, mapping_at
+from chartkit.rollout.adopt.engine import (
+    dependency_values,
+    embedded_values,
+    values_document,
+)
+from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
+from chartkit.rollout.adopt.sorting import Sorter
+from chartkit.scan.inputs import (
+    STDIN,
+    ChartOptions,
+    existing,
+    is_chart,
+    is_object,
+    matching,
+    render_inputs,
+    walk,
+)
+from chartkit.scan.overlooked import is_kustomization
+
+_SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
+_STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp")
+"""The fields that an object has once an API server stored it."""
+_CHART_FILE: Final = "Chart.yaml"
+_ENGINE: Final = "kyverno"
+_CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
+
+
+@dataclass(slots=True)
+class FileReader:
+    """A reader of paths into an estate; stdin: for the path `-`."""
+
+    estate: Estate
+    stdin: TextIO
+
+    def read(self, paths: Sequence[str]) -> None:
+        """Read the paths in order; raise InputError for one that holds nothing of use."""
+        for path in matching(paths):
+            self._path(path)
+
+    def _path(self, path: str) -> None:
+        if path == STDIN:
+            self._documents(read_stdin(self.stdin), named=True)
+            return
+        where = existing(Path(path))
+        sorter = Sorter(self.estate)
+        if not where.is_dir():
+            found = self._documents(read_file(where), named=True)
+        elif is_chart(where):
+            found = self._chart(where)
+        else:
+            found = sum(map(self._below, walk(where)))
+        if not found:
+            hint = "name manifests, a chart, values of Kyverno's chart or a recording of a cluster"
+            raise InputError("holds nothing to adopt", Location(path), hint)
+        if sorter.added_objects:
+            self.estate.workloads.append(path)
+
+    def _below(self, file: Path) -> int:
+        if file.is_dir():
+            return self._chart(file)
+        if is_kustomization(file):
+            return 0
+        try:
+            documents = read_file(file)
+        except InputError as error:
+            self.estate.rows.append(_unreadable(file, error))
+            return 1
+        return self._documents(documents, named=False)
+
+    def _documents(self, documents: Iterable[Document], named: bool) -> int:
+        """Sort documents in, and return how many were of use; named: whether the user named their
+        file, so that each must be."""
+        count = end = 0
+        for document in documents:
+            start, end = end, document.end
+            if is_object(document):
+                count += 1
+                self._object(document, start)
+            elif (values := values_document(document, named)) is not None:
+                count += 1
+                self.estate.values.append(EngineValues(values))
+            elif named and document.body is not None:
+                hint = "name manifests, or values of Kyverno's chart with --values"
+                raise InputError("is no Kubernetes object", document.location, hint)
+        return count
+
+    def _object(self, document: Document, start: int) -> None:
+        """Sort the objects of a document in; start: the end of the document before it."""
+        sorter = Sorter(self.estate)
+        found = resources([document])
+        if (line := _code_line(document)) is not None and any(map(sorter.is_kyvernos, found)):
+            place = Location(document.source.file, line)
+            self.estate.rows += [
+                Row(Outcome.LEFT, Piece(each).subject, "has Helm code", place, _CHART_HINT)
+                for each in found
+            ]
+            return
+        alone = len(found) == 1 and found[0].body is document.body
+        for each in found:
+            self.estate.values += embedded_values(each)
+            sorter.add(Piece(each, _own_text(document, start) if alone else ""))
+
+    def _chart(self, folder: Path) -> int:
+        if (values := _umbrella_values(folder)) is not None:
+            self.estate.values.append(values)
+        if _chart_name(folder) == _ENGINE:
+            message = "is Kyverno's own chart: its values.yaml are the defaults"
+            hint = "name your own values file"
+            place = Location(str(folder))
+            self.estate.rows.append(Row(Outcome.NOTE, f"chart {folder}", message, place, hint))
+            return 1
+        notes: list[Diagnostic] = []
+        rendered = render_inputs(folder, ChartOptions(), notes.append)
+        self.estate.rows += [
+            Row(Outcome.NOTE, f"chart {folder}", each.message, each.location, each.hint or "")
+            for each in notes
+        ]
+        sorter = Sorter(self.estate)
+        for resource in rendered:
+            sorter.add(Piece(resource, chart=str(folder)))
+        return len(rendered) + (values is not None)
+
+
+def _unreadable(file: Path, error: InputError) -> Row:
+    message, place, hint = error.message, error.location, error.hint or ""
+    with contextlib.suppress(InputError):
+        if (line := first_code(read_source(file))) is not None:
+            message, place, hint = "has Helm code", Location(str(file), line), _CHART_HINT
+    return Row(Outcome.LEFT, f"file {file}", message, place, hint)
+
+
+def _code_line(document: Document) -> int | None:
+    """Return the first line with Helm code in a document."""
+    text, start = document.source.text, document.start
+    line = first_code(text[start : document.end])
+    return None if line is None else text.count("\n", 0, start) + line
+
+
+def _own_text(document: Document, start: int) -> str:
+    """Return a document as its author wrote it, with the comments above it; empty for JSON and for
+    what was read from an API server."""
+    body, source = document.body, document.source
+    metadata = mapping_at(body, "metadata")
+    if "status" in body or any(key in metadata for key in _STORED):
+        return ""
+    text = _SEPARATOR.sub("", source.text[document.start : document.end]).strip("\n")
+    if text.lstrip().startswith("{"):
+        return ""
+    above = source.text[start : document.start].splitlines()
+    comments = [line for line in above if line.startswith("#")]
+    return "\n".join((*comments, text)) + "\n"
+
+
+def _chart_body(folder: Path) -> Body:
+    documents = read_file(folder / _CHART_FILE)
+    body = documents[0].body if documents else None
+    return body if isinstance(body, dict) else {}
+
+
+def _chart_name(folder: Path) -> str:
+    return str(_chart_body(folder).get("name") or "")
+
+
+def _umbrella_values(folder: Path) -> EngineValues | None:
+    """Return the values that a chart gives to Kyverno's chart below it, None for none."""
+    return dependency_values(folder, _chart_body(folder))

@@ -1,0 +1,126 @@
+"""The policies of other libraries that mean the same as a policy in use.
+
+A name or title leads to a candidate; the engine decides, by the requests of a proof and the
+candidate's own examples.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit import bundled
+from chartkit.documents.reader import read_file, resources
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.errors import ChartkitError, InputError
+from chartkit.library.policies import Library, read_library, vendored_libraries
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.rendered import RenderedPolicy, read_templates
+from chartkit.migration.proof import Aspect, Difference, Proof, ProofOptions, prove
+from chartkit.model import Body, Resource, mapping_at
+from chartkit.rollout.adopt.actions import without_actions
+from chartkit.rollout.adopt.model import Outcome, Row
+from chartkit.rollout.adopt.policies import AdoptedPolicy
+
+BUDGET: Final = 1.0
+"""Seconds of processor time for the proof of one candidate."""
+_MOST: Final = 40
+"""The most candidates that are compared."""
+_PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
+"""A policy means the same whatever its messages and actions are."""
+_TITLE: Final = "policies.kyverno.io/title"
+
+
+def compare_meanings(policies: Sequence[AdoptedPolicy], project: Path) -> Iterator[Row]:
+    """Note the policies that mean the same, with a row for each candidate that was compared;
+    project: the folder, whose vendored libraries count, too."""
+    library = read_library([bundled.library_dir()], upstream=vendored_libraries(project))
+    found = [
+        (policy, candidate)
+        for policy in policies
+        if is_legacy(policy.piece.resource)
+        for candidate in _candidates(policy, library)
+    ]
+    rendered = {each.policy.qualified: each for each in _templates(found[:_MOST])}
+    for policy, candidate in found[:_MOST]:
+        template = rendered.get(candidate.qualified)
+        if template is not None and template.bodies:
+            yield from _compared(policy, template)
+
+
+def _templates(found: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[RenderedPolicy]:
+    by_name = {candidate.qualified: candidate for _, candidate in found}
+    try:
+        return read_templates(list(by_name.values()))
+    except ChartkitError:
+        return []  # One of a vendored library that cannot be rendered is none to compare with.
+
+
+def _candidates(policy: AdoptedPolicy, library: Library) -> Iterator[LibraryPolicy]:
+    """Yield the policies that have the name or the title of a policy."""
+    title = str(mapping_at(policy.piece.resource.body, "metadata", "annotations").get(_TITLE) or "")
+    same_title = [
+        each.qualified
+        for each in library.policies.values()
+        if title and each.title.casefold() == title.casefold()
+    ]
+    seen: set[str] = set()
+    for reference in (policy.name, *same_title):
+        with contextlib.suppress(InputError):
+            found = library.find(reference)
+            if found.qualified not in seen:
+                seen.add(found.qualified)
+                yield found
+
+
+def _compared(policy: AdoptedPolicy, template: RenderedPolicy) -> Iterator[Row]:
+    resource, name = policy.piece.resource, template.policy.qualified
+    place = resource.location
+    proof = _proof(resource, template)
+    if proof is None:
+        return
+    if proof.equal and proof.coverage.reached == proof.coverage.total:
+        policy.same_as = (*policy.same_as, name)
+        message = f"means the same as {name}: no request was found that shows a difference"
+        hint = f"name {name} in the profile in its place to have its tests and both its forms"
+        yield Row(Outcome.NOTE, policy.piece.subject, message, place, hint)
+        return
+    stored = [each for each in proof.differences if each.stored]
+    if stored:
+        message = f"has the name of {name} and means something else: {_difference(stored[0])}"
+    else:
+        message = f"has the name of {name}; whether it means the same was not shown"
+    yield Row(Outcome.NOTE, policy.piece.subject, message, place)
+
+
+def _proof(resource: Resource, template: RenderedPolicy) -> Proof | None:
+    """Return the comparison of a policy with another one; None for one that has another kind of
+    answer."""
+    options = ProofOptions(budget=BUDGET, passed_over=_PASSED_OVER)
+    own, other = (_alike(each) for each in (resource.body, template.bodies[0]))
+    try:
+        return prove(own, [other], list(_examples(template.policy)), options=options)
+    except ChartkitError:
+        return None
+
+
+def _alike(body: Body) -> Resource:
+    """Return a policy without its actions, by which Kyverno lets some violations pass."""
+    return Resource({**body, "spec": without_actions(body)})
+
+
+def _examples(policy: LibraryPolicy) -> Iterator[Resource]:
+    if isinstance(policy, FolderPolicy):
+        files: Iterable[Path | None] = [
+            file for each in policy.examples[:1] for file in (each.good, each.bad)
+        ]
+        for file in files:
+            if file is not None:
+                yield from resources(read_file(file))
+
+
+def _difference(found: Difference) -> str:
+    kind = mapping_at(found.case.document, "object").get("kind") or "object"
+    return f"of some {kind} it says {found.legacy.result}, and that one {found.new.result}"

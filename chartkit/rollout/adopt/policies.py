@@ -1,0 +1,224 @@
+"""The policies in use as a library of the project's own: one text for all environments, and what
+each environment has otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.engine import compile_any
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.errors import CompileError, InputError
+from chartkit.library import upstream
+from chartkit.library.upstream import UpstreamLibrary
+from chartkit.migration.plan.origin import Tool, origin_of
+from chartkit.model import Resource, mapping_at
+from chartkit.project.settings import Action
+from chartkit.rollout.adopt.actions import described_actions, single_action, without_actions
+from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row
+from chartkit.rollout.adopt.objects import plain, text_of
+from chartkit.temporary import temporary_folder
+
+LIBRARY: Final = "policies"
+"""The folder of the project that has the policies, each in a folder of its name."""
+_DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
+
+
+@dataclass(slots=True)
+class AdoptedPolicy:
+    """A policy of the project's library.
+
+    bindings: of a policy of Kubernetes' own; actions: the environments that have it, with the
+    action that is to be set there, None where the policy's own is right; same_as: the policies of
+    other libraries that mean the same.
+    """
+
+    piece: Piece
+    bindings: tuple[Piece, ...]
+    actions: dict[str, Action | None] = field(default_factory=dict)
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name, which is its reference in profiles, too."""
+        return self.piece.resource.name
+
+    @property
+    def file(self) -> str:
+        """Its file in the project."""
+        return f"{LIBRARY}/{self.name}/{self.name}.yaml"
+
+    @property
+    def text(self) -> str:
+        """The text of its file."""
+        return "---\n".join(text_of(each) for each in (self.piece, *self.bindings))
+
+
+@dataclass(slots=True)
+class PolicyInventory:
+    """policies: by name, in the order in which they were found; rows: what became of each."""
+
+    policies: dict[str, AdoptedPolicy] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+
+
+def take_policies(estates: Sequence[Estate]) -> PolicyInventory:
+    """Return the policies that a project can have, with a row for each that it cannot."""
+    found = PolicyInventory()
+    for estate in estates:
+        bindings = [each for each in estate.policies if is_binding(each.resource)]
+        seen: dict[str, Piece] = {}
+        for piece in estate.policies:
+            if not is_binding(piece.resource):
+                _take(piece, _bound(piece, bindings), estate, seen, found)
+        found.rows += _unbound(bindings, estate)
+    _require_usable(found)
+    for each in found.policies.values():
+        found.rows += _taken(each, [estate.name for estate in estates])
+    return found
+
+
+def _take(
+    piece: Piece,
+    bindings: tuple[Piece, ...],
+    estate: Estate,
+    seen: dict[str, Piece],
+    found: PolicyInventory,
+) -> None:
+    """Add a policy of an estate to the library, or a row."""
+    name = piece.resource.name
+    if (reason := _refusal(piece.resource)) is not None:
+        found.rows.append(_left(piece, estate, *reason))
+        return
+    other = seen.setdefault(name, piece)
+    if other is not piece:
+        if plain(other.resource.body) != plain(piece.resource.body):
+            message = f"another policy of this name is in use: {other.subject}"
+            hint = "a chart names policies by their name alone: give one of them another"
+            found.rows.append(_left(piece, estate, f"{message}, {other.resource.location}", hint))
+        return
+    known = found.policies.get(name)
+    if known is None:
+        found.policies[name] = AdoptedPolicy(piece, bindings, {estate.name: None})
+        return
+    same, action = _compared(known.piece.resource, piece.resource)
+    if same:
+        known.actions[estate.name] = action
+    else:
+        message = f"differs from that of {next(iter(known.actions))}, which the project has"
+        hint = "make both alike, or give one of them another name"
+        found.rows.append(_left(piece, estate, message, hint))
+
+
+def _compared(first: Resource, other: Resource) -> tuple[bool, Action | None]:
+    """Return whether a policy is the first one but for its action, and the action to set."""
+    one, two = plain(first.body), plain(other.body)
+    if one == two:
+        return True, None
+    alike = all(one.get(key) == two.get(key) for key in ("apiVersion", "kind"))
+    if not alike or without_actions(one) != without_actions(two):
+        return False, None
+    if described_actions(one) == described_actions(two):
+        return True, None
+    action = single_action(two)
+    return action is not None, action
+
+
+def _refusal(resource: Resource) -> tuple[str, str] | None:
+    """Return why a policy cannot be taken, and what to do; None for one that can."""
+    if not upstream.is_policy(resource.body):
+        return "no chart of chartkit's carries this kind", "go on installing it as you do now"
+    if not upstream.is_policy_name(resource.name):
+        return f"'{resource.name}' cannot be the name of a policy in a chart", "give it another"
+    try:
+        compile_any(resource)
+    except CompileError as error:
+        more = f" (and {len(error.diagnostics) - 1} more)" if len(error.diagnostics) > 1 else ""
+        return f"Kyverno refuses it: {error.message}{more}", error.hint or "correct it"
+    return None
+
+
+def _left(piece: Piece, estate: Estate, message: str, hint: str) -> Row:
+    place = piece.resource.location
+    return Row(Outcome.LEFT, piece.subject, message, place, hint, estate.name)
+
+
+def _bound(piece: Piece, bindings: Iterable[Piece]) -> tuple[Piece, ...]:
+    return tuple(each for each in bindings if _binds(each, piece))
+
+
+def _binds(binding: Piece, policy: Piece) -> bool:
+    named = mapping_at(binding.resource.body, "spec").get("policyName")
+    kind = f"{policy.resource.kind}Binding"
+    return bool(binding.resource.kind == kind and named == policy.resource.name)
+
+
+def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
+    for each in bindings:
+        if not any(_binds(each, policy) for policy in estate.policies):
+            hint = "name the file of its policy as well"
+            yield _left(each, estate, "binds a policy that was not found", hint)
+
+
+def _require_usable(found: PolicyInventory) -> None:
+    """Take out the policies that a library cannot have, with a row for each."""
+    with temporary_folder() as parent:
+        for each in found.policies.values():
+            file = parent / each.file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(each.text, "utf-8", newline="\n")
+        library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
+        for name, each in list(found.policies.items()):
+            reason = _unusable(library, name, parent)
+            if reason is not None:
+                del found.policies[name]
+                place = each.piece.resource.location
+                message, hint = reason
+                found.rows.append(Row(Outcome.LEFT, each.piece.subject, message, place, hint))
+
+
+def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:
+    """Return why a library does not have a policy, and what to do; None where it has it."""
+    try:
+        usable = library.find(name)
+    except InputError as error:
+        return error.message.replace(f"{parent}/", ""), error.hint or ""
+    if len(usable) == 1:
+        return None
+    return "cannot be a policy of a library", "name it as Kubernetes names objects"
+
+
+def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows about a policy that the project has."""
+    piece = policy.piece
+    place = piece.resource.location
+    actions = described_actions(piece.resource.body)
+    message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
+    yield Row(Outcome.TAKEN, piece.subject, message, place)
+    for name, action in policy.actions.items():
+        if action is not None:
+            yield Row(Outcome.TAKEN, piece.subject, f"{action} everywhere", place, "", name)
+    missing = [name for name in environments if name not in policy.actions]
+    if missing:
+        message = f"is switched off in {', '.join(missing)}, which did not have it"
+        yield Row(Outcome.TAKEN, piece.subject, message, place)
+    origin = origin_of(piece.resource, piece.chart)
+    if origin.tool in _DEPLOYERS:
+        message = f"is still installed by {origin}"
+        hint = "take it out there without deleting the policy, before chartkit's chart has it"
+        yield Row(Outcome.NOTE, piece.subject, message, place, hint)
+
+
+def settings_of(
+    policies: Iterable[AdoptedPolicy], environment: str
+) -> Mapping[str, dict[str, object]]:
+    """Return what an environment sets of single policies, by name."""
+    settings: dict[str, dict[str, object]] = {}
+    for each in policies:
+        if environment not in each.actions:
+            settings[each.name] = {"enabled": False}
+        elif (action := each.actions[environment]) is not None:
+            settings[each.name] = {"action": str(action)}
+    return settings

@@ -1,0 +1,199 @@
+"""`chartkit adopt` from its options to the files of a project."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+from chartkit.errors import InputError
+from chartkit.model import Location, Resource
+from chartkit.network.cluster.recording import is_recording
+from chartkit.output import atomic_folder
+from chartkit.output.together import write_together
+from chartkit.project.project import FILE_NAME
+from chartkit.rollout.adopt.cluster import read_cluster, unread_rows
+from chartkit.rollout.adopt.engine_values import migrate_values
+from chartkit.rollout.adopt.exceptions import take_exceptions
+from chartkit.rollout.adopt.files import FileReader
+from chartkit.rollout.adopt.meaning import compare_meanings
+from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Row
+from chartkit.rollout.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
+from chartkit.rollout.adopt.policies import PolicyInventory, take_policies
+from chartkit.rollout.adopt.project_files import (
+    AdoptedEnvironment,
+    AdoptedProject,
+    baseline_file,
+)
+from chartkit.rollout.adopt.trial import try_out
+from chartkit.rollout.adopt.versions import find_versions
+from chartkit.rollout.adopt.violations import baseline_of
+from chartkit.scan.cluster import open_cluster
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.inputs import STDIN
+from chartkit.values.migrate.run import read_values
+
+_PART: Final = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
+_NAME: Final = re.compile(f"{_PART}(?:/{_PART})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """folder: the project's; files: their texts by path in it; rows: what became of everything
+    that is in use."""
+
+    folder: Path
+    files: dict[str, str]
+    rows: tuple[Row, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if something was left behind, else 0."""
+        return 1 if any(row.outcome is Outcome.LEFT for row in self.rows) else 0
+
+
+def adopt(options: AdoptOptions, stdin: TextIO) -> Adoption:
+    """Return the project for what is in use; write nothing but the recording of a cluster.
+
+    Raise InputError for options that cannot be combined, input that cannot be read, versions that
+    nothing tells, and files of a project that are there already; SourceError where a cluster does
+    not answer.
+    """
+    with ExitStack() as clusters:
+        estates = list(_estates(options, stdin, clusters))
+        project, rows = _project(estates, options)
+        for estate in estates:
+            rows += [*estate.rows, *unread_rows(estate)]
+    files = project.files(lambda path: os.path.relpath(path, options.folder))
+    _require_free(options, files)
+    trial = try_out(project.files(lambda path: str(Path(path).absolute())), estates)
+    left = {row.subject for row in rows if row.outcome is Outcome.LEFT}
+    rows += [row for row in trial if row.outcome is not Outcome.LEFT or row.subject not in left]
+    return Adoption(options.folder, files, tuple(rows))
+
+
+def write(adoption: Adoption) -> None:
+    """Write the files of a project, all of them or none; raise InputError."""
+    paths = {adoption.folder / name: text for name, text in adoption.files.items()}
+    for path in paths:
+        atomic_folder.require_inside(path, adoption.folder)
+    write_together(paths)
+
+
+def _require_free(options: AdoptOptions, files: dict[str, str]) -> None:
+    there = [name for name in files if (options.folder / name).exists()]
+    if there and not options.force and not options.dry_run:
+        name = FILE_NAME if FILE_NAME in there else there[0]
+        hint = "--folder names another one, --force overwrites"
+        place = Location(str(options.folder / name))
+        raise InputError("is there already, and is not overwritten", place, hint)
+
+
+def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Iterator[Estate]:
+    """Yield what is in use in each environment."""
+    named = [each.partition("=") for each in options.environments or (DEFAULT_ENVIRONMENT,)]
+    own: dict[str, list[str]] = {}
+    for name, equals, path in named:
+        own.setdefault(name, [])
+        if equals:
+            own[name].append(path)
+    _require_names(own)
+    _require_inputs(options, own)
+    values = [EngineValues(read_values(file)) for file in options.values]
+    for name, paths in own.items():
+        estate = Estate(name, values=list(values))
+        files = [each for each in (*options.paths, *paths) if not is_recording(Path(each))]
+        FileReader(estate, stdin).read(files)
+        for source in _clusters(options, paths):
+            read_cluster(estate, clusters.enter_context(open_cluster(source)))
+        yield estate
+
+
+def _require_names(names: Iterable[str]) -> None:
+    """Raise InputError for names that no environment or cluster can have."""
+    with_clusters = {name.partition("/")[0] for name in names if "/" in name}
+    for name in names:
+        if not _NAME.fullmatch(name):
+            hint = "use lower-case letters, digits and '-', or ENVIRONMENT/CLUSTER"
+            raise InputError(f"'{name}' cannot be the name of an environment", hint=hint)
+        if name in with_clusters:
+            hint = "name each cluster, ENVIRONMENT/CLUSTER, or none"
+            raise InputError(f"environment '{name}' has clusters besides itself", hint=hint)
+
+
+def _require_inputs(options: AdoptOptions, own: dict[str, list[str]]) -> None:
+    """Raise InputError for options that cannot be combined."""
+    several = len(own) > 1
+    paths = [*options.paths, *(path for each in own.values() for path in each)]
+    if not paths and not options.cluster and not options.values:
+        raise InputError("Missing argument 'PATH…'", hint="--cluster reads a live cluster")
+    if not options.cluster and (options.context or options.record):
+        raise InputError("--context and --record need --cluster")
+    if options.eks is not None and options.kubernetes is not None:
+        raise InputError("give --kubernetes or --eks, not both")
+    shared = options.cluster or any(is_recording(Path(each)) for each in options.paths)
+    if several and shared:
+        hint = "name a recording for each: --env NAME=RECORDING"
+        raise InputError("a cluster is one environment, and several are named", hint=hint)
+    if several and STDIN in paths:
+        raise InputError("standard input is for one environment", hint="save it to a file")
+    for name, each in own.items():
+        clusters = [path for path in (*each, *options.paths) if is_recording(Path(path))]
+        if len(clusters) + options.cluster > 1:
+            raise InputError(f"environment '{name}' has two clusters", hint="name one for each")
+
+
+def _clusters(options: AdoptOptions, own: Sequence[str]) -> Iterator[ClusterSource]:
+    if options.cluster:
+        yield ClusterSource(options.context, record=options.record)
+    for path in (*options.paths, *own):
+        if is_recording(Path(path)):
+            yield ClusterSource(recording=Path(path))
+
+
+def _project(estates: Sequence[Estate], options: AdoptOptions) -> tuple[AdoptedProject, list[Row]]:
+    inventory = take_policies(estates)
+    policies = list(inventory.policies.values())
+    rows = [*inventory.rows, *compare_meanings(policies, options.folder)]
+    project = AdoptedProject([], policies)
+    for estate in estates:
+        rows += _add_environment(project, estate, inventory, options)
+    return project, rows
+
+
+def _add_environment(
+    project: AdoptedProject, estate: Estate, inventory: PolicyInventory, options: AdoptOptions
+) -> list[Row]:
+    """Add an environment with its files to a project; return the rows about it."""
+    versions, rows = find_versions(estate, options)
+    engine = migrate_values(estate, versions)
+    policies = list(_policies(inventory, estate.name))
+    exceptions = take_exceptions(estate, policies)
+    estate.exceptions = list(exceptions.taken)
+    baseline, about = baseline_of(estate, policies)
+    project.texts |= engine.texts | exceptions.texts
+    if baseline:
+        project.texts[baseline_file(estate.file_name)] = baseline
+    project.environments.append(
+        AdoptedEnvironment(
+            estate.name,
+            versions,
+            tuple(engine.texts),
+            bool(exceptions.texts),
+            bool(baseline),
+            tuple(estate.workloads),
+        )
+    )
+    return [*rows, *engine.rows, *exceptions.rows, *about]
+
+
+def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:
+    """Yield the policies that an environment has, and their bindings."""
+    for each in inventory.policies.values():
+        if environment in each.actions:
+            yield each.piece.resource
+            yield from (binding.resource for binding in each.bindings)

@@ -1,0 +1,107 @@
+"""The versions that run in an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.errors import InputError
+from chartkit.kyverno import releases
+from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
+from chartkit.model import Resource
+from chartkit.rollout.adopt.engine import chart_version, engine_tags
+from chartkit.rollout.adopt.model import Estate, Outcome, Row
+from chartkit.rollout.adopt.options import AdoptOptions
+
+_EKS: Final = "-eks"
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """kyverno, kubernetes: what runs there; release: Kyverno's with its patch, None where nothing
+    says it; eks: whether the cluster is Amazon's; chart: the Helm
+    chart that installed Kyverno, None where nothing says it."""
+
+    kyverno: Version
+    kubernetes: Version
+    eks: bool
+    chart: Version | None
+    release: Release | None = None
+
+    @property
+    def has_engine(self) -> bool:
+        """Return whether chartkit's chart installs this Kyverno."""
+        return self.kyverno == releases.current().version
+
+
+def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list[Row]]:
+    """Return the versions of an environment, with the rows that say where they come from.
+
+    Options override what is there. Raise InputError for a version that nothing tells.
+    """
+    rows: list[Row] = []
+    chart = _chart(estate, options)
+    kyverno, release = _kyverno(estate, options, chart, rows)
+    kubernetes, eks = _kubernetes(estate, options, rows)
+    return Versions(kyverno, kubernetes, eks, chart, release), rows
+
+
+def _chart(estate: Estate, options: AdoptOptions) -> Version | None:
+    if options.chart_version is not None:
+        return parse_version(options.chart_version, "Kyverno's chart")
+    found = [each.chart for each in estate.values] + [chart_version(each) for each in estate.engine]
+    return next((each for each in found if each is not None), None)
+
+
+def _kyverno(
+    estate: Estate, options: AdoptOptions, chart: Version | None, rows: list[Row]
+) -> tuple[Version, Release | None]:
+    if options.kyverno is not None:
+        return parse_version(options.kyverno, "Kyverno"), parse_release(options.kyverno)
+    found: dict[Version, Row] = {}
+    releases_found: dict[Version, Release | None] = {}
+    for deployment in estate.engine:
+        for tag in engine_tags(deployment):
+            version = parse_version(tag, "Kyverno")
+            message = f"runs as Deployment {deployment.namespace}/{deployment.name}"
+            found.setdefault(version, _row(estate, f"Kyverno {tag}", message, deployment))
+            releases_found.setdefault(version, parse_release(tag))
+    if not found and chart is not None:
+        for version in _installed_by(chart):
+            found[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
+    if not found:
+        hint = "give --kyverno VERSION, or name a manifest of Kyverno's Deployments"
+        raise InputError(f"nothing says which Kyverno runs in {estate.name}", hint=hint)
+    newest = max(found)
+    rows += [
+        row if version == newest else replace(row, outcome=Outcome.LEFT)
+        for version, row in sorted(found.items())
+    ]
+    return newest, releases_found.get(newest)
+
+
+def _row(estate: Estate, subject: str, message: str, resource: Resource | None = None) -> Row:
+    place = resource.location if resource is not None else None
+    return Row(Outcome.TAKEN, subject, message, place, "", estate.name)
+
+
+def _installed_by(chart: Version) -> Iterator[Version]:
+    """Yield the Kyverno that a version of its chart installs."""
+    for each in releases.section("kyverno"):
+        if str(chart) in each.get("charts", ()):
+            yield parse_version(each["version"], "Kyverno")
+
+
+def _kubernetes(estate: Estate, options: AdoptOptions, rows: list[Row]) -> tuple[Version, bool]:
+    given = options.eks if options.eks is not None else options.kubernetes
+    if given is not None:
+        return parse_version(given, "Kubernetes"), options.eks is not None
+    if not estate.cluster_version:
+        hint = "give --kubernetes VERSION, or --eks VERSION"
+        raise InputError(f"nothing says which Kubernetes runs in {estate.name}", hint=hint)
+    version = parse_version(estate.cluster_version, "Kubernetes")
+    subject = f"Kubernetes {version}"
+    message = f"the API server is {estate.cluster_version}"
+    rows.append(_row(estate, subject, message))
+    return version, _EKS in estate.cluster_version

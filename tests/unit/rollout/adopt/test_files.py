@@ -1,0 +1,230 @@
+"""Adoption of files: what a project has afterwards, and what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.documents.reader import read_file
+from chartkit.project.project import read_project
+from tests.unit.rollout.adopt.conftest import (
+    EXCEPTION,
+    POLICY,
+    VERSIONS,
+    WORKLOAD,
+    Team,
+)
+
+
+def test_a_policy_keeps_its_text_its_comments_and_its_actions(team: Team) -> None:
+    team.write(legacy__policies=POLICY)
+    code, body = team.adopt("legacy", *VERSIONS)
+    assert code == 0
+    assert (team.folder / "out/policies/require-team/require-team.yaml").read_text() == POLICY
+    [(_, message)] = team.rows(body, "taken")
+    assert message.endswith("its own action stays: Audit, Enforce in payments-*")
+    project = read_project(team.folder / "out")
+    assert str(project.environments["prd"].release) == "1.18.1"
+
+
+def test_what_the_charts_change_is_announced(team: Team) -> None:
+    """Everything that `diff` finds between what was there and the charts has a row."""
+    team.write(legacy__policies=POLICY)
+    _, body = team.adopt("legacy", *VERSIONS)
+    assert [subject for subject, _ in team.rows(body, "changed")] == ["metadata"]
+    assert team.run("render", "--project", "out")[0] == 0
+    code, out, _ = team.run("diff", "--project", "out", "--against", "legacy", "-o", "json")
+    changes = json.loads(out)["comparisons"][0]["changes"]
+    own = [each for each in changes if each["kind"] == "ClusterPolicy"]
+    paths = [field["path"] for each in own for field in each["fields"]]
+    assert code == 0
+    assert paths
+    assert all(path.startswith(("metadata.labels", "metadata.annotations")) for path in paths)
+
+
+def test_violations_of_today_are_known(team: Team) -> None:
+    team.write(apps__a=WORKLOAD.replace("NAME", "new"), legacy__policies=POLICY)
+    _, body = team.adopt("legacy", "apps", *VERSIONS)
+    assert ("baseline", "1 violation known from now on") in team.rows(body, "taken")
+    [entry] = read_file(team.folder / "out/baselines/prd.yaml")[0].body["violations"]
+    assert entry["object"] == "apps/v1/Deployment/shop/new"
+    code, out, _ = team.run("render", "--project", "out", "-o", "json")
+    assert code == 0, out
+
+
+def test_exceptions_hold_for_the_baseline(team: Team) -> None:
+    team.write(
+        apps__a=WORKLOAD.replace("NAME", "old"), legacy__policies=POLICY, legacy__old=EXCEPTION
+    )
+    _, body = team.adopt("legacy", "apps", *VERSIONS)
+    assert not (team.folder / "out/baselines").exists()
+    assert "out/baselines/prd.yaml" not in body["files"]
+    assert (team.folder / "out/exceptions/prd/shop.old.kyverno.yaml").read_text() == EXCEPTION
+
+
+def test_an_exception_for_nothing_is_a_note(team: Team) -> None:
+    gone = EXCEPTION.replace("ruleNames: [team]", "ruleNames: [team, autogen-team, gone]")
+    team.write(legacy__policies=POLICY, legacy__old=gone)
+    _, body = team.adopt("legacy", *VERSIONS)
+    notes = team.rows(body, "note")
+    assert ("PolicyException shop/old", "names what is not there: require-team/gone") in notes
+
+
+_HOST_PATH = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: disallow-host-path}
+spec:
+  validationFailureAction: Enforce
+  rules:
+    - name: our-own-name
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: Our own words.
+        pattern: {spec: {=(volumes): [{X(FORBIDDEN): "null"}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (POLICY.replace("validate:", "validat:"), "Kyverno refuses it"),
+        (POLICY.replace("require-team", "Require_Team"), "cannot be the name of a policy"),
+        (
+            "apiVersion: kyverno.io/v2beta1\nkind: GlobalContextEntry\nmetadata: {name: a}\n"
+            "spec: {kubernetesResource: {resource: pods, version: v1}}\n",
+            "no chart of chartkit's carries this kind",
+        ),
+        (POLICY.replace("message: A team", "message: {{ .Values.team }} A team"), "Helm code"),
+    ],
+)
+def test_what_cannot_be_taken_has_a_row_and_fails(team: Team, text: str, reason: str) -> None:
+    team.write(legacy__policies=POLICY.replace("require-team", "other"), legacy__wrong=text)
+    code, body = team.adopt("legacy", *VERSIONS)
+    [(_, message)] = team.rows(body, "left")
+    assert reason in message
+    assert code == 1
+    assert (team.folder / "out/policies/other/other.yaml").is_file()
+
+
+def test_two_policies_of_one_name_are_one_where_they_are_equal(team: Team) -> None:
+    other = POLICY.replace("?*", "a*")
+    team.write(legacy__a=POLICY, legacy__b=POLICY.replace("# Who", "# The one who"))
+    assert team.adopt("legacy", *VERSIONS)[0] == 0
+    team.write(legacy__b=other)
+    code, body = team.adopt("legacy", *VERSIONS, "--force")
+    [(_, message)] = team.rows(body, "left")
+    assert code == 1
+    assert "another policy of this name is in use" in message
+
+
+def test_environments_differ_in_actions_alone(team: Team) -> None:
+    plain = "".join(
+        line
+        for line in POLICY.splitlines(keepends=True)
+        if "Overrides" not in line and "payments" not in line
+    )
+    enforced = plain.replace("Audit", "Enforce")
+    only_qa = plain.replace("require-team", "only-qa")
+    team.write(prd__p=plain, qa__p=enforced, qa__q=only_qa)
+    code, _ = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)
+    project = read_project(team.folder / "out")
+    assert code == 0
+    assert project.environments["qa"].policies["require-team"].action == "Enforce"
+    assert "require-team" not in project.environments["prd"].policies
+    assert project.environments["prd"].policies["only-qa"].enabled is False
+
+
+def test_a_policy_that_differs_between_environments_is_left(team: Team) -> None:
+    team.write(prd__p=POLICY, qa__p=POLICY.replace("?*", "a*"))
+    code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)
+    assert code == 1
+    assert ("ClusterPolicy require-team", "differs from that of prd, which the project has") in (
+        team.rows(body, "left")
+    )
+
+
+def test_clusters_of_an_environment_share_what_they_have_in_common(team: Team) -> None:
+    team.write(legacy__p=POLICY)
+    team.adopt("legacy", "--env", "prd/east", "--env", "prd/west", "--env", "qa", *VERSIONS)
+    body = read_file(team.folder / "out/chartkit.yaml")[0].body["environments"]
+    assert body["prd"]["kyverno"] == "1.18.1"
+    assert body["prd"]["clusters"] == {"east": {}, "west": {}}
+    assert list(read_project(team.folder / "out").environments) == ["prd/east", "prd/west", "qa"]
+
+
+def test_an_adoption_overwrites_nothing(team: Team) -> None:
+    team.write(legacy__p=POLICY, out__chartkit="environments: {}\n")
+    before = {path: path.read_text() for path in (team.folder / "out").rglob("*") if path.is_file()}
+    code, _, err = team.run("adopt", "legacy", "--folder", "out", *VERSIONS)
+    assert code == 2
+    assert "is there already, and is not overwritten" in err
+    after = {path: path.read_text() for path in (team.folder / "out").rglob("*") if path.is_file()}
+    assert after == before
+    assert team.adopt("legacy", *VERSIONS, "--force")[0] == 0
+
+
+def test_a_dry_run_writes_nothing(team: Team) -> None:
+    team.write(legacy__p=POLICY)
+    code, body = team.adopt("legacy", *VERSIONS, "--dry-run")
+    assert code == 0
+    assert "chartkit.yaml" in body["files"]
+    assert not (team.folder / "out").exists()
+
+
+@pytest.mark.parametrize(("forbidden", "same"), [("hostPath", True), ("nfs", False)])
+def test_a_name_leads_to_a_candidate_and_the_engine_decides(
+    team: Team, forbidden: str, same: bool
+) -> None:
+    own = _HOST_PATH.replace("FORBIDDEN", forbidden)
+    team.write(legacy__p=own)
+    _, body = team.adopt("legacy", *VERSIONS)
+    [message] = [each for _, each in team.rows(body, "note") if "disallow-host-path" in each]
+    profile = (team.folder / "out/profiles/adopted.yaml").read_text()
+    assert message.startswith(
+        "means the same as chartkit/baseline/disallow-host-path"
+        if same
+        else "has the name of chartkit/baseline/disallow-host-path and means something else"
+    )
+    assert ("Means the same as chartkit/baseline/disallow-host-path." in profile) is same
+
+
+def test_policies_that_deployers_own_have_a_note(team: Team) -> None:
+    owned = POLICY.replace(
+        "metadata: {name: require-team}",
+        "metadata:\n  name: require-team\n  annotations:\n"
+        "    argocd.argoproj.io/tracking-id: shop:kyverno.io/ClusterPolicy:kyverno/require-team",
+    )
+    team.write(legacy__p=owned)
+    _, body = team.adopt("legacy", *VERSIONS)
+    notes = dict(team.rows(body, "note"))
+    assert notes["ClusterPolicy require-team"] == "is still installed by Argo CD application shop"
+
+
+def test_versions_that_nothing_tells_are_asked_for(team: Team) -> None:
+    team.write(legacy__p=POLICY)
+    code, out, err = team.run("adopt", "legacy", "--folder", "out")
+    assert (code, out) == (2, "")
+    assert "nothing says which Kyverno runs in prd (give --kyverno VERSION" in err
+    assert not (team.folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("legacy", "--env", "../x"),
+        ("legacy", "--env", "prd", "--env", "prd/east"),
+        ("legacy", "--context", "c"),
+        ("legacy", "--kubernetes", "1.34", "--eks", "1.34"),
+        ("gone",),
+        ("legacy", "--kyverno", "x", "--kubernetes", "1.34"),
+    ],
+)
+def test_options_that_cannot_be_used_are_one_line(team: Team, arguments: tuple[str, ...]) -> None:
+    team.write(legacy__p=POLICY)
+    code, out, err = team.run("adopt", *arguments, "--folder", "out")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert not Path("out").exists()

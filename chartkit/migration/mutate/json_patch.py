@@ -168,7 +168,9 @@ def _value(value: Json, parent: Place, key: str, names: Names) -> Expr:
     is_element = key == _END or _is_index(key)
     place = parent.element("element") if is_element else parent.taken_for(ANY_MAP).child(key)
     _check_texts(value, names)
-    return literal_value(value, place, names, object_type(place.path))
+    # Kyverno's webhook breaks off at an object in a list or a map.
+    type_name = object_type(place.path) if isinstance(value, dict) else ""
+    return literal_value(value, place, names, type_name)
 
 
 def _check_texts(value: Json, names: Names) -> None:

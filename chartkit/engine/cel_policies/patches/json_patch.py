@@ -71,7 +71,20 @@ def _holds_operation(value: Value) -> bool:
     return isinstance(value, list) and any(map(_holds_operation, value))
 
 
+def _holds_object(value: Value) -> bool:
+    """Return whether an `Object…{…}` stands in a list or a map."""
+    if isinstance(value, Struct):
+        return True
+    if isinstance(value, dict):
+        return any(map(_holds_object, value.values()))
+    return isinstance(value, list) and any(map(_holds_object, value))
+
+
 _OPERATION_TYPE: Final = "JSONPatch"
+_BREAKS: Final = (
+    "reflect.Set: value of type *structpb.Struct is not assignable to type *structpb.Value "
+    "(Kyverno's webhook breaks off at an Object{} in a list or a map)"
+)
 
 
 def _operation(patch: Struct) -> Body:
@@ -88,6 +101,8 @@ def _operation(patch: Struct) -> Body:
     problem = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
     if _holds_operation(value):
         raise ApplyError(f"{problem}: cannot convert to native type: *structpb.Value")
+    if not isinstance(value, Struct) and _holds_object(value):
+        raise ApplyError(f"{problem}: {_BREAKS}")
     try:
         operation["value"] = as_written(json_of(value))
     except CelError as error:

@@ -136,3 +136,9 @@ def test_a_question_for_a_field_that_no_operation_has() -> None:
     expression = "has(dyn(JSONPatch{op: 'remove', path: '/a'}).x)"
     with pytest.raises(CelError, match=r"^unsupported field: x$"):
         compile_expression(expression, ENVIRONMENTS["mpol"]).evaluate({})
+
+
+@pytest.mark.parametrize("value", ["[Object.spec{a: 1}]", "{'k': Object.spec{a: 1}}"])
+def test_an_object_in_a_list_or_a_map_makes_the_webhook_break_off(value: str) -> None:
+    with pytest.raises(ApplyError, match="breaks off"):
+        _patched(f"JSONPatch{{op: 'add', path: '/spec/x', value: {value}}}")

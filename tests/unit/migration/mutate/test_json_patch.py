@@ -40,6 +40,10 @@ def op(name: str, path: str, **fields: object) -> Body:
             op("add", "/spec/hostname", value="{{request.namespace}}"),
             "[JSONPatch{op: 'add', path: '/spec/hostname', value: request.namespace}]",
         ),
+        (
+            op("add", "/spec/tolerations", value=[{"key": "a"}]),
+            "[JSONPatch{op: 'add', path: '/spec/tolerations', value: [{'key': 'a'}]}]",
+        ),
     ],
 )
 def test_operations(operation: Body, text: str) -> None:

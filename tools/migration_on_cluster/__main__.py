@@ -16,9 +16,9 @@ from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.network.registry.registry_server import Registry, serving
 from tools.migration_on_cluster.cases import Case, read_cases
-from tools.migration_on_cluster.cluster import Cluster
+from tools.migration_on_cluster.cluster import Cluster, wait_until
 from tools.migration_on_cluster.compare import differences
-from tools.migration_on_cluster.rounds import Round, act, ask, generated, install, reports
+from tools.migration_on_cluster.rounds import Round, act, ask, generated, install, phased, reports
 
 _ROLES: Final = Path(__file__).parent / "roles.yaml"
 _LOST: Final = 15.0
@@ -31,11 +31,17 @@ def main() -> int:
     parser.add_argument("case", nargs="*", help="names of cases; all if none is given")
     parser.add_argument("--budget", default="2s", help="of the proof of each policy")
     parser.add_argument("--no-reports", action="store_true", help="do not wait for reports")
+    parser.add_argument("--keep", action="store_true", help="leave everything in the cluster")
     options = parser.parse_args()
     with serving() as registry:
         words = _images(registry)
         cases = read_cases(options.case, words, options.budget)
-        faults = list(_Rounds(Cluster(), cases, not options.no_reports).run())
+        rounds = _Rounds(Cluster(), cases, not options.no_reports)
+        try:
+            faults = list(rounds.run())
+        finally:
+            if not options.keep:
+                rounds.clean_up()
     for text in faults:
         _say(f"DIFFERS {text}")
     _say(f"{len(cases)} cases, {sum(len(one.policies) for one in cases)} policies", len(faults))
@@ -65,9 +71,24 @@ class _Rounds:
         """Yield what differs."""
         yield from self._about_conversions()
         self._set_up()
-        old = yield from self._alone("old", [one for case in self._cases for one in case.policies])
+        old = yield from self._alone(
+            "round-one", [one for case in self._cases for one in case.policies]
+        )
         yield from self._side_by_side(old)
         yield from self._switched(old)
+
+    def clean_up(self) -> None:
+        """Delete what the rounds made."""
+        for case in self._cases:
+            for body in (*case.policies, *case.new):
+                self._cluster.delete(body)
+        made = [one for case in self._cases for one in (*case.setup, *_stepped([case]))]
+        bodies = [*_documents(_ROLES), *_with_namespaces(made, self._cases)]
+        names = ("round-one", "round-two")
+        gone = [phased(one, name) for one in bodies for name in names if _is_wide(one)]
+        for body in gone:
+            self._cluster.delete(body)
+        wait_until(lambda: not any(self._cluster.get(body) for body in gone), 60)
 
     def _about_conversions(self) -> Iterator[str]:
         for case in self._cases:
@@ -111,7 +132,7 @@ class _Rounds:
                 self._cluster, self._cases, legacy=False, wanted=self._of(old, both)
             )
             _say(f"both: {_results(found)} reported results of the new form")
-            old = Round("old", old.said, old.seen, self._of(old, both))
+            old = Round(old.name, old.said, old.seen, self._of(old, both))
         for text in differences(self._cases, old, found):
             yield f"side by side: {text}"
 
@@ -154,9 +175,18 @@ class _Rounds:
                 yield f"switch: {key} is lost"
             elif after[key] != (uid, body):
                 yield f"switch: {key} was replaced: {body} is {after[key][1]}"
-        found = yield from self._alone("new", (), old)
+        found = yield from self._alone("round-two", (), old)
         for text in differences(self._cases, old, found):
             yield f"after the switch: {text}"
+
+
+def _is_wide(body: Body) -> bool:
+    return "namespace" not in body["metadata"]
+
+
+def _stepped(cases: Iterable[Case]) -> Iterator[Body]:
+    for one in (one for case in cases for one in (*case.requests, *case.steps)):
+        yield from (one[verb] for verb in ("create", "patch", "delete") if verb in one)
 
 
 def _keeping(body: Body) -> Body | None:
@@ -188,10 +218,8 @@ def _with_namespaces(bodies: Sequence[Body], cases: Sequence[Case]) -> Iterator[
 
 
 def _namespaces(bodies: Sequence[Body], cases: Sequence[Case]) -> Iterator[str]:
-    asked = [one for case in cases for one in (*case.requests, *case.steps)]
-    stepped = [one[verb] for one in asked for verb in ("create", "patch", "delete") if verb in one]
     policies = [one for case in cases for one in case.policies]
-    for body in (*bodies, *stepped, *policies):
+    for body in (*bodies, *_stepped(cases), *policies):
         if "namespace" in body["metadata"]:
             yield body["metadata"]["namespace"]
 

@@ -28,6 +28,7 @@ _SETTLED: Final = 6.0
 _READY: Final = 120.0
 _SAME: Final = 40.0
 _SCANNED: Final = 150.0
+_WITHOUT_STATUS: Final = ("PolicyException", "CleanupPolicy", "DeletingPolicy")
 _VOLUME: Final = re.compile(r"kube-api-access-\w+")
 
 Reports = dict[str, dict[str, str]]
@@ -54,8 +55,6 @@ def install(cluster: Cluster, bodies: Iterable[Body]) -> Iterator[str]:
             reply = cluster.patch({key: body[key] for key in body if key != "status"})
         if not reply.is_good:
             yield f"{_name(body)} is refused: {reply.message}"
-        for warning in reply.warnings:
-            yield f"{_name(body)}: {warning}"
     wait_until(lambda: not list(_unready(cluster, bodies)), _READY)
     yield from _unready(cluster, bodies)
     time.sleep(_SETTLED)
@@ -63,7 +62,7 @@ def install(cluster: Cluster, bodies: Iterable[Body]) -> Iterator[str]:
 
 def _unready(cluster: Cluster, bodies: Iterable[Body]) -> Iterator[str]:
     for body in bodies:
-        if "Exception" in body["kind"] or "Cleanup" in body["kind"] or "Delet" in body["kind"]:
+        if body["kind"].endswith(_WITHOUT_STATUS):
             continue
         status = (cluster.get(body) or {}).get("status") or {}
         status = status.get("conditionStatus") or status
@@ -97,7 +96,7 @@ def act(cluster: Cluster, cases: Iterable[Case], found: Round, before: Round | N
     started = time.monotonic()
     for case in cases:
         for index, step in enumerate(case.steps):
-            step = _phased(step, found.name)
+            step = phased(step, found.name)
             for verb in ("create", "patch", "delete"):
                 if verb in step:
                     reply = getattr(cluster, verb)(step[verb])
@@ -142,11 +141,12 @@ def _look(
         wait_until(same, _SAME)
 
 
-def _phased(value: Json, name: str) -> Json:
+def phased(value: Json, name: str) -> Json:
+    """Return a value with the name of a round in it."""
     if isinstance(value, dict):
-        return {key: _phased(one, name) for key, one in value.items()}
+        return {key: phased(one, name) for key, one in value.items()}
     if isinstance(value, list):
-        return [_phased(one, name) for one in value]
+        return [phased(one, name) for one in value]
     return value.replace("PHASE", name) if isinstance(value, str) else value
 
 
@@ -159,10 +159,10 @@ def _named(body: Json, name: str) -> Json:
     return body.replace(name, "PHASE") if isinstance(body, str) else body
 
 
-def stored(reply: Reply) -> Body | None:
-    """Return the object of an answer, without the names that the API server chooses."""
+def stored(reply: Reply, name: str) -> Body | None:
+    """Return the object of an answer, without the names that the API server and rounds choose."""
     body = content(reply.body) if reply.is_good and reply.body.get("kind") != "Status" else None
-    plain: Body | None = _without_volumes(body)
+    plain: Body | None = _without_volumes(_named(body, name))
     return plain
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import policy_reporter
 from chartkit.charts.engine.chart import WebhookTimeout
+from chartkit.charts.engine.own_values import own_values
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.upstream import vendored
@@ -275,6 +276,7 @@ def _plan_engine(
 ) -> ChartPlan:
     available = {env.name: env.high_availability for env in with_engine}
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
+    own = {env.name: own_values(env).merged for env in with_engine}
     version = releases.current().version
     return engine_chart.plan(
         available,
@@ -282,6 +284,7 @@ def _plan_engine(
         monitored,
         timeouts,
         metadata,
+        own,
     )
 
 

@@ -14,9 +14,11 @@ from typing import Final
 from chartkit.charts.engine import controllers as engine_source
 from chartkit.charts.engine import high_availability, policy_reporter
 from chartkit.charts.engine.monitoring import monitoring_values
+from chartkit.charts.engine.own_values import own_values
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.errors import InputError
+from chartkit.helm.chart_values import merge
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.profiles import Profile, read_profile
@@ -66,7 +68,7 @@ def _engine(chart: ChartFiles, environment: Environment, root: Path) -> Said:  #
             values[key] = {**values.get(key, {}), **given}
         else:
             left.append(_left(f"no key {key} in this version", environment.locate(MONITORING)))
-    return Said(values, tuple(left))
+    return Said(merge(values, own_values(environment).merged), tuple(left))
 
 
 def _monitored(environment: Environment) -> Body:

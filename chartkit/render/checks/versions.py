@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import date
 
 from chartkit.charts.engine import high_availability
+from chartkit.charts.engine.own_values import at_sources
+from chartkit.charts.plan import ENGINE
 from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
 from chartkit.kyverno import controllers as kyverno_controllers
@@ -52,7 +54,7 @@ def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
         rules = (*VALUES_RULES, *REFUSED_RULES)
-        found = [*lint(chart.lint_subject(), rules), *_refused(chart)]
+        found = _at_sources([*lint(chart.lint_subject(), rules), *_refused(chart)], chart)
         right = f"{chart.name}: every key is known"
         place = chart.values.location
         yield from rows(subject.environment.name, "values", found, right, place)
@@ -65,7 +67,7 @@ def helm(subject: CheckTarget) -> Iterable[Row]:
         warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
         found = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
         found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
-        found += _dry_run(chart)
+        found = _at_sources([*found, *_dry_run(chart)], chart)
         count = len(rendered.resources)
         right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"
         place = chart.values.location
@@ -92,7 +94,15 @@ def availability(subject: CheckTarget) -> Iterable[Row]:
     )
     wanted = "highly available" if env.high_availability else "need not be highly available"
     place = subject.engine.values.location
+    found = _at_sources(found, subject.engine)
     yield from rows(env.name, "availability", found, f"{wanted}; replicas: {counts}", place)
+
+
+def _at_sources(found: Iterable[Diagnostic], chart: Chart) -> list[Diagnostic]:
+    """Return findings at the values files of the project's own that they come from."""
+    if chart.name != ENGINE:
+        return list(found)
+    return list(at_sources(found, chart.environment, chart.layers))
 
 
 def _refused(chart: Chart) -> list[Diagnostic]:

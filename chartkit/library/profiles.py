@@ -21,7 +21,7 @@ from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location
 from chartkit.project.environment import DEFAULT_PROFILES, Environment
 from chartkit.project.project import Project
-from chartkit.project.settings import Action, Exclusion, PolicySettings
+from chartkit.project.settings import Action, Exclusion, NamespaceAction, PolicySettings
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 
@@ -53,8 +53,8 @@ class ResolvedPolicy:
     """A policy as an environment gets it.
 
     action: None where it follows the environment's, or keeps its own; action_at: the place where
-    it is given; parameters: what was given for this policy; exclude: what it leaves alone in
-    addition to what all leave alone; location: the last word on it.
+    it is given; actions: those of namespaces; parameters: what was given for this policy; exclude:
+    what it leaves alone in addition to what all leave alone; location: the last word on it.
     """
 
     policy: LibraryPolicy
@@ -62,6 +62,7 @@ class ResolvedPolicy:
     location: Location
     action: Action | None = None
     action_at: Location | None = None
+    actions: tuple[NamespaceAction, ...] = ()
     parameters: Mapping[str, Json] = field(default_factory=dict)
     exclude: tuple[Exclusion, ...] = ()
 
@@ -71,13 +72,14 @@ class Selection:
     """The policies and parameters of profiles and an environment together.
 
     profiles: names of the profiles asked for; policies: by name; parameters: those for every
-    policy that has them, by name; exclude: for every policy.
+    policy that has them, by name; exclude, actions: for every policy.
     """
 
     profiles: tuple[str, ...]
     policies: Mapping[str, ResolvedPolicy]
     parameters: Mapping[str, Json]
     exclude: tuple[Exclusion, ...] = ()
+    actions: tuple[NamespaceAction, ...] = ()
 
 
 def read_profile(reference: str, folder: Path, location: Location | None = None) -> Profile:
@@ -142,7 +144,7 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
     resolved = _with_parameters(resolved, environment.parameters)
     where = f"environment '{environment.name}'"
     resolved = _with_policies(resolved, environment.policies, library, where)
-    return replace(resolved, exclude=environment.exclude)
+    return replace(resolved, exclude=environment.exclude, actions=environment.actions)
 
 
 def _with_policies(
@@ -308,6 +310,7 @@ def _with_policy(resolved: Selection, policy: LibraryPolicy, settings: PolicySet
         enabled=before.enabled if settings.enabled is None else settings.enabled,
         action=settings.action or before.action,
         action_at=settings.action_at or before.action_at,
+        actions=before.actions + settings.actions,
         parameters={**before.parameters, **settings.parameters},
         exclude=before.exclude + settings.exclude,
     )

@@ -10,6 +10,7 @@ from chartkit.errors import InputError
 from chartkit.helm.chart_values import Values, read_values
 from chartkit.model import Diagnostic, Json, Location, pointer_steps
 from chartkit.project.environment import Environment
+from chartkit.schemas.json_schema import require_no_object
 
 
 def own_values(environment: Environment) -> Values:
@@ -18,7 +19,10 @@ def own_values(environment: Environment) -> Values:
         if not each.path.is_file():
             hint = "paths start at the folder of chartkit.yaml"
             raise InputError(f"there is no values file '{each.path}'", each.location, hint)
-    return read_values([each.path for each in environment.engine_values])
+    found = read_values([each.path for each in environment.engine_values])
+    for document in found.documents:
+        require_no_object(document)
+    return found
 
 
 def at_sources(

@@ -12,6 +12,7 @@ from chartkit import bundled
 from chartkit.charts.layers import layered, member, values_file
 from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import POLICIES, ChartPlan
+from chartkit.charts.policies.actions import require_no_overlap
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.readme import readme
 from chartkit.charts.policies.template_context import policy_context
@@ -204,13 +205,15 @@ class _Chart:
 
     def cluster_policies(self, environment: Environment, resolved: Selection) -> Iterator[Resource]:
         """Yield the policies of an environment that come as ClusterPolicy or Policy, at their
-        defaults."""
+        defaults. Raise InputError for actions of namespaces that these cannot hold."""
         form = self._policy_type(environment)
         for template in self._templates:
             given = resolved.policies.get(template.policy.name)
             if given is None or not given.enabled or not template.bodies:
                 continue
             if form in _AS_CLUSTER_POLICY or not template.cel_bodies:
+                actions = (*resolved.actions, *given.actions)
+                require_no_overlap(actions, template.policy.name)
                 body = template.bodies[0]
                 if body.get("kind") in _CLUSTER_POLICIES:
                     yield Resource(body, given.location)

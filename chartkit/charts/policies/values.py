@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chartkit.charts.layers import difference
+from chartkit.charts.policies.actions import overrides
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
@@ -40,6 +41,7 @@ def base_values(catalogue: Catalogue, resolved: Selection, schema: Body) -> Body
     }
     values["profiles"] = list(resolved.profiles)
     values["exclude"] = _filters(resolved.exclude)
+    values["validationFailureActionOverrides"] = {"all": overrides(resolved.actions)}
     shared = catalogue.shared_parameters
     values["parameters"] = {name: body["default"] for name, body in shared.items()} | {
         name: value for name, value in resolved.parameters.items() if name in shared
@@ -173,6 +175,8 @@ def _policy_values(policy: LibraryPolicy, resolved: Selection, enabled: bool | N
     action = given.action.value if given and given.action else None
     values: Body = {"enabled": enabled, "action": action}
     values = {key: value for key, value in values.items() if value is not None}
+    if given and given.actions:
+        values["actionOverrides"] = overrides(given.actions)
     if given and given.exclude:
         values["exclude"] = _filters(given.exclude)
     parameters = {name: each.default for name, each in policy.parameters.items() if not each.shared}

@@ -65,15 +65,35 @@ validationFailureAction counts for it only where keepOwnActions is false.
 {{- end -}}
 {{- end -}}
 
-{{/* The policy's actions by namespace as a JSON list: those for all policies, then its own. */}}
+{{/*
+The policy's actions by namespace as a JSON list, of which the first that fits counts: its own, those
+for all policies, then upstream's own.
+*/}}
 {{- define "kyverno-policies.actionOverrides" -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $overrides := .root.Values.validationFailureActionOverrides | default dict -}}
-{{- $specific := $own.actionOverrides | default (index $overrides .name) | default list -}}
+{{- $specific := ternary (index $overrides .name | default list) list (empty $own.actionOverrides) -}}
 {{- $result := list -}}
-{{- range concat ($overrides.all | default list) $specific -}}
+{{- $decided := list -}}
+{{- range concat ($own.actionOverrides | default list) ($overrides.all | default list) $specific -}}
 {{- $action := include "kyverno-policies.canonicalAction" .action -}}
-{{- $result = append $result (merge (dict "action" $action) .) -}}
+{{- $override := merge (dict "action" $action) . -}}
+{{- /* Kyverno refuses a ClusterPolicy with two actions for one namespace. */ -}}
+{{- $names := list -}}
+{{- range .namespaces -}}
+{{- if not (has . $decided) -}}
+{{- $names = append $names . -}}
+{{- end -}}
+{{- end -}}
+{{- if .namespaces -}}
+{{- $_ := set $override "namespaces" $names -}}
+{{- if not .namespaceSelector -}}
+{{- $decided = concat $decided $names -}}
+{{- end -}}
+{{- end -}}
+{{- if or $names (not .namespaces) -}}
+{{- $result = append $result $override -}}
+{{- end -}}
 {{- end -}}
 {{- toJson $result -}}
 {{- end -}}

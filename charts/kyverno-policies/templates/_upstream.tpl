@@ -84,7 +84,8 @@ give an action, it takes the place of every one that the policy has.
   (dict "matchConditions" 0) "rules" list "kind" "ValidatingAdmissionPolicy")
   (include "kyverno-policies.call" . | fromJson) . -}}
 {{- include "kyverno-policies.refusePlain" $call -}}
-{{- if include "kyverno-policies.actionOverrides" . | fromJsonArray -}}
+{{- $overrides := .root.Values.validationFailureActionOverrides | default dict -}}
+{{- if or $call.own.actionOverrides (index $overrides .name) -}}
 {{- fail (printf (print "policy %s: actions in some namespaces are for Kyverno's policies; this one "
   "has bindings, and each names its namespaces itself") .name) -}}
 {{- end -}}

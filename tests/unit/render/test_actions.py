@@ -1,0 +1,124 @@
+"""`actions` of namespaces in every form of a policy, proven by the engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.charts.policies import chart as policies_chart
+from chartkit.charts.policies.actions import overrides
+from chartkit.engine import ENFORCE
+from chartkit.errors import InputError
+from chartkit.model import Location, Resource, Status
+from chartkit.project.project import read_project
+from chartkit.project.settings import Action, NamespaceAction
+from chartkit.render.environment import project_environment
+from chartkit.render.pipeline import RenderOptions, render_project
+from chartkit.scan.policies import compile_all
+from chartkit.scan.run import ScanContext, run_scan
+from tests.unit.render.test_pipeline import PROFILE
+
+TEXT = """\
+profiles: [./small.yaml]
+policyType: FORM
+defaults: {kyverno: "1.19", kubernetes: "1.34", engine: false}
+environments:
+  prd:
+    action: Audit
+    actions:
+      - {namespaces: ["pay-*", shop, old], action: Enforce}
+      - {namespaces: [old], action: Audit}
+    policies:
+      disallow-host-path:
+        actions: [{namespaces: [shop], action: Audit}]
+  qa:
+    action: Enforce
+    actions: [{namespaces: [legacy], action: Audit}]
+"""
+
+
+def pod(namespace: str) -> Resource:
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": namespace},
+        "spec": {
+            "containers": [{"name": "a", "image": "nginx:latest"}],
+            "volumes": [{"name": "a", "hostPath": {"path": "/"}}],
+        },
+    }
+    return Resource(body)
+
+
+@pytest.mark.parametrize(
+    "form", ["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy", "both"]
+)
+def test_an_action_by_namespace_refuses_there_and_reports_elsewhere(
+    tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "small.yaml").write_text(PROFILE)
+    (tmp_path / "chartkit.yaml").write_text(TEXT.replace("FORM", form))
+    project = read_project(tmp_path)
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
+    assert not done.failed, done.rows
+    expected = {
+        ("prd", "pay-1"): {"disallow-latest-tag", "disallow-host-path"},
+        ("prd", "old"): set(),
+        ("prd", "shop"): {"disallow-latest-tag"},
+        ("prd", "other"): set(),
+        ("qa", "legacy"): set(),
+        ("qa", "other"): {"disallow-latest-tag", "disallow-host-path"},
+    }
+    found = {each: refused(tmp_path, *each) for each in expected}
+    assert found == expected
+
+
+def refused(folder: Path, environment: str, namespace: str) -> set[str]:
+    """Return the policies that refuse a violating Pod; the others report it, once in each form."""
+    project = read_project(folder)
+    resources = project_environment(project, project.environment(environment)).resources
+    compiled = compile_all(list(resources)).policies
+    by_id = {each.policy.id: each for each in compiled}
+    names, failed = set(), set()
+
+    def take(_: Resource, results: object) -> None:
+        for each in results:  # type: ignore[attr-defined]
+            if each.status is Status.FAIL:
+                policy = by_id[each.policy_id]
+                failed.add(each.policy.removesuffix("-audit").removesuffix("-enforce"))
+                if policy.action(each.rule, namespace, {}) == ENFORCE:
+                    names.add(each.policy.removesuffix("-enforce"))
+
+    run_scan(compiled, [pod(namespace)], take, ScanContext({}))
+    assert failed == {"disallow-latest-tag", "disallow-host-path"}
+    return names
+
+
+def test_a_cluster_policy_cannot_hold_two_actions_for_one_namespace(tmp_path: Path) -> None:
+    text = TEXT.replace("[old]", "[pay-old]")
+    (tmp_path / "small.yaml").write_text(PROFILE)
+    for form, refused in (("ClusterPolicy", True), ("ValidatingPolicy", False)):
+        (tmp_path / "chartkit.yaml").write_text(text.replace("FORM", form))
+        project = read_project(tmp_path)
+        if not refused:
+            policies_chart.plan(project)
+            continue
+        with pytest.raises(InputError) as raised:
+            policies_chart.plan(project)
+        assert "chartkit.yaml:9:9: 'pay-old' (Audit) is within 'pay-*' (Enforce)" in str(
+            raised.value
+        )
+
+
+def test_a_decided_namespace_is_not_named_again() -> None:
+    place = Location("chartkit.yaml")
+
+    def given(action: str, *names: str) -> NamespaceAction:
+        return NamespaceAction(Action(action), names, None, place)
+
+    actions = [given("Enforce", "a", "pay-1"), given("Audit", "pay-*"), given("Enforce", "b", "a")]
+    assert overrides(actions) == [
+        {"action": "Enforce", "namespaces": ["b", "a"]},
+        {"action": "Audit", "namespaces": ["pay-*"]},
+    ]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import click
 
 from chartkit.cli.options.output import output_option, print_report
+from chartkit.cli.options.versions import matrix_option
 from chartkit.errors import InputError
+from chartkit.kyverno.added_releases import read_matrix
 from chartkit.kyverno.versions import parse_release, parse_version
 from chartkit.model import Location
 from chartkit.project.project import FILE_NAME, read_project
@@ -21,16 +24,21 @@ from chartkit.render import compatibility
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--kyverno", metavar="VERSION", help="A Kyverno version, such as 1.18.")
 @click.option("--kubernetes", metavar="VERSION", help="A cluster's version, such as v1.34.1-eks-1.")
+@matrix_option
 @output_option("text", "json")
 def check_compat(
-    path: Path | None, kyverno: str | None, kubernetes: str | None, output: str
+    path: Path | None,
+    kyverno: str | None,
+    kubernetes: str | None,
+    matrix: Path | None,
+    output: str,
 ) -> None:
     """Check whether Kyverno supports the clusters of a project or chart at PATH, or one pair.
 
     PATH is a folder with chartkit.yaml (the current one if not given), a project file, or the
     folder of a chart. Exits 1 if a pair is not supported, 2 if a version is not known.
     """
-    subjects = _subjects(path, kyverno, kubernetes)
+    subjects = _subjects(path, kyverno, kubernetes, matrix)
     print_report({"text": _as_text, "json": _as_json}, output, subjects)
     raise SystemExit(0 if all(each.supported for each in subjects) else 1)
 
@@ -44,28 +52,28 @@ def _as_json(subjects: Sequence[compatibility.VersionCheck]) -> str:
 
 
 def _subjects(
-    path: Path | None, kyverno: str | None, kubernetes: str | None
+    path: Path | None, kyverno: str | None, kubernetes: str | None, matrix: Path | None
 ) -> list[compatibility.VersionCheck]:
-    today = date.today()
+    today, data = date.today(), read_matrix(matrix)
     cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
     if kyverno is not None:
         if path is not None:
             raise InputError("--kyverno and a path cannot both be given")
         version = parse_version(kyverno, "Kyverno")
         name, release = f"Kyverno {version}", parse_release(kyverno)
-        return [compatibility.pair(name, version, cluster, today, release=release)]
+        return [compatibility.pair(name, version, cluster, today, None, release, data)]
     if path is not None and (path / "Chart.yaml").exists():
-        return [compatibility.chart(path, cluster, today)]
+        return [compatibility.chart(path, cluster, today, data)]
     if cluster is not None:
         if path is not None:
             raise InputError("--kubernetes needs --kyverno or a chart folder")
-        return [compatibility.cluster(cluster)]
+        return [compatibility.cluster(cluster, data)]
     project_path = path or Path()
     if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
         hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
         place = None if path is None else Location(str(path))
         raise InputError("there is no version to check", place, hint)
     return [
-        compatibility.environment(each, today)
+        compatibility.environment(replace(each, versions=read_matrix(matrix, each.versions)), today)
         for each in read_project(project_path).environments.values()
     ]

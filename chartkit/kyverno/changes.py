@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
 
-from chartkit.kyverno import releases
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
 
@@ -27,12 +27,14 @@ class ChangeKind(StrEnum):
 class Change:
     """One thing that a Kyverno version changes for those who run it.
 
-    sources: the issues and pull requests that announce it; empty for a version that is released.
+    sources: the issues and pull requests that announce it; empty for a version that is released;
+    release: the later release of that version that brings it, may be empty.
     """
 
     kind: ChangeKind
     text: str
     sources: tuple[str, ...] = ()
+    release: str = ""
 
     def __str__(self) -> str:
         sources = f" ({', '.join(self.sources)})" if self.sources else ""
@@ -56,23 +58,23 @@ class Announcement:
 
 
 @cache
-def changes() -> Mapping[Version, Sequence[Change]]:
+def changes(data: ReleaseData = BUILT_IN) -> Mapping[Version, Sequence[Change]]:
     """Return the changes of each released Kyverno version."""
     return MappingProxyType(
         {
             parse_version(row["version"], "Kyverno"): _changes(row)
-            for row in releases.section("kyverno")
+            for row in data.section("kyverno")
             if "changes" in row
         }
     )
 
 
 @cache
-def announced() -> Mapping[Version, Announcement]:
+def announced(data: ReleaseData = BUILT_IN) -> Mapping[Version, Announcement]:
     """Return the Kyverno versions that are announced, oldest first."""
     found = (
         Announcement(parse_version(row["version"], "Kyverno"), row["advice"], _changes(row))
-        for row in releases.section("announced")
+        for row in data.section("announced")
     )
     return MappingProxyType({each.version: each for each in found})
 
@@ -80,11 +82,16 @@ def announced() -> Mapping[Version, Announcement]:
 @cache
 def refuses_legacy_policies() -> Version:
     """Return the first version whose chart refuses clusters with policies of kyverno.io."""
-    return parse_version(releases.section("legacyPoliciesRefused"), "Kyverno")
+    return parse_version(BUILT_IN.section("legacyPoliciesRefused"), "Kyverno")
 
 
 def _changes(row: Body) -> tuple[Change, ...]:
     return tuple(
-        Change(ChangeKind(each["kind"]), each["text"], tuple(each.get("sources", ())))
+        Change(
+            ChangeKind(each["kind"]),
+            each["text"],
+            tuple(each.get("sources", ())),
+            each.get("release", ""),
+        )
         for each in row["changes"]
     )

@@ -1,4 +1,4 @@
-"""Faults of single releases of Kyverno, and what they concern."""
+"""Faults and advisories of single releases of Kyverno, and what they concern."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import CONTROLLERS, controllers
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, parse_release
 from chartkit.model import (
     Body,
@@ -18,7 +18,6 @@ from chartkit.model import (
     Location,
     Resource,
     Severity,
-    mapping_at,
     mappings_at,
 )
 
@@ -26,10 +25,10 @@ RULE_FAULT: Final = "CK105"
 _EXPLANATIONS = (
     Explanation(
         RULE_FAULT,
-        what="A release of Kyverno with a fault that a later release fixes.",
+        what="A release of Kyverno with a fault or a published vulnerability.",
         why=(
-            "The message says what the fault does. It affects only some policies; `chartkit "
-            "render` names those that are installed."
+            "The message says what Kyverno does, and which advisory or issue describes it. "
+            "`chartkit render` names the policies of the project that meet it."
         ),
         do="Install the release that the hint names, or avoid what the fault affects.",
     ),
@@ -37,56 +36,120 @@ _EXPLANATIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFault:
-    """A fault of Kyverno from one release until another.
+class Affected:
+    """A range of releases: from `since`, or from the first, until before `fixed`, or on."""
 
-    since, fixed: the first release that has it, and the first that does not; controller: the
-    component whose image decides; kinds, path, value: the policies that it concerns, and `are`
-    their name in a sentence; text: what Kyverno does; source: where upstream describes it.
+    since: Release | None
+    fixed: Release | None
+
+    def __contains__(self, release: Release) -> bool:
+        since, fixed = self.since, self.fixed
+        return (since is None or since <= release) and (fixed is None or release < fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """The objects that a fault shows with.
+
+    path: a field that decides, with `*` for any key or item and `**` for any number of them; empty
+    where every object of the kinds counts; values: what it may be, empty where it just is there;
+    mentions: texts of which one must stand in it; are: a name for them in a sentence.
     """
 
-    since: Release
-    fixed: Release
-    controller: str
+    group: str
     kinds: frozenset[str]
     path: tuple[str, ...]
-    value: Json
+    values: tuple[Json, ...]
+    mentions: tuple[str, ...]
     are: str
+
+    def has(self, policy: Resource) -> bool:
+        """Return whether an object is one of them."""
+        group = policy.api_version.rpartition("/")[0]
+        if policy.kind not in self.kinds or group != self.group:
+            return False
+        return any(self._decides(value) for value in _values(policy.body, self.path))
+
+    def _decides(self, value: Json) -> bool:
+        if self.mentions:
+            text = str(value)
+            return any(each in text for each in self.mentions)
+        return not self.values or any(value == each for each in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFault:
+    """A fault of some of Kyverno's releases.
+
+    name: the advisory, or upstream's issue; severity: as the advisory has it, may be empty;
+    controller: the component whose image decides; policies: the objects that it shows with, None
+    where it shows without any; text: what Kyverno does; exposure: what those can do who may create
+    policies, may be empty; source: where upstream describes it.
+    """
+
+    name: str
+    severity: str
+    affected: tuple[Affected, ...]
+    controller: str
+    policies: Concerned | None
     text: str
+    exposure: str
     source: str
 
     def is_in(self, release: Release | None) -> bool:
         """Return whether a release has the fault; of an unknown release nothing is known."""
-        return release is not None and self.since <= release < self.fixed
+        return release is not None and any(release in each for each in self.affected)
 
     def concerns(self, policy: Resource) -> bool:
         """Return whether the fault shows with a policy."""
-        *parents, last = self.path
-        found = mapping_at(policy.body, *parents).get(last)
-        return policy.kind in self.kinds and found == self.value
+        return self.policies is not None and self.policies.has(policy)
 
     @property
     def image_path(self) -> tuple[str, ...]:
         """The path in the chart's values of the image tag that decides."""
         return CONTROLLERS[self.controller], "image", "tag"
 
-    def diagnostic(self, message: str, place: Location | None) -> Diagnostic:
+    def message(self, release: Release, policy: Resource | None = None) -> str:
+        """Return what a release does, to a policy or to any."""
+        advisory = f" ({self.title})" if "#" not in self.name else ""
+        if policy is not None:
+            return f"{policy.kind}/{policy.name}: Kyverno {release} {self.text}{advisory}"
+        if self.policies is not None:
+            return f"Kyverno {release} {self.text} (with {self.policies.are}){advisory}"
+        exposure = f"those who may create policies can {self.exposure}"
+        return f"Kyverno {release} {self.text}: {exposure}{advisory}"
+
+    @property
+    def title(self) -> str:
+        """Its name, and its severity where that is known."""
+        return f"{self.name}, {self.severity}" if self.severity else self.name
+
+    def fixed_in(self, release: Release) -> Release | None:
+        """Return the release without the fault that comes next; None if none is known."""
+        return next((each.fixed for each in self.affected if release in each), None)
+
+    def diagnostic(self, message: str, place: Location | None, release: Release) -> Diagnostic:
         """Return a warning with the release that is without the fault, and the source."""
-        hint = f"{self.fixed} does not: {self.source}"
+        fixed = self.fixed_in(release)
+        hint = (
+            f"{fixed} does not: {self.source}" if fixed else f"no release fixes it: {self.source}"
+        )
         return Diagnostic(RULE_FAULT, Severity.WARNING, message, place, hint)
 
 
 @cache
-def known_faults() -> Sequence[KnownFault]:
+def known_faults(data: ReleaseData = BUILT_IN) -> Sequence[KnownFault]:
     """Return every known fault."""
-    return tuple(map(_fault, releases.section("faults")))
+    return tuple(map(_fault, data.section("faults")))
 
 
-def faults_of(release: Release | None, place: Location | None) -> Iterator[Diagnostic]:
-    """Return what a release is known for, whatever policies there are."""
-    for fault in known_faults():
-        if fault.is_in(release):
-            yield fault.diagnostic(f"Kyverno {release} {fault.text}, of {fault.are}", place)
+def faults_of(
+    release: Release | None, place: Location | None, data: ReleaseData = BUILT_IN
+) -> Iterator[Diagnostic]:
+    """Return what a later release than this one fixes, whatever policies there are."""
+    for fault in known_faults(data):
+        if release is not None and fault.is_in(release) and fault.fixed_in(release):
+            yield fault.diagnostic(fault.message(release), place, release)
 
 
 def running_release(engine: Sequence[Resource], component: str) -> Release | None:
@@ -103,21 +166,50 @@ def running_release(engine: Sequence[Resource], component: str) -> Release | Non
     return None
 
 
+def _values(body: Json, path: tuple[str, ...]) -> Iterator[Json]:
+    """Return each value at a path of an object."""
+    if not path:
+        yield body
+        return
+    step, *rest = path
+    if step == "**":
+        yield from _values(body, tuple(rest))
+    members = _members(body)
+    for key, value in members:
+        if step == "**":
+            yield from _values(value, path)
+        elif step in ("*", key):
+            yield from _values(value, tuple(rest))
+
+
+def _members(body: Json) -> Sequence[tuple[str, Json]]:
+    if isinstance(body, dict):
+        return tuple(body.items())
+    return [("", each) for each in body] if isinstance(body, list) else ()
+
+
 def _fault(body: Body) -> KnownFault:
-    policies = body["policies"]
     return KnownFault(
-        _release(body["since"]),
-        _release(body["fixed"]),
+        body["name"],
+        body.get("severity", ""),
+        tuple(
+            Affected(parse_release(each.get("since")), parse_release(each.get("fixed")))
+            for each in body["affected"]
+        ),
         body["controller"],
-        frozenset(policies["kinds"]),
-        tuple(policies["field"]),
-        policies["value"],
-        policies["are"],
+        _concerned(body["policies"]) if "policies" in body else None,
         body["text"],
+        body.get("exposure", ""),
         body["source"],
     )
 
 
-def _release(text: str) -> Release:
-    major, minor, patch = map(int, text.split("."))
-    return Release(major, minor, patch)
+def _concerned(body: Body) -> Concerned:
+    return Concerned(
+        body["group"],
+        frozenset(body["kinds"]),
+        tuple(body.get("field", ())),
+        tuple(body.get("values", ())),
+        tuple(body.get("mentions", ())),
+        body["are"],
+    )

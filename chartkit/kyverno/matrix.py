@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -10,9 +10,9 @@ from functools import cache
 from types import MappingProxyType
 
 from chartkit.errors import InputError
-from chartkit.kyverno import releases
 from chartkit.kyverno.changes import announced
-from chartkit.kyverno.versions import Version, parse_version
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
+from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 
 RULE_UNSUPPORTED = "CK101"
@@ -64,13 +64,22 @@ class Support(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """One Kyverno version: the clusters it supports, both ends included; None: date not known."""
+    """One Kyverno version: the clusters it supports, both ends included; None: date not known.
+
+    charts: the version of its Helm chart that installs each of its releases, oldest first.
+    """
 
     kyverno: Version
     oldest: Version
     newest: Version
     released: date | None
     end_of_life: date | None
+    charts: Mapping[Release, str]
+
+    @property
+    def newest_release(self) -> tuple[Release, str] | None:
+        """Its newest release with the version of its Helm chart; None where none is known."""
+        return max(self.charts.items(), default=None)
 
     def support(self, kubernetes: Version) -> Support:
         """Return the support of a cluster's version."""
@@ -105,31 +114,35 @@ class Verdict:
 
 
 @cache
-def matrix() -> Mapping[Version, Compatibility]:
+def matrix(data: ReleaseData = BUILT_IN) -> Mapping[Version, Compatibility]:
     """Every known Kyverno version, oldest first."""
-    rows = map(_row, releases.section("kyverno"))
+    rows = map(_row, data.section("kyverno"))
     return MappingProxyType({row.kyverno: row for row in rows})
 
 
 @cache
-def _charts() -> Mapping[Version, Version]:
-    """The Kyverno version that each version of its Helm chart installs."""
-    installs = dict(releases.section("olderCharts"))
-    for row in releases.section("kyverno"):
-        installs |= dict.fromkeys(row["charts"], row["version"])
-    return {parse_version(chart, ""): parse_version(app, "") for chart, app in installs.items()}
+def installed_by(data: ReleaseData = BUILT_IN) -> Mapping[Version, Version]:
+    """Return the Kyverno version that each minor version of its Helm chart installs."""
+    older = data.section("olderCharts").items()
+    return {parse_version(chart, ""): parse_version(app, "") for chart, app in older} | {
+        parse_version(chart, ""): row.kyverno
+        for row in matrix(data).values()
+        for chart in row.charts.values()
+    }
 
 
-def compatibility(kyverno: Version, location: Location | None = None) -> Compatibility:
+def compatibility(
+    kyverno: Version, location: Location | None = None, data: ReleaseData = BUILT_IN
+) -> Compatibility:
     """Return the row of a Kyverno version; raise InputError for one that is not known."""
-    found = matrix().get(kyverno)
+    found = matrix(data).get(kyverno)
     if found is None:
-        if kyverno in announced():
+        if kyverno in announced(data):
             hint = f"`chartkit check-compat --kyverno {kyverno}` shows what it changes"
-            raise InputError(str(announced()[kyverno]), location, hint)
-        known = list(matrix())
-        hint = f"known are {known[0]} to {known[-1]}"
-        installed = _charts().get(kyverno)
+            raise InputError(str(announced(data)[kyverno]), location, hint)
+        known = list(matrix(data))
+        hint = f"known are {known[0]} to {known[-1]}; `versions:` in chartkit.yaml adds others"
+        installed = installed_by(data).get(kyverno)
         if installed is not None:
             hint = f"{kyverno} is a version of its Helm chart, which installs Kyverno {installed}"
         raise InputError(f"Kyverno {kyverno} is not known", location, hint)
@@ -137,30 +150,35 @@ def compatibility(kyverno: Version, location: Location | None = None) -> Compati
 
 
 def judge(
-    kyverno: Version, kubernetes: Version, today: date, location: Location | None = None
+    kyverno: Version,
+    kubernetes: Version,
+    today: date,
+    location: Location | None = None,
+    data: ReleaseData = BUILT_IN,
 ) -> Verdict:
     """Return the verdict on a pair; raise InputError for a version that is not known."""
     if kubernetes.major != 1:
         hint = "Kubernetes versions begin with 1, such as 1.34"
         raise InputError(f"Kubernetes {kubernetes} is not known", location, hint)
-    row = compatibility(kyverno, location)
+    row = compatibility(kyverno, location, data)
     return Verdict(
         row,
         kubernetes,
         row.support(kubernetes),
         row.end_of_life is not None and row.end_of_life <= today,
-        fitting_kyverno(kubernetes),
+        fitting_kyverno(kubernetes, data),
     )
 
 
-def fitting_kyverno(kubernetes: Version) -> tuple[Version, ...]:
+def fitting_kyverno(kubernetes: Version, data: ReleaseData = BUILT_IN) -> tuple[Version, ...]:
     """The Kyverno versions that support a cluster, oldest first."""
-    return tuple(
-        row.kyverno for row in matrix().values() if row.support(kubernetes) is Support.SUPPORTED
-    )
+    rows = matrix(data).values()
+    return tuple(row.kyverno for row in rows if row.support(kubernetes) is Support.SUPPORTED)
 
 
-def kube_version_range(kyverno: Iterable[Version], least: Version | None = None) -> str:
+def kube_version_range(
+    kyverno: Iterable[Version], least: Version | None = None, data: ReleaseData = BUILT_IN
+) -> str:
     """`>=MIN-0 <NEXT-0` over the clusters that any of these Kyverno versions supports.
 
     least: a cluster version that everything needs besides.
@@ -168,7 +186,7 @@ def kube_version_range(kyverno: Iterable[Version], least: Version | None = None)
     The `-0` admits the suffixes of vendors (`v1.34.1-eks-113cf36`), which a semver range would
     otherwise take for pre-releases and refuse. Raises InputError for a version that is not known.
     """
-    rows = [compatibility(version) for version in kyverno]
+    rows = [compatibility(version, None, data) for version in kyverno]
     oldest = min(row.oldest for row in rows)
     newest = max(row.newest for row in rows)
     if least is not None:
@@ -176,9 +194,9 @@ def kube_version_range(kyverno: Iterable[Version], least: Version | None = None)
     return f">={oldest}-0 <{newest.next_minor()}-0"
 
 
-def known_clusters() -> list[Version]:
+def known_clusters(data: ReleaseData = BUILT_IN) -> list[Version]:
     """Every Kubernetes version that a known Kyverno supports, and the next one."""
-    rows = matrix().values()
+    rows = matrix(data).values()
     cluster = min(row.oldest for row in rows)
     newest = max(row.newest for row in rows)
     found = []
@@ -218,12 +236,15 @@ def admission_policies(kubernetes: Version, location: Location | None) -> list[D
 
 
 def end_of_life(
-    row: Compatibility, today: date, location: Location | None = None
+    row: Compatibility,
+    today: date,
+    location: Location | None = None,
+    data: ReleaseData = BUILT_IN,
 ) -> list[Diagnostic]:
     """A warning where a Kyverno version's support has ended."""
     if row.end_of_life is None or row.end_of_life > today:
         return []
-    return [_ended(row, location, f"the newest is {list(matrix())[-1]}")]
+    return [_ended(row, location, f"the newest is {list(matrix(data))[-1]}")]
 
 
 def _ended(row: Compatibility, location: Location | None, hint: str) -> Diagnostic:
@@ -251,7 +272,15 @@ def _row(body: Body) -> Compatibility:
         newest,
         _date(body.get("released")),
         _date(body.get("endOfLife")),
+        MappingProxyType(dict(_charts(body))),
     )
+
+
+def _charts(body: Body) -> Iterator[tuple[Release, str]]:
+    for text, chart in body.get("releases", {}).items():
+        release = parse_release(text)
+        if release is not None:
+            yield release, chart
 
 
 def _date(text: str | None) -> date | None:

@@ -1,10 +1,12 @@
 """Kyverno's and Kubernetes' releases: `releases.yaml`, the only place that names a version.
 
-`docs/how-to/new-release.md` says what to do for a new one.
+`docs/how-to/new-release.md` says what to do for a new one. A project adds to them by `versions:`
+in chartkit.yaml, a command by `--matrix FILE`; `added_releases` reads these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,8 +14,10 @@ from typing import Any
 
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body
 
 _DATA = Path(__file__).parent / "releases.yaml"
+_KEYS = {"kyverno": "version", "announced": "version", "eks": "version", "faults": "name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +37,62 @@ class CurrentRelease:
         return parse_version(self.app_version, "Kyverno")
 
 
-def section(key: str) -> Any:
-    """Return a top-level section of the file."""
-    return read_file(_DATA)[0].body[key]
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleaseData:
+    """The releases that are known: those of `releases.yaml` under what users add to them.
+
+    added: sections as the file has them. A row for a version or fault that is known changes its
+    keys; another one joins the others.
+    """
+
+    added: Mapping[str, Sequence[Body]]
+
+    def section(self, key: str) -> Any:
+        """Return a top-level section of the file."""
+        body = _built_in()[key]
+        if key not in _KEYS or not self.added:
+            return body
+        if key == "announced":
+            released = {row["version"] for row in self.added.get("kyverno", ())}
+            body = [row for row in body if row["version"] not in released]
+        name = _KEYS[key]
+        rows = {row[name]: row for row in body}
+        for row in self.added.get(key, ()):
+            rows[row[name]] = _merged(rows.get(row[name], {}), row)
+        return list(rows.values()) if key == "faults" else sorted(rows.values(), key=_version)
+
+    def with_added(self, sections: Body) -> ReleaseData:
+        """Return what is known with other sections on top."""
+        merged = {key: [*self.added.get(key, ()), *sections.get(key, ())] for key in _KEYS}
+        return ReleaseData(merged)
+
+
+BUILT_IN = ReleaseData({})
+"""What chartkit knows by itself."""
 
 
 @cache
 def current() -> CurrentRelease:
     """Return the release that `chartkit render` installs."""
-    body = section("current")
+    body = BUILT_IN.section("current")
     return CurrentRelease(body["appVersion"], body["chartVersion"])
+
+
+@cache
+def _built_in() -> Body:
+    body: Body = read_file(_DATA)[0].body
+    return body
+
+
+def _merged(row: Body, added: Body) -> Body:
+    """Return a row with the keys of another; releases and changes add up."""
+    merged = {**row, **added}
+    if "releases" in row and "releases" in added:
+        merged["releases"] = {**row["releases"], **added["releases"]}
+    if "changes" in row and "changes" in added:
+        merged["changes"] = [*row["changes"], *added["changes"]]
+    return merged
+
+
+def _version(row: Body) -> Version:
+    return parse_version(row["version"], "it")

@@ -14,6 +14,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Json, Location
 from chartkit.project.keys import Keys, inherited, whole
@@ -64,7 +65,7 @@ class Environment:
     let findings about themselves off;
     apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
     monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
-    None where the environment says nothing.
+    None where the environment says nothing; versions: the releases that are known.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Environment:
     policy_reporter: PolicyReporter | None
     keys: Keys = field(repr=False, compare=False)
     release: Release | None = None
+    versions: ReleaseData = BUILT_IN
 
     @property
     def kube_version(self) -> str:

@@ -7,21 +7,22 @@ that it names exist is for `chartkit.library.profiles` to say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
+from chartkit.kyverno.added_releases import read_versions
+from chartkit.kyverno.releases import ReleaseData
 from chartkit.model import Location
 from chartkit.project.chart_metadata import ChartMetadata, read_metadata
 from chartkit.project.environment import DEFAULTS, Environment, read_environments
 from chartkit.project.keys import inherited, whole
 from chartkit.project.settings import (
     Exclusion,
-    NamedFile,
     PolicySettings,
     read_exclusions,
-    read_files,
     read_policies,
 )
 from chartkit.schemas import json_schema
@@ -54,7 +55,7 @@ class Project:
     manifests are written (None: nowhere); environments: by name, in the file's order, in place of
     one with clusters its clusters (`prd/east`);
     defaults: settings of single policies under `defaults`; exception_rules: for its exceptions;
-    versions: files that extend what is known of releases; metadata: of the charts.
+    versions: the releases that are known; metadata: of the charts.
     """
 
     file: Path
@@ -67,7 +68,7 @@ class Project:
     environments: Mapping[str, Environment]
     defaults: Mapping[str, PolicySettings]
     exception_rules: ExceptionRules
-    versions: tuple[NamedFile, ...]
+    versions: ReleaseData
     metadata: ChartMetadata
     document: Document = field(repr=False, compare=False)
 
@@ -123,6 +124,7 @@ def parse_project(document: Document, file: Path) -> Project:
     json_schema.require(document, json_schema.load(SCHEMA))
     body = document.body
     root = file.parent
+    versions = read_versions(document, root)
     charts, manifests = body.get("charts", "charts"), body.get("manifests", "rendered")
     if manifests is not None and (root / charts).resolve() == (root / manifests).resolve():
         hint = "an environment could have a chart's name: choose another folder"
@@ -138,10 +140,15 @@ def parse_project(document: Document, file: Path) -> Project:
         exclude=read_exclusions(keys),
         charts=root / charts,
         manifests=None if manifests is None else root / manifests,
-        environments=read_environments(document, root),
+        environments=MappingProxyType(
+            {
+                name: replace(each, versions=versions)
+                for name, each in read_environments(document, root).items()
+            }
+        ),
         defaults=read_policies(inherited(document, [(DEFAULTS,)])) if DEFAULTS in body else {},
         exception_rules=_exception_rules(document),
-        versions=read_files(keys, "versions", root),
+        versions=versions,
         metadata=read_metadata(document),
         document=document,
     )

@@ -14,8 +14,9 @@ from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.changes import Change, announced
-from chartkit.kyverno.known_faults import faults_of
+from chartkit.kyverno.known_faults import RULE_FAULT, faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.environment import Environment
@@ -33,7 +34,8 @@ class VersionCheck:
     kyverno, kubernetes: None where it names none; status: `supported`, `above`, `below`,
     `announced` where that Kyverno is not released, or `unknown` where there is no pair to judge;
     clusters: what the Kyverno version supports;
-    fitting: the Kyverno versions that support the cluster, oldest first.
+    fitting: the Kyverno versions that support the cluster, oldest first; data: the releases that
+    are known.
     """
 
     name: str
@@ -43,6 +45,7 @@ class VersionCheck:
     row: compat.Compatibility | None
     fitting: tuple[Version, ...]
     diagnostics: tuple[Diagnostic, ...]
+    data: ReleaseData = BUILT_IN
 
     @property
     def supported(self) -> bool:
@@ -57,27 +60,47 @@ def pair(
     today: date,
     location: Location | None = None,
     release: Release | None = None,
+    data: ReleaseData = BUILT_IN,
 ) -> VersionCheck:
     """Return a Kyverno version, and a cluster to judge it against if there is one; release:
     Kyverno's with its patch where that is known, whose known faults are then named."""
-    if kyverno in announced():
-        return _announced(name, kyverno, kubernetes, location)
-    faults = tuple(faults_of(release, location))
+    if kyverno in announced(data):
+        return _announced(name, kyverno, kubernetes, location, data)
+    faults = tuple(faults_of(release, location, data))
     if kubernetes is None:
-        row = compat.compatibility(kyverno, location)
-        ended = compat.end_of_life(row, today, location)
-        return VersionCheck(name, kyverno, None, "unknown", row, (), (*ended, *faults))
-    verdict = compat.judge(kyverno, kubernetes, today, location)
-    found = (*compat.diagnostics(verdict, location), *faults)
+        row = compat.compatibility(kyverno, location, data)
+        ended = compat.end_of_life(row, today, location, data)
+        found = (*ended, *_unknown(release, row, location), *faults)
+        return VersionCheck(name, kyverno, None, "unknown", row, (), found, data)
+    verdict = compat.judge(kyverno, kubernetes, today, location, data)
     row = verdict.compatibility
-    return VersionCheck(name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found)
+    found = (*compat.diagnostics(verdict, location), *_unknown(release, row, location), *faults)
+    return VersionCheck(
+        name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found, data
+    )
+
+
+def _unknown(
+    release: Release | None, row: compat.Compatibility, location: Location | None
+) -> tuple[Diagnostic, ...]:
+    """Return a note on a release of which nothing is known."""
+    if release is None or row.newest_release is None or release in row.charts:
+        return ()
+    message = f"nothing is known of Kyverno {release}; the newest that is known is"
+    message += f" {row.newest_release[0]}"
+    hint = "`versions:` in chartkit.yaml, or --matrix FILE, adds what is known of it"
+    return (Diagnostic(RULE_FAULT, Severity.NOTE, message, location, hint),)
 
 
 def _announced(
-    name: str, kyverno: Version, kubernetes: Version | None, location: Location | None
+    name: str,
+    kyverno: Version,
+    kubernetes: Version | None,
+    location: Location | None,
+    data: ReleaseData,
 ) -> VersionCheck:
     """Return a Kyverno version that is no supported pair with any cluster yet."""
-    announcement = announced()[kyverno]
+    announcement = announced(data)[kyverno]
     found = Diagnostic(
         compat.RULE_UNSUPPORTED,
         Severity.ERROR,
@@ -85,13 +108,13 @@ def _announced(
         location,
         announcement.advice,
     )
-    fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes)
-    return VersionCheck(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (found,))
+    fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes, data)
+    return VersionCheck(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (found,), data)
 
 
-def cluster(kubernetes: Version) -> VersionCheck:
+def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:
     """Return a cluster alone: which Kyverno versions support it."""
-    fitting = compat.fitting_kyverno(kubernetes)
+    fitting = compat.fitting_kyverno(kubernetes, data)
     found: tuple[Diagnostic, ...] = ()
     if not fitting:
         message = f"no known Kyverno supports Kubernetes {kubernetes}"
@@ -103,14 +126,17 @@ def cluster(kubernetes: Version) -> VersionCheck:
 
 def environment(env: Environment, today: date) -> VersionCheck:
     """Return a project's environment: its pair of versions, and the form of its policies."""
-    subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"), env.release)
+    place = env.locate("kyverno")
+    subject = pair(env.name, env.kyverno, env.kubernetes, today, place, env.release, env.versions)
     if env.policy_type is not PolicyType.ADMISSION:
         return subject
     found = compat.admission_policies(env.kubernetes, env.locate_policy_type())
     return replace(subject, diagnostics=(*subject.diagnostics, *found))
 
 
-def chart(folder: Path, kubernetes: Version | None, today: date) -> VersionCheck:
+def chart(
+    folder: Path, kubernetes: Version | None, today: date, data: ReleaseData = BUILT_IN
+) -> VersionCheck:
     """Return a chart's folder: the Kyverno version that its appVersion names.
 
     Besides the pair, Chart.yaml's kubeVersion must admit clusters that the version supports, and
@@ -127,21 +153,13 @@ def chart(folder: Path, kubernetes: Version | None, today: date) -> VersionCheck
         raise InputError("names no Kyverno version", place, hint)
     kyverno = parse_version(body["appVersion"], "Kyverno", place)
     release = parse_release(body["appVersion"])
-    subject = pair(str(folder), kyverno, kubernetes, today, place, release)
+    subject = pair(str(folder), kyverno, kubernetes, today, place, release, data)
     given = _given_range(body)
     if given is None or subject.row is None:
         return subject
     text, path = given
-    found = _range(text, subject.row, kubernetes, documents[0].locate(*path))
-    return VersionCheck(
-        subject.name,
-        kyverno,
-        kubernetes,
-        subject.status,
-        subject.row,
-        subject.fitting,
-        (*subject.diagnostics, *found),
-    )
+    found = _range(text, subject, documents[0].locate(*path))
+    return replace(subject, diagnostics=(*subject.diagnostics, *found))
 
 
 def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
@@ -153,19 +171,21 @@ def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
     return (body["kubeVersion"], ("kubeVersion",)) if "kubeVersion" in body else None
 
 
-def _range(
-    text: object, row: compat.Compatibility, wanted: Version | None, place: Location
-) -> list[Diagnostic]:
+def _range(text: object, subject: VersionCheck, place: Location) -> list[Diagnostic]:
+    row, wanted = subject.row, subject.kubernetes
     if not isinstance(text, str):
         raise InputError("a range of Kubernetes versions must be text", place)
-    known = compat.known_clusters()
+    if row is None:
+        return []
+    known = compat.known_clusters(subject.data)
     admitted = _admitted(text, known if wanted is None else [*known, wanted])
     if wanted is not None and wanted not in admitted:
         message = f"the chart's range {text} refuses Kubernetes {wanted}"
         return [Diagnostic(_RANGE, Severity.ERROR, message, place)]
     if not any(row.support(each) is compat.Support.SUPPORTED for each in admitted):
         message = f"the chart's range {text} admits no cluster that Kyverno {row.kyverno}"
-        hint = f"it supports {row.clusters}: write {compat.kube_version_range([row.kyverno])}"
+        right = compat.kube_version_range([row.kyverno], None, subject.data)
+        hint = f"it supports {row.clusters}: write {right}"
         return [Diagnostic(_RANGE, Severity.ERROR, f"{message} supports", place, hint)]
     beyond = [str(e) for e in admitted if row.support(e) is not compat.Support.SUPPORTED]
     if not beyond:
@@ -204,6 +224,9 @@ def as_text(subject: VersionCheck) -> str:
     if subject.row is not None:
         dates = _dates(subject.row)
         lines.append(f"  Kyverno {subject.row.kyverno} supports {subject.row.clusters}{dates}")
+        if subject.row.newest_release is not None:
+            release, version = subject.row.newest_release
+            lines.append(f"  its newest release is {release} (Helm chart {version})")
     if subject.kubernetes is not None and subject.fitting:
         fitting = ", ".join(map(str, subject.fitting))
         lines.append(f"  Kubernetes {subject.kubernetes} is supported by Kyverno {fitting}")
@@ -224,6 +247,7 @@ def as_json(subject: VersionCheck) -> dict[str, Any]:
         "endOfLifeDate": _text(row and row.end_of_life),
         "supportedKubernetes": [str(row.oldest), str(row.newest)] if row else None,
         "fittingKyverno": [str(each) for each in subject.fitting],
+        "releases": _releases(row),
         "announced": [each.as_json() for each in _changes(subject)],
         "findings": [
             {
@@ -242,7 +266,12 @@ def _changes(subject: VersionCheck) -> tuple[Change, ...]:
     """Return the changes of a version that is announced, with their sources."""
     if subject.kyverno is None or subject.status != ANNOUNCED:
         return ()
-    return announced()[subject.kyverno].changes
+    return announced(subject.data)[subject.kyverno].changes
+
+
+def _releases(row: compat.Compatibility | None) -> list[Body]:
+    charts = {} if row is None else row.charts
+    return [{"version": str(release), "chart": chart} for release, chart in charts.items()]
 
 
 def _dates(row: compat.Compatibility) -> str:

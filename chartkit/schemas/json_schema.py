@@ -98,7 +98,7 @@ def require_schema(document: Document) -> Body:
     return body
 
 
-def require(document: Document, schema: Mapping[str, Any]) -> None:
+def require(document: LocatedValue, schema: Mapping[str, Any]) -> None:
     """Raises InputError for the first violation of a schema; the hint counts the others."""
     found = violations(document, schema)
     if not found:

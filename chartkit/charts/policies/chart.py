@@ -165,7 +165,8 @@ def _clusters(project: Project) -> str:
     environments = project.environments.values()
     admission = all(each.policy_type is PolicyType.ADMISSION for each in environments)
     least = ADMISSION_POLICIES if admission else None
-    return kube_version_range([each.kyverno for each in environments], least)
+    data = next(iter(environments)).versions
+    return kube_version_range([each.kyverno for each in environments], least, data)
 
 
 class _Chart:

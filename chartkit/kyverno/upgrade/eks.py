@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache
 from types import MappingProxyType
 
-from chartkit.kyverno import releases
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
 
@@ -31,9 +31,9 @@ class EksSupport:
 
 
 @cache
-def eks_support() -> Mapping[Version, EksSupport]:
+def eks_support(data: ReleaseData = BUILT_IN) -> Mapping[Version, EksSupport]:
     """The Kubernetes versions that EKS has or had, oldest first."""
-    rows = [_support(row) for row in releases.section("eks")]
+    rows = [_support(row) for row in data.section("eks")]
     return MappingProxyType({row.kubernetes: row for row in rows})
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from chartkit.errors import InputError
 from chartkit.kyverno.changes import announced
 from chartkit.kyverno.matrix import Support, compatibility, matrix
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Version, parse_version
 
 _MAJOR = 1
@@ -32,7 +33,11 @@ class Pair:
     @property
     def supported(self) -> bool:
         """True if the matrix supports it."""
-        row = matrix().get(self.kyverno)
+        return self.is_supported()
+
+    def is_supported(self, data: ReleaseData = BUILT_IN) -> bool:
+        """Return whether the matrix supports it."""
+        row = matrix(data).get(self.kyverno)
         return row is not None and row.support(self.kubernetes) is Support.SUPPORTED
 
 
@@ -58,14 +63,14 @@ class Route:
         return tuple(zip(self.pairs, self.pairs[1:], strict=False))
 
 
-def check(start: Pair, target: Pair) -> None:
+def check(start: Pair, target: Pair, data: ReleaseData = BUILT_IN) -> None:
     """Raises InputError for a version that is not known, and where the way leads down.
 
     A target that is announced is known, though no order leads to it.
     """
     for pair in (start, target):
-        if pair is start or pair.kyverno not in announced():
-            compatibility(pair.kyverno)
+        if pair is start or pair.kyverno not in announced(data):
+            compatibility(pair.kyverno, None, data)
         if pair.kubernetes.major != _MAJOR:
             hint = "Kubernetes versions begin with 1, such as 1.34"
             raise InputError(f"Kubernetes {pair.kubernetes} is not known", None, hint)
@@ -78,13 +83,15 @@ def check(start: Pair, target: Pair) -> None:
         raise InputError(message, None, hint)
 
 
-def shortest(start: Pair, target: Pair, skip_minors: bool = False) -> Route:
+def shortest(
+    start: Pair, target: Pair, skip_minors: bool = False, data: ReleaseData = BUILT_IN
+) -> Route:
     """The order with the fewest steps; among equals Kyverno goes before the cluster.
 
     The first pair need not be supported: there may be a way out of it. Raises InputError, see
     `check`.
     """
-    check(start, target)
+    check(start, target, data)
     came_from: dict[Pair, Pair | None] = {start: None}
     ends: list[Pair] = []
     waiting = deque([start])
@@ -92,7 +99,7 @@ def shortest(start: Pair, target: Pair, skip_minors: bool = False) -> Route:
         pair = waiting.popleft()
         if pair == target:
             return Route(tuple(_back(target, came_from)))
-        following = list(_following(pair, target, skip_minors))
+        following = list(_following(pair, target, skip_minors, data))
         if not following:
             ends.append(pair)
         for each in following:
@@ -102,15 +109,15 @@ def shortest(start: Pair, target: Pair, skip_minors: bool = False) -> Route:
     return Route((), _furthest(ends))
 
 
-def _following(pair: Pair, target: Pair, skip_minors: bool) -> Iterator[Pair]:
+def _following(pair: Pair, target: Pair, skip_minors: bool, data: ReleaseData) -> Iterator[Pair]:
     """The supported pairs one step on, none beyond the target."""
-    newer = [each for each in matrix() if pair.kyverno < each <= target.kyverno]
+    newer = [each for each in matrix(data) if pair.kyverno < each <= target.kyverno]
     # The largest leap first, so that it is the one that is kept among orders of one length.
     for version in reversed(newer) if skip_minors else newer[:1]:
-        if (after := Pair(version, pair.kubernetes)).supported:
+        if (after := Pair(version, pair.kubernetes)).is_supported(data):
             yield after
     cluster = pair.kubernetes.next_minor()
-    if cluster <= target.kubernetes and (after := Pair(pair.kyverno, cluster)).supported:
+    if cluster <= target.kubernetes and (after := Pair(pair.kyverno, cluster)).is_supported(data):
         yield after
 
 

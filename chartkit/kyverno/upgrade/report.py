@@ -9,10 +9,12 @@ from datetime import date
 from typing import Final
 
 from chartkit.kyverno.changes import Announcement, Change, announced, changes
+from chartkit.kyverno.known_faults import known_faults
 from chartkit.kyverno.matrix import compatibility, matrix
+from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.upgrade.eks import EksSupport, eks_support
 from chartkit.kyverno.upgrade.path import Pair, Route
-from chartkit.kyverno.versions import Version
+from chartkit.kyverno.versions import Release, Version
 from chartkit.model import Body, Diagnostic, Severity
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
@@ -24,7 +26,8 @@ class Plan:
 
     shortcut: where there is none one minor version at a time, the number of steps of an order
     that skips minor versions of Kyverno, None where there is none either; eks: whether to say the
-    dates of EKS; today: what they are compared with.
+    dates of EKS; today: what they are compared with; release: Kyverno's release where it starts,
+    None where that is not known; data: the releases that are known.
     """
 
     start: Pair
@@ -33,6 +36,8 @@ class Plan:
     shortcut: int | None
     eks: bool
     today: date
+    release: Release | None = None
+    data: ReleaseData = BUILT_IN
 
 
 def as_text(plan: Plan) -> str:
@@ -46,7 +51,7 @@ def as_text(plan: Plan) -> str:
         lines.append(f"{number:>{width}}  {_step(before, after)}")
         indent = " " * (width + 4)
         lines += [f"{indent}{line}" for line in _notes(plan, before, after)]
-    return "\n".join([*lines, *_eks_start(plan), *_announced_lines(plan)]) + "\n"
+    return "\n".join([*lines, *_patch(plan), *_eks_start(plan), *_announced_lines(plan)]) + "\n"
 
 
 def as_markdown(plan: Plan) -> str:
@@ -58,7 +63,7 @@ def as_markdown(plan: Plan) -> str:
     for before, after in plan.route.steps:
         lines.append(f"1. [ ] **{_step(before, after)}**")
         lines += [f"   - {_escaped(line)}" for line in _notes(plan, before, after)]
-    footer = (*_eks_start(plan), *map(_escaped, _announced_lines(plan)))
+    footer = (*_patch(plan), *_eks_start(plan), *map(_escaped, _announced_lines(plan)))
     return "\n".join([*lines, *(f"\n{line}" for line in footer)]) + "\n"
 
 
@@ -74,6 +79,7 @@ def as_json(plan: Plan) -> str:
     if not plan.route.exists:
         body["stuck"] = [_pair(pair) for pair in plan.route.stuck]
         body["reasons"] = list(_reasons(plan))
+    body["patch"] = list(_patch(plan))
     body["announced"] = [
         {
             "version": str(each.version),
@@ -130,16 +136,39 @@ def _step(before: Pair, after: Pair) -> str:
 
 def _notes(plan: Plan, before: Pair, after: Pair) -> Iterator[str]:
     """Return the notes on a step."""
-    for version, change in _changes(before, after):
+    if before.kyverno != after.kyverno:
+        for release, chart in _newest(plan, after.kyverno):
+            yield f"install {release}, Helm chart {chart}"
+    for version, change in _changes(plan, before, after):
+        version = change.release or version
         skipped = f" (with {version})" if version != str(after.kyverno) else ""
         yield f"{change.kind}{skipped}: {change.text}"
-    support = eks_support().get(after.kubernetes)
+    support = eks_support(plan.data).get(after.kubernetes)
     if plan.eks and before.kubernetes != after.kubernetes:
         yield _eks_line(support, plan.today) if support else _eks_unknown(after)
 
 
-def _changes(before: Pair, after: Pair) -> Iterator[tuple[str, Change]]:
-    for version, found in changes().items():
+def _newest(plan: Plan, version: Version) -> Iterator[tuple[Release, str]]:
+    """Return the newest release of a minor version with its Helm chart's, if one is known."""
+    found = compatibility(version, None, plan.data).newest_release
+    if found is not None:
+        yield found
+
+
+def _patch(plan: Plan) -> Iterator[str]:
+    """Return the newest release of a Kyverno that stays, and what it fixes."""
+    if plan.release is None or plan.target.kyverno != plan.start.kyverno:
+        return
+    for release, chart in _newest(plan, plan.start.kyverno):
+        if plan.release < release:
+            faults = [each for each in known_faults(plan.data) if each.is_in(plan.release)]
+            fixed = ", ".join(each.title for each in faults if not each.is_in(release))
+            ends = f" fixes {fixed}" if fixed else " is the newest release"
+            yield f"Kyverno {plan.release} → {release}, Helm chart {chart}:{ends}"
+
+
+def _changes(plan: Plan, before: Pair, after: Pair) -> Iterator[tuple[str, Change]]:
+    for version, found in changes(plan.data).items():
         if before.kyverno < version <= after.kyverno:
             for change in found:
                 yield str(version), change
@@ -148,7 +177,7 @@ def _changes(before: Pair, after: Pair) -> Iterator[tuple[str, Change]]:
 def _eks_start(plan: Plan) -> Iterator[str]:
     """Return the end of EKS' support for the cluster's first version."""
     if plan.eks:
-        support = eks_support().get(plan.start.kubernetes)
+        support = eks_support(plan.data).get(plan.start.kubernetes)
         line = _eks_line(support, plan.today) if support else _eks_unknown(plan.start)
         yield f"Kubernetes {plan.start.kubernetes}, where it is now, on {line}"
 
@@ -170,8 +199,8 @@ def _eks_unknown(pair: Pair) -> str:
 
 def _announced(plan: Plan) -> list[Announcement]:
     """Return the announced versions up to the target; after the newest release, the next one."""
-    newest = list(matrix())[-1]
-    upcoming = list(announced().values())
+    newest = list(matrix(plan.data))[-1]
+    upcoming = list(announced(plan.data).values())
     if plan.target.kyverno == newest and plan.route.exists:
         return upcoming[:1]
     return [each for each in upcoming if each.version <= plan.target.kyverno]
@@ -181,24 +210,24 @@ def _announced_lines(plan: Plan) -> Iterator[str]:
     """Return what announced versions change, whole where one of them is the target."""
     for each in _announced(plan):
         yield f"{each}. {each.advice}"
-        if plan.target.kyverno in announced():
+        if plan.target.kyverno in announced(plan.data):
             yield from map(str, each.changes)
 
 
 def _reasons(plan: Plan) -> Iterator[str]:
     """Return why no step leads on, and what would help."""
-    if plan.target.kyverno in announced():
+    if plan.target.kyverno in announced(plan.data):
         yield f"which Kubernetes versions Kyverno {plan.target.kyverno} supports is not known yet"
         return
-    if not plan.target.supported:
-        yield f"{plan.target} is not a supported pair: {_range(plan.target)}"
+    if not plan.target.is_supported(plan.data):
+        yield f"{plan.target} is not a supported pair: {_range(plan, plan.target)}"
     for pair in plan.route.stuck:
         wanted = [
-            f"Kyverno {version} ({compatibility(version).clusters})"
-            for version in _next_kyverno(pair, plan.target)
+            f"Kyverno {version} ({compatibility(version, None, plan.data).clusters})"
+            for version in _next_kyverno(plan, pair)
         ]
         if pair.kubernetes < plan.target.kubernetes:
-            wanted.append(f"Kubernetes {pair.kubernetes.next_minor()} ({_range(pair)})")
+            wanted.append(f"Kubernetes {pair.kubernetes.next_minor()} ({_range(plan, pair)})")
         if wanted:
             neither = "neither " if len(wanted) > 1 else "not "
             yield f"no step leads on from {pair}: {neither}to {' nor to '.join(wanted)}"
@@ -206,12 +235,14 @@ def _reasons(plan: Plan) -> Iterator[str]:
         yield f"with --skip-minors there is one of {_counted(plan.shortcut)}"
 
 
-def _next_kyverno(pair: Pair, target: Pair) -> list[Version]:
-    return [each for each in matrix() if pair.kyverno < each <= target.kyverno][:1]
+def _next_kyverno(plan: Plan, pair: Pair) -> list[Version]:
+    known = matrix(plan.data)
+    return [each for each in known if pair.kyverno < each <= plan.target.kyverno][:1]
 
 
-def _range(pair: Pair) -> str:
-    return f"Kyverno {pair.kyverno} supports {compatibility(pair.kyverno).clusters}"
+def _range(plan: Plan, pair: Pair) -> str:
+    clusters = compatibility(pair.kyverno, None, plan.data).clusters
+    return f"Kyverno {pair.kyverno} supports {clusters}"
 
 
 def _pair(pair: Pair) -> Body:
@@ -225,10 +256,12 @@ def _step_body(plan: Plan, before: Pair, after: Pair) -> Body:
         "to": _pair(after),
         "changes": [
             {"version": version, "kind": str(change.kind), "text": change.text}
-            for version, change in _changes(before, after)
+            for version, change in _changes(plan, before, after)
         ],
     }
-    support = eks_support().get(after.kubernetes)
+    for release, chart in _newest(plan, after.kyverno) if before.kyverno != after.kyverno else ():
+        body |= {"release": str(release), "chart": chart}
+    support = eks_support(plan.data).get(after.kubernetes)
     if plan.eks and support is not None:
         body["eks"] = {
             "standardSupport": support.standard.isoformat(),

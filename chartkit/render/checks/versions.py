@@ -24,7 +24,7 @@ def compatibility(subject: CheckTarget) -> Iterable[Row]:
     """Check that this Kyverno supports this Kubernetes."""
     env = subject.environment
     place = env.locate("kyverno")
-    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), place)
+    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), place, env.versions)
     right = f"Kyverno {env.kyverno} supports Kubernetes {env.kubernetes}"
     if env.eks:
         right += " (Amazon EKS)"
@@ -32,22 +32,25 @@ def compatibility(subject: CheckTarget) -> Iterable[Row]:
 
 
 def faults(subject: CheckTarget) -> Iterable[Row]:
-    """Yield a warning for each policy that a known fault of the installed Kyverno release
-    affects."""
+    """Yield a warning for each policy that meets a known fault of the installed Kyverno release,
+    and for each advisory about it that needs no policy of the project."""
     env, engine = subject.environment, subject.engine
-    for fault in known_faults():
+    for fault in known_faults(env.versions):
         release, place = env.release, env.locate("kyverno")
         if engine is not None:
             release = running_release(engine.rendered().resources, fault.controller)
-        if not fault.is_in(release):
+        if release is None or not fault.is_in(release):
             continue
         if engine is not None:
             place = engine.lint_subject().locate(fault.image_path)
-        for policy in subject.policies.rendered().resources:
-            if fault.concerns(policy):
-                message = f"{policy.kind}/{policy.name}: Kyverno {release} {fault.text}"
-                found = fault.diagnostic(message, place)
-                yield Row(env.name, "known faults", Outcome.WARNING, message, place, found.hint)
+        policies = [each for each in subject.policies.rendered().resources if fault.concerns(each)]
+        check = "known faults" if policies else "advisories"
+        messages = [fault.message(release, each) for each in policies]
+        if not policies and fault.exposure:
+            messages = [fault.message(release)]
+        for message in messages:
+            hint = fault.diagnostic(message, place, release).hint
+            yield Row(env.name, check, Outcome.WARNING, message, place, hint)
 
 
 def values(subject: CheckTarget) -> Iterable[Row]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
+from chartkit.kyverno.matrix import installed_by
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Resource
 from chartkit.rollout.adopt.engine import chart_version, engine_tags
@@ -88,9 +89,8 @@ def _row(estate: Estate, subject: str, message: str, resource: Resource | None =
 
 def _installed_by(chart: Version) -> Iterator[Version]:
     """Yield the Kyverno that a version of its chart installs."""
-    for each in releases.section("kyverno"):
-        if str(chart) in each.get("charts", ()):
-            yield parse_version(each["version"], "Kyverno")
+    if chart in installed_by():
+        yield installed_by()[chart]
 
 
 def _kubernetes(estate: Estate, options: AdoptOptions, rows: list[Row]) -> tuple[Version, bool]:

@@ -122,7 +122,7 @@ def values_digest(values: Body) -> str:
 
 def _unsupported(environment: Environment, kyverno: Version, live: Version) -> list[str]:
     place = environment.locate("kyverno")
-    verdict = compat.judge(kyverno, live, date.today(), place)
+    verdict = compat.judge(kyverno, live, date.today(), place, environment.versions)
     found = compat.diagnostics(verdict, place)
     return [str(each) for each in found if each.severity is Severity.ERROR]
 

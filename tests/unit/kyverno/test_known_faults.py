@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.kyverno.known_faults import known_faults, running_release
+from chartkit.kyverno.matrix import matrix
 from chartkit.kyverno.releases import current
-from chartkit.kyverno.versions import Release, parse_release
-from chartkit.model import Resource
+from chartkit.kyverno.versions import Release, Version, parse_release
+from chartkit.model import Body, Resource
 from chartkit.render.model import Outcome, Row
 from tests.unit.render.test_pipeline import rows, run
 
@@ -66,9 +68,159 @@ def test_an_image_goes_before_what_a_project_names(tmp_path: Path) -> None:
 
 
 def test_faults_are_data_that_holds() -> None:
+    names = [fault.name for fault in known_faults()]
+    assert len(names) == len(set(names))
     for fault in known_faults():
-        assert fault.since < fault.fixed
         assert fault.source.startswith("https://")
+        assert fault.policies is not None or fault.exposure
+        for each in fault.affected:
+            for release in filter(None, (each.since, each.fixed)):
+                known = matrix()[Version(release.major, release.minor)]
+                assert release in known.charts
+            if each.since and each.fixed:
+                assert each.since < each.fixed
+
+
+RULE = {"name": "r", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
+CONTEXT = [{"name": "c", "apiCall": {"service": {"url": "https://a"}, "method": "GET"}}]
+
+
+def policy(kind: str, group: str, spec: Body) -> Resource:
+    return Resource(
+        {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "p"}, "spec": spec}
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "concerned", "other"),
+    [
+        (
+            "CVE-2026-41323",
+            policy("ClusterPolicy", "kyverno.io", {"rules": [{**RULE, "context": CONTEXT}]}),
+            policy("ClusterPolicy", "kyverno.io", {"rules": [{**RULE, "context": []}]}),
+        ),
+        (
+            "CVE-2026-41323",
+            policy("GlobalContextEntry", "kyverno.io", {"apiCall": {"service": {"url": "x"}}}),
+            policy("GlobalContextEntry", "kyverno.io", {"apiCall": {"urlPath": "/api"}}),
+        ),
+        (
+            "CVE-2025-29778",
+            policy(
+                "ClusterPolicy",
+                "kyverno.io",
+                {
+                    "rules": [
+                        {
+                            "verifyImages": [
+                                {
+                                    "attestors": [
+                                        {"entries": [{"keyless": {"subjectRegExp": "https://.*"}}]}
+                                    ]
+                                }
+                            ]
+                        }
+                    ]
+                },
+            ),
+            policy(
+                "ClusterPolicy",
+                "kyverno.io",
+                {
+                    "rules": [
+                        {
+                            "verifyImages": [
+                                {
+                                    "attestors": [
+                                        {"entries": [{"keyless": {"subject": "https://a"}}]}
+                                    ]
+                                }
+                            ]
+                        }
+                    ]
+                },
+            ),
+        ),
+        (
+            "CVE-2025-46342",
+            policy(
+                "Policy",
+                "kyverno.io",
+                {"rules": [{"match": {"any": [{"resources": {"namespaceSelector": {}}}]}}]},
+            ),
+            policy("Policy", "kyverno.io", {"rules": [RULE]}),
+        ),
+        (
+            "kyverno/kyverno#17260",
+            policy(
+                "NamespacedValidatingPolicy",
+                "policies.kyverno.io",
+                {"matchConstraints": {"resourceRules": [{"resources": ["services", "pods"]}]}},
+            ),
+            policy(
+                "NamespacedValidatingPolicy",
+                "policies.kyverno.io",
+                {"matchConstraints": {"resourceRules": [{"resources": ["services"]}]}},
+            ),
+        ),
+        (
+            "kyverno/kyverno#16989",
+            policy("PolicyException", "policies.kyverno.io", {}),
+            policy("PolicyException", "kyverno.io", {}),
+        ),
+    ],
+)
+def test_a_fault_concerns_what_its_field_names(
+    name: str, concerned: Resource, other: Resource
+) -> None:
+    (fault,) = [each for each in known_faults() if each.name == name]
+    assert fault.concerns(concerned)
+    assert not fault.concerns(other)
+
+
+@pytest.mark.parametrize(
+    ("release", "names"),
+    [
+        ("1.16.4", {"GHSA-q825-p383-r9v5", "kyverno/kyverno#16989"}),
+        ("1.17.2", {"GHSA-q825-p383-r9v5", "kyverno/kyverno#16989", "kyverno/kyverno#17260"}),
+        ("1.19.1", set()),
+    ],
+)
+def test_patch_releases_count(release: str, names: set[str]) -> None:
+    parsed = parse_release(release)
+    assert parsed is not None
+    faults = [each for each in known_faults() if each.is_in(parsed) and each.fixed_in(parsed)]
+    assert {each.name for each in faults} == names
+    before = Release(parsed.major, parsed.minor, parsed.patch - 1)
+    assert {each.name for each in known_faults() if each.is_in(before)} - names
+
+
+def test_an_advisory_that_no_policy_of_the_project_meets(tmp_path: Path) -> None:
+    found(tmp_path, "1.18.1", form="ClusterPolicy")
+    advisories = rows(run(tmp_path), "advisories")
+    (row,) = [each for each in advisories if "CVE-2026-54523, critical" in each.message]
+    assert row.outcome is Outcome.WARNING
+    assert "those who may create policies can create objects in any namespace" in row.message
+    assert str(row.hint).startswith("1.18.2 does not: https://")
+    assert rows(run(tmp_path), "known faults") == []
+
+
+def test_a_policy_that_meets_an_advisory_is_named(tmp_path: Path) -> None:
+    found(tmp_path, "1.17.1", form="ClusterPolicy")
+    folder = tmp_path / "own"
+    folder.mkdir()
+    rule = {**RULE, "context": CONTEXT, "validate": {"message": "m", "deny": {}}}
+    text = dump_yaml(policy("ClusterPolicy", "kyverno.io", {"rules": [rule]}).body)
+    (folder / "p.yaml").write_text(text)
+    project = (tmp_path / "chartkit.yaml").read_text()
+    (tmp_path / "chartkit.yaml").write_text(
+        f"library: [own]\npolicies: {{p: {{enabled: true}}}}\n{project}"
+    )
+    faults = rows(run(tmp_path), "known faults")
+    assert [row.message for row in faults] == [
+        "ClusterPolicy/p: Kyverno 1.17.1 sends the token of its ServiceAccount to the service that "
+        "is called (CVE-2026-41323, high)"
+    ]
 
 
 @pytest.mark.parametrize(

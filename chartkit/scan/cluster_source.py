@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chartkit.errors import InputError
 from chartkit.network.cluster.recording import is_recording
+from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 
 
@@ -28,13 +29,13 @@ def cluster_source(options: ScanOptions) -> ClusterSource | None:
     Raise InputError for options that cannot be combined.
     """
     cluster = options.cluster
-    paths = [Path(path) for path in options.request.paths]
+    paths = [Path(path) for path in options.request.paths if not is_remote(path)]
     recordings = [path for path in paths if is_recording(path)]
     if not cluster.cluster and not recordings:
         for name in _given(_needing_cluster(options)):
             raise InputError(f"{name} needs --cluster, or a recording of one as PATH")
         return None
-    if len(paths) > (0 if cluster.cluster else 1):
+    if len(options.request.paths) > (0 if cluster.cluster else 1):
         raise InputError("a cluster is scanned alone", hint="leave the other PATHs out")
     for name in _given(_for_files(options)):
         raise InputError(f"{name} is not for a scan of a cluster")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from chartkit.documents.compressed import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import is_file, is_there, refuse_special
@@ -72,6 +73,14 @@ def _matching(path: str) -> list[str]:
         hint = "hidden files are left out; ** stands for any folders"
         raise InputError("no file or folder matches the pattern", Location(path), hint)
     return found
+
+
+_ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://|[\w.-]+@[\w.-]+:")
+
+
+def is_remote(path: str) -> bool:
+    """Return whether a path is no file or folder but a URL."""
+    return _ELSEWHERE.match(path) is not None and not is_there(path)
 
 
 def existing(path: Path) -> Path:

@@ -15,6 +15,7 @@ from chartkit.scan.cluster_source import cluster_source
 from chartkit.scan.environment import ProjectEnvironment, UnsentObjects, require_no_policies
 from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
+from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.reporting import (
     Console,
@@ -124,6 +125,9 @@ def _changes(options: ScanOptions, environment: ProjectEnvironment | None) -> Ch
         return None
     if options.is_json or options.at is not None:
         raise InputError("--changed-since does not go together with --json and --at")
+    named = (*options.request.paths, *options.request.named_policies, *options.request.crds)
+    if any(map(is_remote, named)):
+        raise InputError("--changed-since is about files, and a URL names none")
     from chartkit.scan.changes import Changes
 
     return Changes(options, environment.sources if environment is not None else ())

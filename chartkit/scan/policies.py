@@ -84,12 +84,14 @@ def load_policies(
     policy_type: str = "ClusterPolicy",
     *,
     cached: bool = False,
+    named: Callable[[Resource], Resource] = lambda resource: resource,
 ) -> PolicySet:
     """Compile the policies of every source; raise InputError for a source without any.
 
     A source is a file, a folder, a chart, or a profile by its name or file. Only profiles take
     parameters (`name` or `policy.name`) and policy_type, the form of their policies; cached:
-    whether those of built-in ones may come from an earlier run.
+    whether those of built-in ones may come from an earlier run; named: gives a policy the location
+    that messages name.
     """
     found: list[Resource] = []
     written: list[Resource] = []
@@ -98,6 +100,7 @@ def load_policies(
         here, of_profile = _read_source(source, parameters, policy_type, notes.append, cached)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
+        here = list(map(named, here))
         found.extend(here)
         written.extend(() if of_profile else here)
     compiled = compile_all(found, around)

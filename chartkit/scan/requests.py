@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -10,13 +11,14 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
     is_definition,
+    is_remote,
     read_crds,
     read_inputs,
     read_payloads,
@@ -106,7 +108,9 @@ def load_requests(
     if is_json:
         if options.api_defaults:
             raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
-        return Requests(policies, read_payloads(options.paths, stdin), {}, {}, inputs)
+        with _local(options.paths, options, note) as (paths, named, _):
+            payloads = list(map(named, read_payloads(paths, stdin)))
+        return Requests(policies, payloads, {}, {}, inputs)
     chart = ChartOptions(
         values=inputs.chart_values,
         release=options.release,
@@ -117,25 +121,27 @@ def load_requests(
     if changes is not None:
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
-    objects = read_inputs(options.paths, stdin, note, chart, reads)
+    with _local(options.paths, options, note) as (paths, named, noting):
+        objects = list(map(named, read_inputs(paths, stdin, noting, chart, reads)))
     for diagnostic in overlooked(objects, bool(options.exceptions) or environment is not None):
         note(diagnostic)
     if options.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         objects = all_as_stored(objects)
-    custom = custom_resources(options.crds, objects, note)
+    with _local(options.crds, options, note) as (crds, named, noting):
+        own = list(map(named, read_crds(crds, noting)))
+    custom = custom_resources(own, objects, note)
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
     return Requests(policies, objects, labels, namespaces, inputs, custom)
 
 
 def custom_resources(
-    paths: Sequence[str], objects: Sequence[Resource], note: Note
+    own: Sequence[Resource], objects: Sequence[Resource], note: Note
 ) -> CustomResources | None:
-    """Return the custom kinds that files and objects define, None for none; note is called with
-    faults of definitions, and kinds that have none where the user names files. Raise InputError.
+    """Return the custom kinds that the user's definitions and objects define, None for none; note
+    is called with faults of definitions, and with kinds that have none if the user has any.
     """
-    own = read_crds(paths, note)
     if not own and not any(map(is_definition, objects)):
         return None
     from chartkit.scan.custom_resources.definitions import read_definitions
@@ -148,11 +154,35 @@ def custom_resources(
 
 
 def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:
-    """Load the policies that the options name; raise InputError."""
+    """Load the policies that the options name, also by URLs; raise InputError."""
     parameters = _parse_parameters(options.parameters)
-    return load_policies(
-        options.policies, parameters, surroundings, options.policy_type, cached=options.cache
-    )
+    notes: list[Diagnostic] = []
+    with _local(options.policies, options, notes.append) as (policies, named, _):
+        found = load_policies(
+            policies,
+            parameters,
+            surroundings,
+            options.policy_type,
+            cached=options.cache,
+            named=named,
+        )
+    return replace(found, notes=(*notes, *found.notes)) if notes else found
+
+
+@contextmanager
+def _local(
+    paths: Sequence[str], options: RequestOptions, note: Note
+) -> Iterator[tuple[Sequence[str], Callable[[Resource], Resource], Note]]:
+    """Give paths with what URLs hold in their place, with a function that gives objects the
+    locations of messages, and one that takes notes; raise InputError."""
+    if not any(map(is_remote, paths)):
+        yield paths, lambda resource: resource, note
+        return
+    from chartkit.scan.remote import RemotePaths
+
+    remote = RemotePaths(options.network.allowed_hosts, note)
+    with remote.naming() as renaming:
+        yield remote.local(paths), remote.resource, renaming
 
 
 def load_surroundings(options: RequestOptions) -> PolicyAttachments:

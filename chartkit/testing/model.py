@@ -149,12 +149,13 @@ def ruleless(key: tuple[str, int, str], is_judging: bool) -> PolicyRules:
 class CaseResult:
     """The result of a test file.
 
-    case: its folder relative to what the user named; error: why it could not be run (then there
-    are no rows); diagnostics: policies that could not be loaded; policies, seen: for coverage.
+    case: its folder relative to what the user named; path: of the file, as messages name it; error:
+    why it could not be run (then there are no rows); diagnostics: policies that could not be
+    loaded; policies, seen: for coverage.
     """
 
     case: str
-    path: Path
+    path: str
     rows: tuple[Row, ...] = ()
     error: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()

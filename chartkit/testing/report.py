@@ -38,9 +38,7 @@ def to_text(results: Sequence[CaseResult], options: Options) -> str:
         rows = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
         if rows or case.error or case.diagnostics:
             lines.append(
-                click.style(shown(str(case.path)), bold=True)
-                if options.colour
-                else shown(str(case.path))
+                click.style(shown(case.path), bold=True) if options.colour else shown(case.path)
             )
             lines.extend(_indented(f"error: {case.error}", 2) if case.error else [])
             for diagnostic in case.diagnostics:
@@ -117,7 +115,7 @@ def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
     not be run."""
     for case in results:
         if case.error:
-            place = Location(str(case.path))
+            place = Location(case.path)
             yield diagnostic_finding(Diagnostic("test", Severity.ERROR, case.error, place))
         yield from map(diagnostic_finding, case.diagnostics)
         for row in case.rows:
@@ -180,7 +178,7 @@ def _junit_cases(case: CaseResult) -> list[TestCase]:
         text = f"wanted {row.wanted}, got {row.got or 'nothing'}\n{row.message}\n{row.location}"
         cases.append(TestCase(name, row.resource, outcomes[row.verdict], row.reason, text))
     if case.error:
-        cases.append(TestCase(case.case, str(case.path), "error", "could not be run", case.error))
+        cases.append(TestCase(case.case, case.path, "error", "could not be run", case.error))
     return cases
 
 

@@ -47,7 +47,7 @@ def _run_file(file: Path, case: str, sources: Sources) -> Iterator[CaseResult]:
     try:
         tests = read_test_file(file)
     except ChartkitError as error:
-        yield CaseResult(case, file, error=str(error))
+        yield CaseResult(case, str(file), error=str(error))
         return
     for test in tests:
         yield run_test(test, case, sources)
@@ -58,13 +58,13 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
     try:
         inputs = load_inputs(test, sources)
     except ChartkitError as error:
-        return CaseResult(case, test.path, error=str(error))
+        return CaseResult(case, str(test.path), error=str(error))
     answers = ask(inputs)
     matcher = Matcher(answers, inputs.policies, test.folder, sources)
     rows = tuple(row for wanted in test.expectations for row in matcher.rows(wanted))
     return CaseResult(
         case,
-        test.path,
+        str(test.path),
         rows,
         diagnostics=inputs.policies.diagnostics,
         policies=(

@@ -12,9 +12,11 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.archives import read_archive, read_folder, unpack
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
-from chartkit.network.downloads.download import checked_url, download
+from chartkit.network.downloads.download import checked_url
+from chartkit.network.downloads.git_http import fetch_revision
 from chartkit.network.downloads.limits import Limits
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, digest, digest_of_all
+from chartkit.network.downloads.remote import RemoteSource, download_pinned, read_remote
 from chartkit.network.http.urls import is_url, shown_source
 
 _SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)
@@ -37,14 +39,19 @@ class SourceFiles:
 def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
     """Reads a library; raises InputError.
 
-    source: a URL of an archive, or the path of an archive, a folder or a git checkout; ref: a
-    branch, tag or commit of a checkout; project: what paths start at that are not absolute.
+    source: a URL of an archive or of a git repository (see `downloads.remote`), or the path of an
+    archive, a folder or a git checkout; ref: a branch, tag or commit of a repository; project:
+    what paths start at that are not absolute.
     """
     if is_url(source):
+        remote = read_remote(source)
+        if remote.is_git:
+            return _of_repository(remote, ref or remote.ref, source, limits)
         _no_ref(ref, source)
-        content = download(source, limits)
+        content = download_pinned(remote, limits)
         origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
-        return SourceFiles(origin, strip_root(unpack(content, shown_source(source), limits)))
+        files = strip_root(unpack(content, shown_source(source), limits))
+        return SourceFiles(origin, _below(remote, files))
     path = project / source
     if path.is_dir() and is_checkout(path):
         commit, files = read_checkout(path, ref, limits)
@@ -59,8 +66,28 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
     return SourceFiles(origin, strip_root(unpack(content, source, limits)))
 
 
+def _of_repository(remote: RemoteSource, ref: str, source: str, limits: Limits) -> SourceFiles:
+    only = (remote.path,) if remote.path else ()
+    commit, files = fetch_revision(remote.url, ref, limits, only)
+    location = source.partition("?")[0]
+    return SourceFiles(Origin(SourceKind.GIT, location, ref, commit), _below(remote, files))
+
+
+def _below(remote: RemoteSource, files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of the folder that a URL names, all without one."""
+    start = f"{remote.path}/" if remote.path else ""
+    found = {name[len(start) :]: each for name, each in files.items() if name.startswith(start)}
+    if not found:
+        message = f"there is no folder '{remote.path}' in it" if start else "holds no file"
+        raise InputError(message, Location(remote.shown))
+    return found
+
+
 def default_name(source: str) -> str:
     """A library's name as its source suggests it; may be empty."""
+    if is_url(source):
+        remote = read_remote(source)
+        source = f"{remote.url}/{remote.path}" if remote.path else remote.url
     path = checked_url(source).path if is_url(source) else Path(source).resolve().as_posix()
     before, found, _ = path.partition(_ARCHIVE)
     last = (before if found and is_url(source) else path).rstrip("/").rpartition("/")[2]

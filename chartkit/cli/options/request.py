@@ -19,8 +19,8 @@ NETWORK_OPTIONS: Final = (
         "allowed_hosts",
         multiple=True,
         metavar="HOST[:PORT][=HOST[:PORT]]",
-        help="Let policies call services at this host, and at no other; after =, the host to call "
-        "instead, such as a forwarded port; repeatable.",
+        help="Let policies call services at this host, and fetch URLs from it, and ask no other; "
+        "after =, the host to call instead, such as a forwarded port; repeatable.",
     ),
     click.option(
         "--allow-http-in-namespaced-policies",
@@ -79,7 +79,7 @@ REQUEST_OPTIONS: Final = (
         "named_policies",
         multiple=True,
         metavar="PATH|PROFILE",
-        help="A policy file, a folder with policies, a chart or a profile; repeatable. "
+        help="A policy file, a folder with policies, a chart, a URL or a profile; repeatable. "
         f"Default: {DEFAULT_PROFILE}.",
     ),
     click.option(

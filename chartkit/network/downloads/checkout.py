@@ -66,6 +66,26 @@ def read_checkout(
     return commit, collected.finish()
 
 
+def store_pack(folder: Path, pack: bytes, algorithm: str, place: Location) -> None:
+    """Make an empty folder a checkout with the objects of a pack, which are checked by their
+    digests; algorithm: of these; place: where it came from. Raise InputError."""
+    if shutil.which(_GIT) is None:
+        hint = "install git, or give the URL of an archive"
+        raise InputError("git is needed to read a repository", place, hint)
+    made = _run(folder, ["init", "-q", "--template=", f"--object-format={algorithm}"])
+    done = made if made.returncode else _run(folder, _INDEXING, pack, most_memory=_MEMORY)
+    if done.returncode:
+        raise InputError("the server's answer is damaged, or too much", place)
+
+
+_INDEXING: Final = (
+    *("-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1"),
+    *("index-pack", "--stdin", "--fsck-objects"),
+)
+_MEMORY: Final = 2_000_000
+"""KiB of memory for the objects of a pack, whose sizes only unpacking shows."""
+
+
 def tree_of(path: Path, ref: str) -> dict[str, str]:
     """Return the IDs of the files that a revision of a checkout has, by path; links and submodules
     are left out. Raise InputError for what is no revision."""
@@ -154,11 +174,13 @@ def _contents(path: Path, blobs: Sequence[tuple[str, int]], limits: Limits) -> I
 
 
 def _run(
-    path: Path, arguments: Sequence[str], given: bytes = b""
+    path: Path, arguments: Sequence[str], given: bytes = b"", most_memory: int = 0
 ) -> subprocess.CompletedProcess[bytes]:
+    bounded = most_memory and os.name == "posix"
+    limit = ("/bin/sh", "-c", f'ulimit -v {most_memory} && exec "$@"', "sh") if bounded else ()
     try:
         return subprocess.run(
-            [_GIT, "-C", str(path.resolve()), *_QUIET, *arguments],
+            [*limit, _GIT, "-C", str(path.resolve()), *_QUIET, *arguments],
             input=given,
             capture_output=True,
             check=False,

@@ -8,31 +8,45 @@ from http import HTTPStatus
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import Limits
+from chartkit.network.http.connections import anywhere
 from chartkit.network.http.errors import Fault, NetworkError
-from chartkit.network.http.transport import Request, Transport
+from chartkit.network.http.transport import Request, Response, Route, Transport
 from chartkit.network.http.urls import Url, UrlError, read_url, shown_url
 
 _AGAIN = "try again later, or download it yourself and vendor the file"
 _HINTS = {
+    Fault.UNNAMED: "name the host with it: chartkit connects to no other",
     Fault.FORBIDDEN: "it is link-local, or a cloud's metadata service",
     Fault.INSIDE: "give the URL that it leads to, if that is where the file should come from",
     Fault.UNTRUSTED: "name your authority's certificate in a file by REQUESTS_CA_BUNDLE",
 }
 
 
-def download(url: str, limits: Limits) -> bytes:
+def download(url: str, limits: Limits, route: Route = anywhere) -> bytes:
     """Return what a URL holds; raises InputError with one line, also after the last attempt failed.
+
+    route: which hosts may be asked.
 
     Proxies, a file of certificates (`REQUESTS_CA_BUNDLE`) and names with passwords (`~/.netrc`)
     are taken from the environment; the system's own certificates are trusted besides.
     """
     checked_url(url)
     place = Location(shown_url(url))
-    with closing(Transport(limits, logins=True)) as transport:
-        try:
-            answer = transport.ask(Request(url, limits.archive))
-        except NetworkError as error:
-            raise _failed(error, place, limits) from None
+    with closing(Transport(limits, route, logins=True)) as transport:
+        answer = asked(transport, Request(url, limits.archive), limits)
+    return body_of(answer, place)
+
+
+def asked(transport: Transport, request: Request, limits: Limits) -> Response:
+    """Return the response to a request; raise InputError where there is none."""
+    try:
+        return transport.ask(request)
+    except NetworkError as error:
+        raise _failed(error, Location(shown_url(request.url)), limits) from None
+
+
+def body_of(answer: Response, place: Location) -> bytes:
+    """Return what a server answers; raise InputError for any other status than 200."""
     if answer.is_passing:
         text = f"the server answers {answer.status}, in {answer.attempts} attempts"
         raise InputError(text, place, _AGAIN)

@@ -21,6 +21,8 @@ class Fault(Enum):
     """No request can be made of it (the reason)."""
     FORBIDDEN = auto()
     """The address is never asked."""
+    UNNAMED = auto()
+    """The user does not name the host (which)."""
     INSIDE = auto()
     """A redirect leads into a private network (the host)."""
     REDIRECT = auto()
@@ -78,6 +80,7 @@ class NetworkError(Exception):
         return {
             Fault.UNSENDABLE: f"cannot be requested: {self.detail}",
             Fault.FORBIDDEN: "chartkit does not connect to this address",
+            Fault.UNNAMED: f"{self.detail} is not asked: --allow-network does not name it",
             Fault.INSIDE: f"redirects to the private address {self.detail}",
             Fault.REDIRECT: f"redirects to {self.detail}",
             Fault.DOWNGRADE: "redirects from https to http",

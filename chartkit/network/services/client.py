@@ -23,11 +23,11 @@ from chartkit.engine.ports import (
     ServiceCall,
     masked,
 )
-from chartkit.errors import ChartkitError, InputError, LookupFailed
+from chartkit.errors import ChartkitError, LookupFailed
 from chartkit.go.strconv import quote
 from chartkit.go.x509.certificates import certificates
 from chartkit.network.http import limits as net
-from chartkit.network.http.addresses import is_forbidden_host, is_loopback, literal
+from chartkit.network.http.allowed import AllowedHosts
 from chartkit.network.http.connections import Dial, Hop, Resolver, resolve, system_trust, trust_in
 from chartkit.network.http.errors import DialError, Fault, NetworkError
 from chartkit.network.http.limits import pauses, within
@@ -37,7 +37,6 @@ from chartkit.network.http.urls import (
     Place,
     Url,
     UrlError,
-    normal_host,
     read_url,
     scheme_of,
     shown_url,
@@ -150,9 +149,7 @@ class Services:
             raise _not_asked(here.place, before, "--allow-network does not name it")
         if here.place in self._down:
             raise failed(call, here.text, self._down[here.place])
-        guarded = bool(path) and here.place.host != path[0].url.place.host
-        to = named.reached_at(here.place.port)
-        return Dial(to, guarded and not named.is_itself, self._resolver)
+        return named.dial(here, path, self._resolver)
 
 
 def _not_asked(place: Place, before: Url | None, why: str) -> NotAllowedError:
@@ -214,86 +211,6 @@ def _may_pass(outcome: Outcome) -> bool:
 def _size(call: ServiceCall, outcome: ServiceAnswer | ChartkitError) -> int:
     asked = len(call.url) + len(call.body or b"") + len(call.authorities) + _OVERHEAD
     return asked + (len(outcome.body) if isinstance(outcome, ServiceAnswer) else 0)
-
-
-_OPTION: Final = "--allow-network"
-_HOST: Final = re.compile(
-    r"(?:(?P<name>[A-Za-z0-9_.-]+)|\[(?P<address>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?\Z",
-    re.ASCII,
-)
-_SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
-
-
-@dataclass(frozen=True, slots=True)
-class AllowedHost:
-    """A host that may be asked. port: None for that of the URL's scheme; stands_in: who is asked
-    in its place, port None for the same one."""
-
-    host: str
-    port: int | None
-    stands_in: tuple[str, int | None] | None = None
-
-    @property
-    def is_itself(self) -> bool:
-        """Tell whether its name fixes its address: a literal one, or this machine's own name."""
-        if self.stands_in is not None or is_loopback(self.host):
-            return True
-        return literal(self.host) is not None
-
-    def reached_at(self, port: int) -> Place:
-        """Return the place to connect to; port: that of the URL."""
-        if self.stands_in is None:
-            return Place(self.host, port)
-        host, other = self.stands_in
-        return Place(host, port if other is None else other)
-
-
-class AllowedHosts:
-    """The hosts that the user names."""
-
-    def __init__(self, named: Sequence[AllowedHost]) -> None:
-        """Raises InputError for a host that is named twice."""
-        self._named: dict[tuple[str, int | None], AllowedHost] = {}
-        for one in named:
-            if self._named.setdefault((one.host, one.port), one) != one:
-                raise InputError(f"{_OPTION} names {one.host} twice, and not alike")
-
-    def find(self, scheme: str, place: Place) -> AllowedHost | None:
-        """Return the host that covers a place; None where the user named none."""
-        found = self._named.get((place.host, place.port))
-        if found is None and PORTS.get(scheme) == place.port:
-            found = self._named.get((place.host, None))
-        return found
-
-
-def read_hosts(texts: Sequence[str]) -> AllowedHosts:
-    """Read the hosts of an option: `HOST[:PORT]`, or `HOST[:PORT]=HOST[:PORT]` to send its calls to
-    another; raises InputError."""
-    return AllowedHosts([_named(text) for text in texts])
-
-
-def _named(text: str) -> AllowedHost:
-    written, equals, other = text.partition("=")
-    host, port = _place(written, text)
-    return AllowedHost(host, port, _place(other, text) if equals else None)
-
-
-def _place(written: str, text: str) -> tuple[str, int | None]:
-    if "*" in written:
-        hint = "name each host: a policy could put what it knows into the name of one"
-        raise InputError(f"{_OPTION} '{text}': wildcards are not allowed", hint=hint)
-    match = _HOST.match(written)
-    if match is None:
-        raise InputError(f"{_OPTION} '{text}' names no host", hint=_SHAPE)
-    host = normal_host(match["name"] or match["address"])
-    port = None if match["port"] is None else int(match["port"])
-    address = literal(host)
-    if not host or (match["address"] and address is None) or (port is not None and port > 65535):
-        raise InputError(f"{_OPTION} '{text}' names no host", hint=_SHAPE)
-    if is_forbidden_host(host):
-        why = "chartkit does not connect to link-local addresses and metadata services"
-        raise InputError(f"{_OPTION} '{text}': {why}")
-    return (host if address is None else str(address)), port
 
 
 _UNTRUSTED: Final = "tls: failed to verify certificate: x509"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chartkit.errors import InputError
+from chartkit.network.http.allowed import read_hosts
 from chartkit.network.http.urls import Place
-from chartkit.network.services.client import read_hosts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,157 @@
+"""Sources by their URLs: files, archives and repositories of git, fetched whole.
+
+`https://HOST/FILE`, `https://HOST/ARCHIVE.tar.gz//PATH`, `https://HOST/REPOSITORY.git//PATH` or
+`git+https://HOST/REPOSITORY//PATH`; pinned by `#sha256=DIGEST`, of git by `?ref=COMMIT`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from urllib.parse import parse_qs
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.download import checked_url, download
+from chartkit.network.downloads.git_http import COMMIT, fetch_revision
+from chartkit.network.downloads.limits import DEFAULT, Limits
+from chartkit.network.downloads.lockfile import digest
+from chartkit.network.downloads.paths import checked_name
+from chartkit.network.http.allowed import AllowedHosts, allowed_route
+from chartkit.network.http.connections import anywhere
+from chartkit.network.http.transport import Route
+from chartkit.network.http.urls import is_url, shown_url
+
+_GIT: Final = re.compile(r"git(?:\+|::)(?=https?://)", re.IGNORECASE)
+_SSH: Final = re.compile(r"(?:[\w.-]+@[\w.-]+:(?!//)|(?:git\+)?ssh://|git://)")
+_ARCHIVE: Final = re.compile(r"\.(?:tar\.gz|tgz|zip)$", re.IGNORECASE)
+_REPOSITORY: Final = re.compile(r"\.git/?$", re.IGNORECASE)
+_PIN: Final = re.compile(r"sha256[=:]([0-9a-fA-F]{64})")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_DEFAULT_NAME: Final = "file.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSource:
+    """A source as the user names it. url: what is asked; path: below it, empty for all; ref: a
+    revision, of git; pin: the SHA-256 that it must have, empty for any."""
+
+    url: str
+    path: str = ""
+    ref: str = ""
+    pin: str = ""
+    is_git: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The URL in messages."""
+        return shown_url(self.url)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Tell whether it is the same, whenever it is fetched."""
+        return bool(COMMIT.fullmatch(self.ref)) if self.is_git else bool(self.pin)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a source holds. files: by path; path: the one that is meant, or the folder of those that
+    are, empty for all; revision: a commit, or the SHA-256 of a file or archive."""
+
+    source: RemoteSource
+    files: Mapping[str, bytes]
+    path: str
+    revision: str
+
+
+def is_remote(text: str) -> bool:
+    """Tell whether a source is somewhere else."""
+    return is_url(text) or _SSH.match(text) is not None
+
+
+def read_remote(text: str) -> RemoteSource:
+    """Read the URL of a source; raise InputError."""
+    rest, _, fragment = text.partition("#")
+    git = _GIT.match(rest)
+    rest = rest[git.end() :] if git else rest
+    place = Location(shown_url(rest))
+    if _SSH.match(rest) or not rest.lower().startswith(("http://", "https://")):
+        hint = "give a URL of http or https; a repository may be cloned, and its folder named"
+        raise InputError("cannot be fetched from there", place, hint)
+    pin = _PIN.fullmatch(fragment)
+    if fragment and pin is None:
+        raise InputError("what is after # must be sha256= and 64 digits", place)
+    scheme, _, behind = rest.partition("://")
+    target, question, query = behind.partition("?")
+    outer, slashes, inner = target.partition("//")
+    is_git = git is not None or _REPOSITORY.search(outer) is not None
+    if slashes and not is_git and not _ARCHIVE.search(outer):
+        outer, inner = target, ""
+    path = checked_name(inner.strip("/"), place.file) if inner.strip("/") else ""
+    if not is_git:
+        url = f"{scheme}://{outer}{question}{query}"
+        checked_url(url)
+        return RemoteSource(url, path, pin=pin[1].lower() if pin else "")
+    if pin is not None:
+        raise InputError("a repository is pinned by a commit", place, "write ?ref=COMMIT")
+    url = f"{scheme}://{outer}"
+    checked_url(url)
+    return RemoteSource(url, path, _ref(query, place), is_git=True)
+
+
+def _ref(query: str, place: Location) -> str:
+    if not query:
+        return ""
+    given = parse_qs(query, keep_blank_values=True)
+    if given.keys() != {"ref"} or len(given["ref"]) != 1 or not given["ref"][0]:
+        raise InputError("what is after ? must be ref= and a revision", place)
+    ref = given["ref"][0]
+    if ref.startswith("-") or not ref.isprintable():
+        raise InputError(f"'{ref}' is no revision", place)
+    return ref
+
+
+def fetch(source: RemoteSource, allowed: AllowedHosts, limits: Limits = DEFAULT) -> Fetched:
+    """Fetch a source from a host that the user names; raise InputError."""
+    route = partial(allowed_route, allowed)
+    if source.is_git:
+        only = (source.path,) if source.path else ()
+        commit, files = fetch_revision(source.url, source.ref, limits, only, route)
+        return _checked(Fetched(source, files, source.path, commit))
+    content = download_pinned(source, limits, route)
+    revision = digest(content)
+    if not _ARCHIVE.search(checked_url(source.url).path):
+        name = _UNSAFE.sub("-", checked_url(source.url).path.rpartition("/")[2]).strip(".-")
+        return Fetched(source, {name or _DEFAULT_NAME: content}, name or _DEFAULT_NAME, revision)
+    files = unpack(content, source.shown, limits)
+    return _checked(Fetched(source, files, _inside(source.path, files), revision))
+
+
+def download_pinned(source: RemoteSource, limits: Limits, route: Route = anywhere) -> bytes:
+    """Return a file or archive; raise InputError, also for another than the pinned one."""
+    content = download(source.url, limits, route)
+    revision = digest(content)
+    if source.pin and revision != source.pin:
+        message = f"has the SHA-256 {revision}, and not the one that it is pinned to"
+        raise InputError(message, Location(source.shown), "look at what changed before you pin it")
+    return content
+
+
+def _inside(path: str, files: Mapping[str, bytes]) -> str:
+    """Return a path in an archive, also where it is written without the one folder around all."""
+    tops = {name.partition("/")[0] for name in files}
+    top = tops.pop() if len(tops) == 1 else ""
+    is_there = any(name == path or name.startswith(f"{path}/") for name in files)
+    return f"{top}/{path}" if path and top and not is_there else path
+
+
+def _checked(fetched: Fetched) -> Fetched:
+    path = fetched.path
+    if not any(not path or name == path or name.startswith(f"{path}/") for name in fetched.files):
+        message = f"there is no file or folder '{path}' in it" if path else "holds no file"
+        raise InputError(message, Location(fetched.source.shown))
+    return fetched

@@ -1,0 +1,219 @@
+"""`chartkit scan` with policies and objects that are named by URLs."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+from tests.e2e.test_scan import DEPLOYMENT, REQUIRE_LABELS
+from tests.git_server import Served, repository, serving
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Served]:
+    """A server with a policy, objects, an archive and a repository of both."""
+    with serving(tmp_path / "repositories") as served:
+        served.files["/policy.yaml"] = REQUIRE_LABELS.encode()
+        served.files["/deployment.yaml"] = DEPLOYMENT.encode()
+        served.files["/a/policies.tar.gz"] = _archive({"p-main/x/policy.yaml": REQUIRE_LABELS})
+        (tmp_path / "deployment.yaml").write_text(DEPLOYMENT)
+        (tmp_path / "policy.yaml").write_text(REQUIRE_LABELS)
+        yield served
+
+
+def _archive(files: dict[str, str]) -> bytes:
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return written.getvalue()
+
+
+def test_a_policy_and_an_object_by_url(server: Served, tmp_path: Path) -> None:
+    allow = ("--allow-network", server.place)
+    policy, objects = f"{server.url}/policy.yaml", f"{server.url}/deployment.yaml"
+    done = chartkit(tmp_path, "scan", objects, "-p", policy, *allow)
+    assert done.code == 1
+    assert f"Deployment/default/nginx  {objects}:1\n" in done.out
+    assert f"{objects}:8:16  spec.template.metadata.labels.team" in done.out
+    digest = hashlib.sha256(REQUIRE_LABELS.encode()).hexdigest()
+    said = f"{policy}: note remote: is not pinned: it may be another the next time"
+    assert f"{said} (#sha256={digest} pins what came now)" in done.err
+    pinned = chartkit(
+        tmp_path, "scan", "deployment.yaml", "-p", f"{policy}#sha256={digest}", *allow
+    )
+    assert (pinned.code, pinned.err) == (1, "")
+
+
+def test_no_host_is_asked_that_is_not_named(server: Served, tmp_path: Path) -> None:
+    policy = f"{server.url}/policy.yaml"
+    done = chartkit(tmp_path, "scan", "deployment.yaml", "-p", policy)
+    assert done.code == 2
+    said = f"{policy}: {server.place} is not asked: --allow-network does not name it"
+    assert done.err.splitlines() == [f"Error: {said}"] or said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert server.asked == []
+
+
+def test_redirects_lead_to_named_hosts_alone(server: Served, tmp_path: Path) -> None:
+    server.redirects["/moved.yaml"] = "http://elsewhere.invalid/policy.yaml"
+    server.redirects["/inside.yaml"] = "http://169.254.169.254/latest"
+    for name, said in (
+        ("moved.yaml", "elsewhere.invalid:80 is not asked: --allow-network does not name it"),
+        ("inside.yaml", "169.254.169.254:80 is not asked"),
+    ):
+        arguments = ("-p", f"{server.url}/{name}", "--allow-network", server.place)
+        done = chartkit(tmp_path, "scan", "deployment.yaml", *arguments)
+        assert done.code == 2
+        assert said in done.err
+
+
+def test_another_content_than_the_pinned_one_is_refused(server: Served, tmp_path: Path) -> None:
+    policy = f"{server.url}/policy.yaml#sha256={'0' * 64}"
+    arguments = ("-p", policy, "--allow-network", server.place)
+    done = chartkit(tmp_path, "scan", "deployment.yaml", *arguments)
+    assert done.code == 2
+    assert "and not the one that it is pinned to" in done.err
+
+
+@pytest.mark.parametrize("path", ["", "//x", "//p-main/x", "//x/policy.yaml"])
+def test_an_archive_and_a_folder_in_it(server: Served, tmp_path: Path, path: str) -> None:
+    policies = f"{server.url}/a/policies.tar.gz{path}"
+    arguments = ("-p", policies, "--allow-network", server.place, "-o", "json")
+    done = chartkit(tmp_path, "scan", "deployment.yaml", *arguments)
+    assert done.code == 1, done.err
+    assert json.loads(done.out)["summary"]["fail"] == 1
+
+
+def test_a_repository_by_branch_tag_and_commit(server: Served, tmp_path: Path) -> None:
+    folder = server.root / "team" / "policies.git"
+    first = repository(folder, {"policies/require.yaml": REQUIRE_LABELS, "README.md": "x\n"})
+    audit = REQUIRE_LABELS.replace("name: require-labels", "name: second")
+    second = repository(folder, {"policies/require.yaml": audit})
+    url = f"{server.url}/team/policies.git"
+    for source, policy, is_pinned in (
+        (f"{url}//policies", "second", False),
+        (f"{url}//policies?ref=main", "second", False),
+        (f"git+{url}?ref={first}", "require-labels", True),
+        (f"git::{url}//policies/require.yaml?ref={second}", "second", True),
+    ):
+        arguments = ("-p", source, "--allow-network", server.place)
+        done = chartkit(tmp_path, "scan", "deployment.yaml", *arguments)
+        assert done.code == 1, done.err
+        assert f"{policy}/autogen-check-team" in done.out
+        assert ("?ref=" + second + " pins" in done.err) is not is_pinned, done.err
+
+
+def test_mistakes_in_fetched_files_are_named_by_their_url(server: Served, tmp_path: Path) -> None:
+    server.files["/a/policies.tar.gz"] = _archive(
+        {"p/policy.yaml": REQUIRE_LABELS.replace("rules:", "rulez:")}
+    )
+    server.files["/broken.yaml"] = b"a: [\n"
+    allow = ("--allow-network", server.place)
+    archive, broken = f"{server.url}/a/policies.tar.gz", f"{server.url}/broken.yaml"
+    done = chartkit(tmp_path, "scan", "deployment.yaml", "-p", archive, *allow)
+    assert done.code == 1
+    assert f"{archive}//p/policy.yaml:7:3: error policy-schema" in done.err
+    done = chartkit(tmp_path, "scan", broken, "-p", "policy.yaml", *allow)
+    assert done.code == 2
+    assert f"{broken}:" in done.err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("ssh://git@example.com/a.git", "cannot be fetched from there"),
+        ("git@example.com:team/a.git", "cannot be fetched from there"),
+        ("oci://example.com/a", "cannot be fetched from there"),
+        ("https://a:b@example.com/p.yaml", "must not contain a name or password"),
+        ("https://example.com/p.yaml#x", "must be sha256= and 64 digits"),
+        ("https://example.com/a.git?ref=-x", "is no revision"),
+        ("https://example.com/a.git?branch=x", "must be ref= and a revision"),
+        ("https://example.com/a.git//../x", "leads out of its folder"),
+        ("https://", "is not an http or https URL"),
+    ],
+)
+def test_urls_that_name_nothing_are_refused(tmp_path: Path, source: str, said: str) -> None:
+    (tmp_path / "pod.yaml").write_text(DEPLOYMENT)
+    done = chartkit(tmp_path, "scan", "pod.yaml", "-p", source, "--allow-network", "example.com")
+    assert done.code == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_repository_that_is_none_and_a_ref_that_is_none(server: Served, tmp_path: Path) -> None:
+    repository(server.root / "a.git", {"x.yaml": REQUIRE_LABELS})
+    server.files["/b.git/info/refs"] = b"0000garbage"
+    server.files["/c.git/info/refs"] = b"<html>"
+    for source, said in (
+        ("none.git", "the server answers 404"),
+        ("a.git?ref=missing", "there is no branch or tag 'missing' in it"),
+        ("a.git//missing", "there is no file or folder 'missing' in it"),
+        (f"a.git?ref={'1' * 40}", "the server"),
+        ("b.git", "the server does not answer as git does"),
+        ("c.git", "the server does not answer as git does"),
+    ):
+        arguments = ("-p", f"{server.url}/{source}", "--allow-network", server.place)
+        done = chartkit(tmp_path, "scan", "deployment.yaml", *arguments)
+        assert done.code == 2, source
+        assert said in done.err
+
+
+_TEST = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: labels}
+policies: [policy.yaml]
+resources: [deployment.yaml]
+results:
+- {policy: require-labels, rule: check-team, kind: Deployment, resources: [nginx], result: RESULT}
+"""
+
+
+def _tests(result: str) -> dict[str, str]:
+    test = _TEST.replace("RESULT", result)
+    files = {
+        "policy.yaml": REQUIRE_LABELS,
+        "deployment.yaml": DEPLOYMENT,
+        "kyverno-test.yaml": test,
+    }
+    return {f"tests/labels/{name}": text for name, text in files.items()}
+
+
+def test_tests_of_a_repository_are_run(server: Served, tmp_path: Path) -> None:
+    commit = repository(server.root / "a.git", _tests("fail"))
+    url = f"{server.url}/a.git//tests?ref={commit}"
+    assert chartkit(tmp_path, "test", url).code == 2
+    done = chartkit(tmp_path, "test", url, "--allow-network", server.place)
+    assert (done.code, done.err) == (0, "")
+    assert "1 tests, 1 results: 1 passed" in done.out or "1 passed" in done.out
+    repository(server.root / "a.git", _tests("pass"))
+    url = f"{server.url}/a.git"
+    done = chartkit(tmp_path, "test", url, "--allow-network", server.place)
+    assert done.code == 1
+    assert f"{url}//tests/labels/kyverno-test.yaml" in done.out
+    assert "note remote: is not pinned" in done.err
+
+
+def test_a_library_is_vendored_from_a_repository(server: Served, tmp_path: Path) -> None:
+    files = {"best/require/require.yaml": REQUIRE_LABELS, "other/x.yaml": "a: 1\n"}
+    commit = repository(server.root / "library.git", files)
+    done = chartkit(tmp_path, "policies", "vendor", f"{server.url}/library.git", "--ref", "main")
+    assert done.code == 0, done.err
+    lock = json.loads((tmp_path / "vendor" / "library" / "chartkit.lock").read_text())
+    assert lock["source"] == {
+        "kind": "git",
+        "location": f"{server.url}/library.git",
+        "ref": "main",
+        "revision": commit,
+    }
+    assert (tmp_path / "vendor" / "library" / "best" / "require" / "require.yaml").exists()

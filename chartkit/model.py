@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from chartkit.safe_text import shown
+
+T = TypeVar("T")
 
 Json = Any
 """A JSON value: dict with string keys, list, str, int, float, bool or None."""
@@ -294,3 +296,15 @@ def policy_id(kind: str, key: str) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+class Track(Protocol):
+    """A port: a function that gives items one by one and shows how many are done."""
+
+    def __call__(self, items: Sequence[T], /) -> Iterable[T]:
+        """Yield the items."""
+
+
+def untracked(items: Sequence[T], /) -> Iterable[T]:
+    """Return the items: nothing is shown."""
+    return items

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.catalog.model import Entry
 from chartkit.model import Body
+from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.markdown import markdown_table
+from chartkit.report.text.layout import table
 
 _HEAD: Final = ("POLICY", "LIBRARY", "SEVERITY", "KYVERNO", "KIND", "FORMS", "TITLE")
 _NOTHING: Final = "-"
 
 
-def as_text(entries: Sequence[Entry]) -> str:
-    """A line a policy, in columns, and how many there are."""
-    rows = [_HEAD, *map(_row, entries)] if entries else []
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+def as_text(entries: Sequence[Entry], width: int | None = None) -> str:
+    """Return a row for each policy, and their number; width: of the terminal, if it is one."""
+    lines = table([_HEAD, *map(_row, entries)], width) if entries else []
     counted = "1 policy" if len(entries) == 1 else f"{len(entries)} policies"
     return "\n".join([*lines, counted]) + "\n"
 
@@ -38,8 +36,8 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def as_json(entries: Sequence[Entry]) -> str:
-    """A list with an entry for every policy."""
-    return json.dumps([entry_body(each) for each in entries], indent=2, ensure_ascii=False) + "\n"
+    """Return one object: `policies`."""
+    return json.dumps({"policies": [entry_body(each) for each in entries]}, ensure_ascii=False)
 
 
 def entry_body(entry: Entry) -> Body:
@@ -61,5 +59,17 @@ def entry_body(entry: Entry) -> Body:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Sequence[Entry]], str]]] = {"text": as_text, "json": as_json}
-"""The ways to write a list of policies."""
+def as_markdown(entries: Sequence[Entry]) -> str:
+    """Return a table."""
+    return markdown_table(_HEAD, map(_row, entries))
+
+
+def report(entries: Sequence[Entry]) -> CommandReport:
+    """Return policies for every format."""
+    return CommandReport(
+        own={
+            **own_writers({"json": as_json, "markdown": as_markdown}, entries),
+            "text": lambda screen: as_text(entries, screen.width),
+        },
+        rows="policies",
+    )

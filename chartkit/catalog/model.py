@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.model import Location
+from chartkit.report.model import SEVERITIES as SEVERITIES
 
 
 class Kind(StrEnum):
@@ -47,8 +48,6 @@ RULES: Final[Mapping[str, Kind]] = {
     "verifyImages": Kind.IMAGE,
 }
 """The effect of a ClusterPolicy's rule, by its key."""
-SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
-"""The severities, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True)

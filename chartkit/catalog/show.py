@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,8 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policies import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
 from chartkit.library.policy import Control
 from chartkit.model import Body, Json, Resource
+from chartkit.report.command_report import CommandReport
+from chartkit.report.text.layout import fold
 
 _WIDTH: Final = 100
 _ACTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -102,14 +104,17 @@ def _mapping(file: Path) -> Body:
     return body if isinstance(body, dict) else {}
 
 
-def as_text(shown: Details) -> str:
-    """For people: what it is, its parameters, what it needs, its text, what it does to examples."""
+def as_text(shown: Details, width: int | None = None) -> str:
+    """Return for people what a policy is, its parameters, what it needs, its text, and what it
+    does to examples; width: of the terminal, if it is one."""
     needed = needs_lines(shown.entry)
-    blocks = (_head(shown), _help_lines(shown), _parameter_lines(shown), needed, _body(shown))
-    return "\n".join(line for block in blocks for line in block) + "\n"
+    most = min(width or _WIDTH, _WIDTH)
+    blocks = (_head(shown, most), _help_lines(shown, most), _parameter_lines(shown), needed)
+    prose = fold("\n".join(line for block in blocks for line in block), width)
+    return "\n".join([prose, *_body(shown)]) + "\n"
 
 
-def _head(shown: Details) -> Iterator[str]:
+def _head(shown: Details, width: int) -> Iterator[str]:
     entry, control = shown.entry, shown.control
     yield f"{entry.qualified}  {entry.title}"
     traits = {
@@ -128,14 +133,14 @@ def _head(shown: Details) -> Iterator[str]:
             yield f"  {name:9} {value}"
     if entry.description:
         yield ""
-        yield from textwrap.wrap(entry.description, _WIDTH)
+        yield from textwrap.wrap(entry.description, width)
 
 
-def _help_lines(shown: Details) -> Iterator[str]:
+def _help_lines(shown: Details, width: int) -> Iterator[str]:
     if shown.remediation:
         yield "\nWhat to change:"
         yield from textwrap.wrap(
-            shown.remediation, _WIDTH, initial_indent="  ", subsequent_indent="  "
+            shown.remediation, width, initial_indent="  ", subsequent_indent="  "
         )
     if shown.counterpart:
         yield "\nPolicies that help: " + ", ".join(shown.counterpart)
@@ -197,5 +202,13 @@ def _example(one: Resource | None) -> Json:
     return None if one is None else {"location": str(one.location), "object": one.body}
 
 
-FORMATS: Final[Mapping[str, Callable[[Details], str]]] = {"text": as_text, "json": as_json}
-"""The ways to write one policy."""
+def report(shown: Details) -> CommandReport:
+    """Return one policy for every format."""
+    return CommandReport(
+        own={
+            "text": lambda screen: as_text(shown, screen.width),
+            "json": lambda _screen: as_json(shown),
+        },
+        rows="policies",
+        has_code=True,
+    )

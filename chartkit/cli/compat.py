@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import click
 
-from chartkit.cli.options.output import output_option, print_report
+from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.versions import matrix_option
 from chartkit.errors import InputError
 from chartkit.kyverno.added_releases import read_matrix
@@ -25,30 +23,25 @@ from chartkit.render import compatibility
 @click.option("--kyverno", metavar="VERSION", help="A Kyverno version, such as 1.18.")
 @click.option("--kubernetes", metavar="VERSION", help="A cluster's version, such as v1.34.1-eks-1.")
 @matrix_option
-@output_option("text", "json")
+@reports()
 def check_compat(
+    options: OutputOptions,
     path: Path | None,
     kyverno: str | None,
     kubernetes: str | None,
     matrix: Path | None,
-    output: str,
 ) -> None:
     """Check whether Kyverno supports the clusters of a project or chart at PATH, or one pair.
 
     PATH is a folder with chartkit.yaml (the current one if not given), a project file, or the
     folder of a chart. Exits 1 if a pair is not supported, 2 if a version is not known.
     """
+    from chartkit.cli.explain import known_explanations
+
+    options.parsed()
     subjects = _subjects(path, kyverno, kubernetes, matrix)
-    print_report({"text": _as_text, "json": _as_json}, output, subjects)
+    show(compatibility.report(subjects, known_explanations()), options)
     raise SystemExit(0 if all(each.supported for each in subjects) else 1)
-
-
-def _as_text(subjects: Sequence[compatibility.VersionCheck]) -> str:
-    return "".join(f"{compatibility.as_text(each)}\n" for each in subjects)
-
-
-def _as_json(subjects: Sequence[compatibility.VersionCheck]) -> str:
-    return json.dumps({"subjects": [compatibility.as_json(each) for each in subjects]})
 
 
 def _subjects(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from chartkit.cli.terminal import show_text
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
 from chartkit.safe_text import shown
@@ -46,7 +47,7 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     Exits 1 if the expression cannot be evaluated.
     """
     if listed:
-        click.echo(_functions(), nl=False)
+        show_text(_functions())
         return
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")
@@ -114,7 +115,7 @@ def cel(
 
     environment = _environment(name)
     if listed:
-        click.echo(listing(environment), nl=False)
+        show_text(listing(environment))
         return
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")

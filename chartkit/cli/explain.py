@@ -13,6 +13,7 @@ from textwrap import indent
 
 import click
 
+from chartkit.cli.terminal import show_rows, show_text
 from chartkit.errors import InputError
 from chartkit.model import Explanation
 from chartkit.registration import declarations
@@ -70,10 +71,9 @@ def as_text(meaning: Explanation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_list() -> str:
-    """Return every id with its mistake, a line each."""
-    in_order = sorted(explanations(), key=lambda meaning: meaning.rule_id)
-    return "".join(f"{meaning.rule_id}  {meaning.what}\n" for meaning in in_order)
+def as_rows() -> list[tuple[str, str]]:
+    """Return every id with its mistake."""
+    return sorted((meaning.rule_id, meaning.what) for meaning in explanations())
 
 
 _RULE_ID = re.compile(r"\w{1,12}")
@@ -88,11 +88,11 @@ def explain(subject: str | None) -> None:
     an argument, lists every ID.
     """
     if subject is None:
-        click.echo(as_list(), nl=False)
+        show_rows(as_rows())
     elif _RULE_ID.fullmatch(subject):
-        click.echo(as_text(explanation(subject)), nl=False)
+        show_text(as_text(explanation(subject)))
     else:
-        click.echo(_explained(_standard_input() if subject == "-" else subject), nl=False)
+        show_text(_explained(_standard_input() if subject == "-" else subject))
 
 
 def _explained(text: str) -> str:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,7 +13,7 @@ import click
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
-from chartkit.cli.terminal import unguarded
+from chartkit.cli.terminal import progress
 from chartkit.cli.values import migrate_values
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.plan.options import InventoryOptions
@@ -175,7 +172,8 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
 
     is_text = TEXT in outputs.parsed()
     stderr = partial(click.echo, err=True)
-    migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), _progress)
+    steps = partial(progress, "migrating")
+    migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), steps)
     for fault in migration.inventory.faults:
         stderr(str(fault))
     if not migration.inventory.faults:
@@ -186,24 +184,3 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
         stderr(as_text(migration), nl=False)
     show(report(migration), outputs, without=TEXT)
     raise SystemExit(migration.exit_code(options.check))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on a terminal (standard error), but not in the first second."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    started, steps = time.monotonic(), 0
-    bar = click.progressbar(length=total, label="migrating", file=unguarded(sys.stderr))
-    with ExitStack() as shown:
-
-        def step() -> None:
-            nonlocal steps
-            steps += 1
-            if time.monotonic() - started > 1:
-                if not bar.pos:
-                    shown.enter_context(bar)
-                bar.update(steps - bar.pos)
-
-        yield step

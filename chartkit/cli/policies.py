@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.output import (
-    OutputOptions,
-    output_option,
-    print_report,
-    reports,
-)
-from chartkit.cli.options.output import (
-    show as show_report,
-)
+from chartkit.cli.options.output import DATA, OutputOptions, reports
+from chartkit.cli.options.output import show as show_report
+from chartkit.cli.terminal import track
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
@@ -30,7 +24,7 @@ _project = click.option(
     metavar="FOLDER",
     help="The folder with chartkit.yaml and vendor/; the current one if not given.",
 )
-_output = output_option("text", "json")
+_output = reports(formats=DATA)
 _timeout = click.option(
     "--timeout",
     type=click.FloatRange(min=0.1),
@@ -98,29 +92,30 @@ def policies() -> None:
 @policies.command("list", short_help="List the policies of every library.")
 @_takes_selection
 @_output
-def list_policies(selection: _Selection, output: str) -> None:
+def list_policies(selection: _Selection, options: OutputOptions) -> None:
     """List the policies of every library: the built-in one, your own, the vendored ones."""
-    _list((), selection, output)
+    _list((), selection, options)
 
 
 @policies.command(short_help="List the policies that have every WORD.")
 @click.argument("words", nargs=-1, required=True, metavar="WORD…")
 @_takes_selection
 @_output
-def search(selection: _Selection, words: Sequence[str], output: str) -> None:
+def search(selection: _Selection, options: OutputOptions, words: Sequence[str]) -> None:
     """List the policies that have every WORD in their name, title, category or description.
 
     Exits 1 if there are none.
     """
-    _list(words, selection, output)
+    _list(words, selection, options)
 
 
-def _list(words: Sequence[str], selection: _Selection, output: str) -> None:
+def _list(words: Sequence[str], selection: _Selection, options: OutputOptions) -> None:
     from chartkit.catalog.libraries import libraries, read_catalogue
-    from chartkit.catalog.listing import FORMATS
+    from chartkit.catalog.listing import report
     from chartkit.catalog.search import Query, checked, search
     from chartkit.kyverno.versions import parse_version
 
+    options.parsed(DATA)
     folders = libraries(selection.project)
     catalogue = read_catalogue(folders)
     query = Query(
@@ -134,7 +129,7 @@ def _list(words: Sequence[str], selection: _Selection, output: str) -> None:
     )
     query = checked(query, catalogue.entries, [folder.name for folder in folders])
     found = search(catalogue.entries, query)
-    print_report(FORMATS, output, found)
+    show_report(report(found), options)
     _complain(catalogue)
     raise SystemExit(0 if found else 1)
 
@@ -148,7 +143,7 @@ def _complain(catalogue: Catalogue) -> None:
 @click.argument("name")
 @_project
 @_output
-def show(name: str, project: Path, output: str) -> None:
+def show(options: OutputOptions, name: str, project: Path) -> None:
     """Show the policy NAME: its text and parameters, an object it refuses and one it accepts.
 
     NAME is folder/name, such as best-practices/require-probes, with the library's name in front if
@@ -156,14 +151,15 @@ def show(name: str, project: Path, output: str) -> None:
     """
     from chartkit.catalog.libraries import libraries, ranks, read_catalogue
     from chartkit.catalog.search import find, others, passed_over
-    from chartkit.catalog.show import FORMATS, details
+    from chartkit.catalog.show import details, report
 
+    options.parsed(DATA)
     folders = libraries(project)
     catalogue = read_catalogue(folders)
     rank = ranks(folders)
     entry = find(catalogue.entries, name, rank)
     root = next(each.root for each in folders if entry.file.startswith(f"{each.root}/"))
-    print_report(FORMATS, output, details(entry, root))
+    show_report(report(details(entry, root)), options)
     for other in others(catalogue.entries, name, entry, rank):
         click.echo(passed_over(entry, other), err=True)
     for problem in catalogue.problems:
@@ -293,7 +289,11 @@ def check(options: OutputOptions, paths: Sequence[Path], project: Path) -> None:
     from chartkit.cli.explain import known_explanations
 
     options.parsed()
-    found = together([check_path(path) for path in paths]) if paths else check_project(project)
+    steps = track("checking")
+    if paths:
+        found = together([check_path(path, steps) for path in paths])
+    else:
+        found = check_project(project, steps)
     show_report(report(found, known_explanations()), options)
     raise SystemExit(1 if found.failed else 0)
 
@@ -336,20 +336,21 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     metavar="FOLDER|FILE",
     help="A project whose environments are included.",
 )
-@output_option("text", "json", "markdown")
-def coverage(standard: str, project: Path | None, output: str) -> None:
+@_output
+def coverage(options: OutputOptions, standard: str, project: Path | None) -> None:
     """Show which controls of a standard policies cover, and why policies cannot cover others.
 
     With a project: which of them each environment has in force, and whether a violation is
     reported (Audit) or refused (Enforce).
     """
     from chartkit.catalog.coverage.coverage import coverage
-    from chartkit.catalog.coverage.report import FORMATS
+    from chartkit.catalog.coverage.report import report
     from chartkit.catalog.coverage.standards import read_standard
     from chartkit.project.project import read_project
 
+    options.parsed(DATA)
     found = coverage(read_standard(standard), None if project is None else read_project(project))
-    print_report(FORMATS, output, found)
+    show_report(report(found), options)
 
 
 @policies.command(short_help="Write a page of Markdown for each policy.")

@@ -7,28 +7,28 @@ import sys
 import click
 
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.output import output_option, print_report
+from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.request import REQUEST_OPTIONS
-from chartkit.cli.terminal import wants_colour
 from chartkit.model import Diagnostic
 from chartkit.scan.options import RequestOptions
 
 
 @click.command()
 @takes(RequestOptions, *REQUEST_OPTIONS)
-@output_option("text", "json")
-def preview(options: RequestOptions, output: str) -> None:
+@reports()
+def preview(options: RequestOptions, outputs: OutputOptions) -> None:
     """Show how Kyverno would change the objects at PATH: mutated ones as a diff, new ones in full.
 
     Exits 1 if a rule fails to mutate or generate, or if a policy cannot be compiled.
     """
-    from chartkit.scan.preview import FORMATS, run_preview
+    from chartkit.scan.preview import report, run_preview
     from chartkit.scan.requests import load_requests
 
+    outputs.parsed()
     requests = load_requests(options, sys.stdin, _note)
     context = requests.context(requests.world())
     previews = list(run_preview(requests.policies.policies, requests.objects, context))
-    print_report(FORMATS, output, previews, wants_colour())
+    show(report(previews), outputs)
     broken = requests.policies.diagnostics or any(each.problems for each in previews)
     raise SystemExit(1 if broken else 0)
 

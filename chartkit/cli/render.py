@@ -12,7 +12,7 @@ import click
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
-from chartkit.cli.terminal import terminal_width
+from chartkit.cli.terminal import track
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
 
@@ -89,6 +89,7 @@ def render(
         check=check,
         kustomize=kustomize,
         update_baseline=update_baseline,
+        track=track("checking"),
     )
     if update_baseline and not any(each.baseline for each in how.environments):
         raise InputError(
@@ -117,14 +118,15 @@ def _report(result: RenderResult, check: bool, verbose: bool) -> CommandReport:
 
     return CommandReport(
         own={
-            "text": lambda colour: (
-                summary.as_text(result.rows, colour, terminal_width(), verbose)
+            "text": lambda screen: (
+                summary.as_text(result.rows, screen.colour, screen.width, verbose)
                 + _end(result, check)
             ),
-            "json": lambda _colour: json.dumps(_body(result)),
+            "json": lambda _screen: json.dumps(_body(result)),
         },
         rows="rows",
         findings=lambda: summary.findings(result.rows),
+        has_code=check,
     )
 
 

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,7 +15,7 @@ from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import formats_option, query_option
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
-from chartkit.cli.terminal import unguarded, wants_colour
+from chartkit.cli.terminal import progress, screen
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic
 from chartkit.scan.options import RequestOptions, ScanOptions
@@ -122,21 +120,17 @@ def scan(options: ScanOptions) -> None:
 
     stderr = partial(click.echo, err=True)
     console = Console(
-        sys.stdin, sys.stdout, stderr, wants_colour(), _progress, options.gate.quiet, guidance
+        sys.stdin,
+        sys.stdout,
+        stderr,
+        screen(),
+        partial(progress, "scanning"),
+        options.gate.quiet,
+        guidance,
     )
     named = options.env
     environment = None if named is None else project_environment(options.path, named)
     raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on a terminal (standard error), but not for short work."""
-    if total < 500 or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with click.progressbar(length=total, label="scanning", file=unguarded(sys.stderr)) as bar:
-        yield lambda: bar.update(1)
 
 
 @click.group()

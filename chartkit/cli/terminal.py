@@ -8,17 +8,36 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, TextIO, cast
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
+
+import click
 
 from chartkit.safe_text import escape_controls
 
+if TYPE_CHECKING:
+    from chartkit.model import Track
+    from chartkit.report.text.layout import Screen
+
+T = TypeVar("T")
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def terminal_width() -> int | None:
-    """Return the columns of the terminal that standard output is; None if it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+_SECOND: Final = 1.0
+_OFTEN: Final = 0.1
+
+
+def screen() -> Screen:
+    """Return what shows standard output."""
+    from chartkit.report.text.layout import Screen
+
+    return Screen(wants_colour(), _width(sys.stdout))
+
+
+def _width(stream: TextIO) -> int | None:
+    """Return the columns of the terminal that a stream is; None if it is none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def wants_colour() -> bool:
@@ -31,17 +50,26 @@ class _Guarded:
     """A text stream that escapes control characters of user input. Our own colours pass if a
     terminal shows them. Characters that the terminal's encoding lacks are escaped as well."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, width: int | None = None) -> None:
+        """width: the columns to fold lines at, None for no folding."""
         self.unguarded = stream
         self._colours = stream.isatty()
+        self._width = width
 
     def write(self, text: str) -> int:
-        self.unguarded.write(self._plain(text))
+        self.unguarded.write(self._plain(self._folded(text)))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.write(line)
+
+    def _folded(self, text: str) -> str:
+        if self._width is None or len(text) <= self._width:
+            return text
+        from chartkit.report.text.layout import fold
+
+        return fold(text, self._width)
 
     def _plain(self, text: str) -> str:
         if not self._colours or "\x1b" not in text:
@@ -58,22 +86,78 @@ class _Guarded:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Guard standard output and standard error while a command runs."""
+    """Guard standard output and standard error while a command runs; lines of messages to a
+    terminal are folded at its width."""
     before = sys.stdout, sys.stderr
     for stream in before:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.stdout, sys.stderr = (cast(TextIO, _Guarded(stream)) for stream in before)
+    stdout, stderr = before
+    sys.stdout = cast(TextIO, _Guarded(stdout))
+    sys.stderr = cast(TextIO, _Guarded(stderr, _width(stderr)))
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
 
 
-def unguarded(stream: TextIO) -> TextIO:
-    """Return the unguarded stream, for a progress bar that moves the cursor."""
-    found: TextIO = getattr(stream, "unguarded", stream)
-    return found
+def show_text(text: str) -> None:
+    """Write prose to standard output, folded at the width of a terminal."""
+    from chartkit.report.text.layout import fold
+
+    click.echo(fold(text, _width(sys.stdout)), nl=False)
+
+
+def show_rows(rows: Sequence[Sequence[str]]) -> None:
+    """Write rows without headings to standard output, in columns that fit a terminal."""
+    from chartkit.report.text.layout import table
+
+    click.echo("\n".join(table(rows, _width(sys.stdout))))
+
+
+def unfolded(stream: TextIO) -> TextIO:
+    """Return a guarded stream that folds no lines, for data."""
+    guard: object = stream
+    return cast(TextIO, _Guarded(guard.unguarded)) if isinstance(guard, _Guarded) else stream
+
+
+@contextlib.contextmanager
+def progress(label: str, total: int) -> Iterator[Callable[[], None]]:
+    """Give a function to call after each of so many steps, which shows a bar on standard error
+    once the work takes more than a second, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    stderr: TextIO = getattr(sys.stderr, "unguarded", sys.stderr)
+    bar = click.progressbar(length=total, label=label, file=stderr)
+    steps, due = 0, time.monotonic() + _SECOND
+    with contextlib.ExitStack() as shown:
+
+        def step() -> None:
+            nonlocal steps, due
+            steps += 1
+            if (now := time.monotonic()) < due:
+                return
+            if not bar.pos:
+                shown.enter_context(bar)
+            bar.update(steps - bar.pos)
+            due = now + _OFTEN
+
+        yield step
+        if bar.pos:
+            bar.update(steps - bar.pos)
+
+
+def track(label: str) -> Track:
+    """Return a function that gives items one by one and shows progress as `progress` does."""
+
+    def items(found: Sequence[T], /) -> Iterator[T]:
+        with progress(label, len(found)) as step:
+            for each in found:
+                yield each
+                step()
+
+    return items
 
 
 def open_closed() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.terminal import track
 
 if TYPE_CHECKING:
     from chartkit.testing.model import CaseResult
@@ -68,15 +69,16 @@ def _fetched(paths: Sequence[str], file_name: str, hosts: Sequence[str]) -> Iter
     from chartkit.scan.inputs import is_remote
     from chartkit.testing.runner import run_tests
 
+    steps = track("testing")
     if not any(map(is_remote, paths)):
-        yield from run_tests([Path(path) for path in paths], file_name)
+        yield from run_tests([Path(path) for path in paths], file_name, track=steps)
         return
     from chartkit.scan.remote import RemotePaths
 
     remote = RemotePaths(hosts, lambda diagnostic: click.echo(str(diagnostic), err=True))
     with remote.naming():
         local = [Path(path) for path in remote.local(paths)]
-        for case in run_tests(local, file_name):
+        for case in run_tests(local, file_name, track=steps):
             yield replace(
                 case,
                 path=remote.name(case.path),

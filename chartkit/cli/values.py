@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import click
 
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.terminal import unfolded
 
 
 @click.group()
@@ -119,7 +121,8 @@ def migrate_values(
         write_whole(output, done.text)
     else:
         click.echo(done.text, nl=False)
-    click.echo(FORMATS[report](done), nl=False, err=True)
+    stderr = unfolded(sys.stderr) if report == "json" else sys.stderr
+    click.echo(FORMATS[report](done), nl=False, file=stderr)
     raise SystemExit(0 if done.is_whole else 1)
 
 

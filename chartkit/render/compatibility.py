@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ from chartkit.kyverno.known_faults import RULE_FAULT, faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
-from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.settings import PolicyType
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import diagnostic_findings
 from chartkit.temporary import temporary_folder
 
 ANNOUNCED = "announced"
@@ -209,6 +213,22 @@ def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
                 dry_run(folder, kube_version=f"v{each}.0")
                 admitted.append(each)
     return admitted
+
+
+def report(
+    subjects: Sequence[VersionCheck], explanations: Mapping[str, Explanation]
+) -> CommandReport:
+    """Return subjects for every format; explanations: of the ids of findings."""
+    return CommandReport(
+        own={
+            "text": lambda _screen: "".join(f"{as_text(each)}\n" for each in subjects),
+            "json": lambda _screen: json.dumps({"subjects": [as_json(each) for each in subjects]}),
+        },
+        rows="subjects",
+        findings=lambda: diagnostic_findings(
+            chain.from_iterable(each.diagnostics for each in subjects), explanations
+        ),
+    )
 
 
 def as_text(subject: VersionCheck) -> str:

@@ -23,6 +23,7 @@ from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
 from chartkit.errors import InputError
 from chartkit.kyverno import matrix, releases
+from chartkit.model import Track, untracked
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
@@ -51,7 +52,7 @@ from chartkit.temporary import temporary_folder
 class RenderOptions:
     """environments: those to check and to write manifests of; workloads: further ones to scan;
     kustomize: whether to write overlays as well; update_baseline: whether to write the baselines
-    of environments that name one."""
+    of environments that name one; track: shows how many environments are checked."""
 
     environments: tuple[Environment, ...]
     workloads: tuple[Workload, ...] = ()
@@ -59,6 +60,7 @@ class RenderOptions:
     check: bool = False
     kustomize: bool = False
     update_baseline: bool = False
+    track: Track = untracked
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ def _check(
     return merge_environments(
         [
             row
-            for each in subjects
+            for each in options.track(subjects)
             for row in check_environment(each, policies, today, options.update_baseline)
         ]
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import click
 from chartkit.model import Diagnostic, Severity, single_line
 from chartkit.render.model import Outcome, Row
 from chartkit.report.finding import Finding, diagnostic_finding
+from chartkit.report.text.layout import fold, table
 from chartkit.safe_text import shown
 
 _HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "LOCATION", "MESSAGE")
@@ -45,24 +45,17 @@ def as_text(
     width: columns to wrap at, None for none; verbose: one line for every row in place of the grid.
     It ends with a newline.
     """
-    lines = _table(rows, colour) if verbose else [*_grid(rows, colour, width)]
+    lines = _table(rows, colour, width) if verbose else [*_grid(rows, colour, width)]
     if not verbose:
-        lines += _findings(rows, colour, width)
+        lines += _findings(rows, colour)
     counts = Counter(row.outcome for row in rows)
     lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)]
-    return "\n".join(lines) + "\n"
+    return fold("\n".join(lines) + "\n", width)
 
 
-def _table(rows: Sequence[Row], colour: bool) -> list[str]:
+def _table(rows: Sequence[Row], colour: bool, width: int | None) -> list[str]:
     """Return a line for each row, with a hint below it."""
-    cells = [_HEADINGS, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS) - 1)]
-    lines = [_line(_HEADINGS, widths, None)]
-    for row, line in zip(rows, cells[1:], strict=True):
-        lines.append(_line(line, widths, row.outcome if colour else None))
-        if row.hint:
-            lines.append(" " * (sum(widths) + 2 * len(widths)) + f"→ {row.hint}")
-    return lines
+    return table([_HEADINGS, *(_cells(row, colour) for row in rows)], width)
 
 
 def _grid(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:
@@ -104,7 +97,7 @@ def _styled(text: str, outcome: Outcome | None) -> str:
     return text if outcome is None else click.style(text, fg=_COLOURS[outcome])
 
 
-def _findings(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:
+def _findings(rows: Sequence[Row], colour: bool) -> Iterator[str]:
     """Yield what is not a pass, once for all environments that have it; failures come last."""
     found: dict[Row, list[Row]] = {}
     for row in rows:
@@ -118,22 +111,9 @@ def _findings(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[
             outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=True)
         yield ""
         yield f"{outcome}  {row.check} ({', '.join(names)})  {', '.join(places)}".rstrip()
-        yield from _wrapped(single_line(row.message), "  ", width)
+        yield f"  {single_line(row.message)}"
         if row.hint:
-            yield from _wrapped(f"→ {single_line(row.hint)}", "  ", width)
-
-
-def _wrapped(text: str, margin: str, width: int | None) -> list[str]:
-    if width is None:
-        return [margin + text]
-    return textwrap.wrap(
-        text,
-        max(width, 40),
-        initial_indent=margin,
-        subsequent_indent=margin,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+            yield f"  → {single_line(row.hint)}"
 
 
 def _environments(row: Row) -> list[str]:
@@ -171,13 +151,12 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             yield diagnostic_finding(diagnostic)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, colour: bool) -> tuple[str, ...]:
+    outcome, message = str(row.outcome), single_line(row.message)
+    if colour:
+        bold = row.outcome is Outcome.FAIL
+        outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=bold)
+    if row.hint:
+        message += f"\n→ {row.hint}"
     where = str(row.location) if row.location else ""
-    return shown(row.environment), row.check, str(row.outcome), where, single_line(row.message)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], outcome: Outcome | None) -> str:
-    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
-    if outcome is not None:
-        padded[2] = click.style(padded[2], fg=_COLOURS[outcome], bold=outcome is Outcome.FAIL)
-    return "  ".join([*padded, cells[-1]]).rstrip()
+    return shown(row.environment), row.check, outcome, where, message

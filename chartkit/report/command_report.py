@@ -10,7 +10,7 @@ from typing import Final, Protocol, TextIO, runtime_checkable
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Json, Severity, Status
+from chartkit.model import Body, Severity, Status
 from chartkit.report.finding import Finding
 from chartkit.report.formats import writer_of
 from chartkit.report.json_text import json_text
@@ -19,6 +19,7 @@ from chartkit.report.markdown import cut_comment, markdown_table
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions
 from chartkit.report.outputs import Output, write_pieces
 from chartkit.report.query import Query
+from chartkit.report.text.layout import PLAIN, Screen, fold
 
 _OWN: Final = frozenset({"text", "json", "yaml", "ndjson", "markdown", "junit"})
 _OUTCOMES: Final = {Severity.ERROR: "failure", Severity.WARNING: "", Severity.NOTE: "skipped"}
@@ -30,27 +31,29 @@ class CommandReport:
     """The output of a command.
 
     own: its writers by format: `text` and `json`, and `markdown` and `junit` where they have more
-    than the findings; each is called with whether to use colours; rows: the key of the list of the
-    JSON object, whose items are the lines of `ndjson`; findings: for the formats of pipelines.
+    than the findings; each is called with what shows it; rows: the key of the list of the JSON
+    object, whose items are the lines of `ndjson`; findings: for the formats of pipelines;
+    has_code: whether the text has lines of code, which are not folded.
     """
 
-    own: Mapping[str, Callable[[bool], str]]
+    own: Mapping[str, Callable[[Screen], str]]
     rows: str
-    findings: Callable[[], Iterable[Finding]]
+    findings: Callable[[], Iterable[Finding]] = lambda: ()
+    has_code: bool = False
 
     @property
-    def body(self) -> Json:
-        """The value of the JSON report, with the version of its schema; a list has none."""
-        return versioned(json.loads(self.own["json"](False)))
+    def body(self) -> Body:
+        """The value of the JSON report, with the version of its schema."""
+        return {_VERSION: SCHEMA_VERSION, **json.loads(self.own["json"](PLAIN))}
 
 
 def own_writers(
     writers: Mapping[str, Callable[..., str]], *parts: object
-) -> Mapping[str, Callable[[bool], str]]:
-    """Return the writers of a command that use no colours, for what they write."""
+) -> Mapping[str, Callable[[Screen], str]]:
+    """Return the writers of a command that write the same for every screen."""
 
-    def bound(write: Callable[..., str]) -> Callable[[bool], str]:
-        return lambda _colour: write(*parts)
+    def bound(write: Callable[..., str]) -> Callable[[Screen], str]:
+        return lambda _screen: write(*parts)
 
     return {name: bound(write) for name, write in writers.items()}
 
@@ -66,11 +69,6 @@ class FindingSink(Protocol):
         """Yield the report, ending with a newline."""
 
 
-def versioned(body: Json) -> Json:
-    """Return the value of a JSON report with the version of its schema; a list has none."""
-    return {_VERSION: SCHEMA_VERSION, **body} if isinstance(body, dict) else body
-
-
 def require_findings(outputs: Sequence[Output]) -> None:
     """Raise InputError for a format of results alone, such as PolicyReports."""
     for output in outputs:
@@ -82,28 +80,30 @@ def write_report(
     report: CommandReport,
     outputs: Sequence[Output],
     stdout: TextIO,
-    colour: bool = False,
+    screen: Screen = PLAIN,
     query: Query | None = None,
 ) -> None:
     """Write the report in every format; a file appears whole or not at all."""
     for output in outputs:
-        is_shown = output.file is None
-        pieces = _pieces(report, output.format, colour and is_shown, query)
+        shows = screen if output.file is None else PLAIN
+        pieces = _pieces(report, output.format, shows, query)
         if output.file is None:
             stdout.writelines(pieces)
         else:
             write_pieces(output.file, pieces)
 
 
-def _pieces(report: CommandReport, name: str, colour: bool, query: Query | None) -> Iterable[str]:
+def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | None) -> Iterable[str]:
     if name in {"json", "yaml", "ndjson"}:
         if query is not None:
             return [query.written([json.dumps(report.body)], name)]
         return _data(report, name)
     if name in report.own or name in _OF_FINDINGS:
         own = report.own.get(name)
-        text = own(colour) if own else _OF_FINDINGS[name](report.findings())
-        return [cut_comment(text) if name == "markdown" else text]
+        text = own(screen) if own else _OF_FINDINGS[name](report.findings())
+        if name == "markdown":
+            return [cut_comment(text)]
+        return [text if name != "text" or report.has_code else fold(text, screen.width)]
     writer = _writer(name)
     for finding in report.findings():
         writer.write(finding)
@@ -117,10 +117,9 @@ def _data(report: CommandReport, name: str) -> Iterator[str]:
     elif name == "yaml":
         yield dump_yaml(body)
     else:
-        rows = body if isinstance(body, list) else body.pop(report.rows)
+        rows = body.pop(report.rows)
         yield from (f"{json_text(row, indent=None)}\n" for row in rows)
-        if isinstance(body, dict):
-            yield f"{json_text(body, indent=None)}\n"
+        yield f"{json_text(body, indent=None)}\n"
 
 
 def _writer(name: str) -> FindingSink:

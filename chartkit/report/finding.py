@@ -127,7 +127,8 @@ def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None =
 
 
 def diagnostic_findings(
-    diagnostics: Iterable[Diagnostic], explanations: Mapping[str, Explanation]
+    diagnostics: Iterable[Diagnostic],
+    explanations: Mapping[str, Explanation],
 ) -> list[Finding]:
     """Return diagnostics as findings; explanations: by their ids."""
     return [diagnostic_finding(each, explanations.get(each.rule_id)) for each in diagnostics]

@@ -17,6 +17,8 @@ T = TypeVar("T")
 SCHEMA_VERSION: Final = 1
 """The version of the shapes of JSON outputs: keys may come, none goes or changes its meaning
 without a new one."""
+SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
+"""The severities of policies, the worst first."""
 KYVERNO: Final = "kyverno"
 """The source of results of policies with rules."""
 
@@ -69,7 +71,8 @@ class ReportOptions:
     labels, None if not planned; quiet: whether the text for people has only failures and errors;
     live: the stream for formats that write each result at once, None where a report is written
     whole; owner_label: the label that names an object's owner; comment_limit: the most
-    characters of a report in Markdown, 0 for no limit."""
+    characters of a report in Markdown, 0 for no limit; width: of the terminal that shows the
+    report, None for a file or a pipe."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -81,6 +84,7 @@ class ReportOptions:
     live: TextIO | None = None
     owner_label: str = ""
     comment_limit: int = 0
+    width: int | None = None
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""

@@ -62,7 +62,8 @@ class Outputs:
         """query: a JMESPath expression over the JSON report; raise InputError for a wrong one."""
         self._stdout = stdout
         self._query = _queried(outputs, query)
-        plain, shown = replace(options, colour=False), replace(options, live=stdout)
+        plain = replace(options, colour=False, width=None)
+        shown = replace(options, live=stdout)
         self._writers: list[tuple[Output, Writer]] = [
             (output, self._writer_of(output)(shown if output.file is None else plain))
             for output in outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,9 @@ import click
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import dump_documents, yaml_diff
 from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
-from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id, rule_id
 from chartkit.safe_text import shown
 from chartkit.scan.run import ScanContext, with_refusals
@@ -127,8 +129,9 @@ def _whole(change: ChangedObject) -> list[str]:
     return ["---", *dump_documents([change.after]).removeprefix("---\n").splitlines()]
 
 
-def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 - one shape
-    """Return a list with an entry for every object: `resource`, `made` and `problems`."""
+def to_json(previews: Sequence[Preview]) -> str:
+    """Return one object, whose `previews` have an entry for every object: `resource`, `made` and
+    `problems`."""
     entries: list[dict[str, Any]] = [
         {
             "resource": "/".join(_key(preview.resource.body)),
@@ -144,7 +147,26 @@ def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 -
         }
         for preview in previews
     ]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"previews": entries}, ensure_ascii=False)
 
 
-FORMATS: dict[str, Callable[[Sequence[Preview], bool], str]] = {"text": to_text, "json": to_json}
+def report(previews: Sequence[Preview]) -> CommandReport:
+    """Return previews for every format; its findings are rules that fail to change an object."""
+    return CommandReport(
+        own={
+            "text": lambda screen: to_text(previews, screen.colour),
+            "json": lambda _screen: to_json(previews),
+        },
+        rows="previews",
+        findings=lambda: _findings(previews),
+        has_code=True,
+    )
+
+
+def _findings(previews: Sequence[Preview]) -> Iterator[Finding]:
+    for preview in previews:
+        resource = preview.resource
+        for each in preview.problems:
+            text = f"{resource_id(resource)}: {each.message}"
+            place = resource.location
+            yield diagnostic_finding(Diagnostic(rule_id(each), Severity.ERROR, text, place))

@@ -15,6 +15,7 @@ from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
+from chartkit.report.text.layout import Screen
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.outcome import conclude
@@ -30,14 +31,14 @@ _SPLIT: Final = frozenset({"policyreport", "openreports"})
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """The standard streams of a scan; progress: called with the number of objects, gives a
-    function to call after each; quiet: whether only failures are shown; guide: gives guidance for
-    policies by their names, for formats that show it."""
+    """The standard streams of a scan. screen: what shows standard output; progress: called with
+    the number of objects, gives a function to call after each; quiet: whether only failures are
+    shown; guide: gives guidance for policies by their names, for formats that show it."""
 
     stdin: TextIO
     stdout: TextIO
     stderr: Callable[[str], None]
-    colour: bool
+    screen: Screen
     progress: Callable[[int], AbstractContextManager[Callable[[], None]]]
     quiet: bool = False
     guide: Callable[[Collection[str]], Mapping[str, Guidance]] | None = None
@@ -87,7 +88,8 @@ class ScanReport:
         self.options = ReportOptions(
             facts,
             options.detailed,
-            colour=console.colour,
+            colour=console.screen.colour,
+            width=console.screen.width,
             per=ReportPer(options.report_per),
             quiet=options.gate.quiet,
             owner_label=options.owner_label,

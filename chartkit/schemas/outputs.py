@@ -14,7 +14,7 @@ from chartkit.schemas.compact import Schema, json_schema, parse_types, resolved
 _FILE: Final = Path(__file__).with_name("outputs.yaml")
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 
-OBJECTS: Final[Mapping[str, str]] = MappingProxyType(
+OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "scan": "Scan",
         "adopt": "Adopt",
@@ -27,29 +27,24 @@ OBJECTS: Final[Mapping[str, str]] = MappingProxyType(
         "plan": "Plan",
         "migrate-plan": "MigratePlan",
         "migrate-policies": "MigratePolicies",
+        "values-migrate": "ValuesMigrate",
         "check-compat": "CheckCompat",
         "report-merge": "ReportMerge",
         "report-diff": "ReportDiff",
+        "test": "TestRun",
         "test-coverage": "TestCoverage",
+        "policies-list": "PoliciesList",
+        "policies-search": "PoliciesList",
+        "preview": "Preview",
     }
 )
-"""The types of outputs that are objects, by the names of their commands."""
-LISTS: Final[Mapping[str, str]] = MappingProxyType(
-    {"test": "TestCase", "policies-list": "ListedPolicy", "preview": "Preview"}
-)
-"""The types of items, for outputs that are lists."""
+"""The types of outputs by the names of their commands."""
 
 
 def output_schema(name: str) -> Schema:
     """Return the JSON Schema of a command's JSON output."""
     types = _types()
-    if name in OBJECTS:
-        return {"$schema": _DIALECT, **_schema(types[OBJECTS[name]])}
-    return {"$schema": _DIALECT, "type": "array", "items": _schema(types[LISTS[name]])}
-
-
-def _schema(schema: Schema) -> Schema:
-    return json_schema(resolved(schema, _types()))
+    return {"$schema": _DIALECT, **json_schema(resolved(types[OUTPUTS[name]], types))}
 
 
 @cache

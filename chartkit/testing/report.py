@@ -52,13 +52,12 @@ def to_text(results: Sequence[CaseResult], options: Options) -> str:
 
 
 def to_json(results: Sequence[CaseResult], options: Options) -> str:
-    """Return the report for programs: a list of cases in the shape of Kyverno's recorded answers,
-    or with coverage an object of `cases` and `coverage`."""
-    cases = [_case_json(case) for case in results]
-    whole: Any = cases
+    """Return the report for programs: `cases` in the shape of Kyverno's recorded answers, and
+    `coverage` where it is asked for."""
+    body: dict[str, Any] = {"cases": [_case_json(case) for case in results]}
     if options.coverage is not None:
-        whole = {"cases": cases, "coverage": _coverage_json(options.coverage)}
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+        body["coverage"] = _coverage_json(options.coverage)
+    return json.dumps(body, ensure_ascii=False)
 
 
 def to_junit(results: Sequence[CaseResult], options: Options) -> str:  # noqa: ARG001 - one shape
@@ -105,7 +104,7 @@ def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
     coloured = replace(options, colour=True)
     own = {
         **own_writers(FORMATS, results, options),
-        "text": lambda colour: to_text(results, coloured if colour else options),
+        "text": lambda screen: to_text(results, coloured if screen.colour else options),
     }
     return CommandReport(own=own, rows="cases", findings=lambda: _findings(results))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chartkit.engine import Cleaner, Phase, RunnablePolicy
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Location
+from chartkit.model import Location, Track, untracked
 from chartkit.testing.answers import ask
 from chartkit.testing.inputs import load_inputs
 from chartkit.testing.matching import Matcher
@@ -19,7 +19,10 @@ _JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 
 
 def run_tests(
-    paths: Sequence[Path], file_name: str = FILE_NAME, sources: Sources | None = None
+    paths: Sequence[Path],
+    file_name: str = FILE_NAME,
+    sources: Sources | None = None,
+    track: Track = untracked,
 ) -> Iterator[CaseResult]:
     """Run the tests at and below paths, each path's sorted by folder.
 
@@ -35,7 +38,7 @@ def run_tests(
         if not found:
             hint = f"name a {file_name} or a folder with one in it"
             raise InputError("holds no test", Location(str(path)), hint)
-        for file in found:
+        for file in track(found):
             yield from _run_file(file, _case_name(file, root), sources)
 
 

@@ -31,7 +31,7 @@ def test_lists_and_finds_policies_of_every_library(tmp_path: Path) -> None:
     _vendored(tmp_path)
     done = chartkit(tmp_path, "policies", "list", "-o", "json")
     assert (done.code, done.err) == (0, "")
-    listed = json.loads(done.out)
+    listed = json.loads(done.out)["policies"]
     assert {each["library"] for each in listed} == {"chartkit", "public"}
     done = chartkit(tmp_path, "policies", "search", "team", "--subject", "pod")
     assert done.code == 0

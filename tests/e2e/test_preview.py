@@ -57,7 +57,7 @@ def test_a_rule_that_cannot_is_a_problem(tmp_path: Path) -> None:
 
 def test_preview_json(tmp_path: Path) -> None:
     _, out = preview(tmp_path, "mutation", "-o", "json")
-    (entry,) = json.loads(out)
+    (entry,) = json.loads(out)["previews"]
     assert entry["resource"] == "v1/Pod/default/free"
     (made,) = entry["made"]
     assert "labels" not in made["before"]["metadata"]

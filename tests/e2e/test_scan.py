@@ -328,6 +328,10 @@ def test_cel_policies_see_namespaces_and_parameters_among_the_objects(cel_folder
         "        at most 0\n"
         "        objects.yaml:22:8  spec.containers\n"
         "\n"
+        "POLICY             SEVERITY  FAILS  OBJECTS\n"
+        "limit              -             1        1\n"
+        "guarded-namespace  low           2        2\n"
+        "\n"
         "pass: 0, fail: 3, warn: 0, error: 0, skip: 0\n"
     )
     assert done.err == "policies of evaluation mode JSON need --json: small-plan\n"

@@ -64,8 +64,8 @@ def test_what_preview_mutates_has_its_defaults(pod: Path) -> None:
     policy = pod.parent / "policy.yaml"
     policy.write_text(MUTATES)
     words = ("preview", str(pod), "-p", str(policy), "-o", "json")
-    assert json.loads(chartkit(pod.parent, *words).out) == []
-    (entry,) = json.loads(chartkit(pod.parent, *words, "--api-defaults").out)
+    assert json.loads(chartkit(pod.parent, *words).out)["previews"] == []
+    (entry,) = json.loads(chartkit(pod.parent, *words, "--api-defaults").out)["previews"]
     (made,) = entry["made"]
     assert made["before"]["spec"]["containers"][0]["imagePullPolicy"] == "Always"
     assert made["after"]["spec"]["containers"][0]["imagePullPolicy"] == "IfNotPresent"

@@ -32,7 +32,7 @@ def test_command_test_a_failing_row_shows_wanted_got_and_message(tmp_path: Path)
 def test_json_has_the_shape_of_recorded_answers(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "test", CASES, "-o", "json")
     assert done.code == 1
-    cases = json.loads(done.out)
+    cases = json.loads(done.out)["cases"]
     assert [case["case"] for case in cases] == sorted(case["case"] for case in cases)
     keys = {"policy", "rule", "resource", "result", "reason", "message"}
     for case in cases:

@@ -40,7 +40,16 @@ from chartkit.library.policies import (
 )
 from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.upstream import is_policy
-from chartkit.model import Body, Diagnostic, Explanation, Location, Severity, mapping_at
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Explanation,
+    Location,
+    Severity,
+    Track,
+    mapping_at,
+    untracked,
+)
 from chartkit.network.downloads.lockfile import LOCK_FILE
 from chartkit.network.downloads.vendored_folder import verify
 from chartkit.scan.policies import PolicySet
@@ -118,17 +127,19 @@ class CheckResult:
         return any(each.severity is Severity.ERROR for each in self.diagnostics)
 
 
-def check_project(project: Path) -> CheckResult:
-    """The built-in library, those that chartkit.yaml names, and the vendored ones; raises
-    InputError. A library of policies as Kyverno reads them has nothing to look at."""
+def check_project(project: Path, track: Track = untracked) -> CheckResult:
+    """Return the findings of the built-in library, those that chartkit.yaml names, and the
+    vendored ones; raise InputError. A library of policies as Kyverno reads them has nothing to
+    look at."""
     own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
     return together(
-        [check_path(each) for each in (bundled.library_dir(), *own, *vendored(project))]
+        [check_path(each, track) for each in (bundled.library_dir(), *own, *vendored(project))]
     )
 
 
-def check_path(path: Path) -> CheckResult:
-    """A policy's folder, a library, or a vendored library; raises InputError where it is none."""
+def check_path(path: Path, track: Track = untracked) -> CheckResult:
+    """Return the findings of a policy's folder, a library, or a vendored library; raise InputError
+    where it is none."""
     if (path / LOCK_FILE).is_file():
         return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
@@ -138,7 +149,7 @@ def check_path(path: Path) -> CheckResult:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
     shared = shared_parameters(path)
-    diagnostics = [each for folder in found for each in check_policy(folder, shared)]
+    diagnostics = [each for folder in track(found) for each in check_policy(folder, shared)]
     return CheckResult(len(found), 0, tuple(diagnostics))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -12,8 +12,10 @@ from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCov
 from chartkit.catalog.coverage.standards import CoverageLevel
 from chartkit.catalog.markdown import cell_code, link, prose, table
 from chartkit.model import Body
+from chartkit.report.command_report import CommandReport, own_writers
 
-_WIDTH: Final = 100
+_WIDTH: Final = 120
+_NARROW: Final = 30
 _EXCLUDING: Final = "*"
 _REASON: Final[Mapping[CoverageLevel, str]] = {
     CoverageLevel.PARTLY: "open: ",
@@ -28,15 +30,15 @@ _IN_FORCE: Final[Mapping[State, str]] = {
 }
 
 
-def as_text(found: Coverage) -> str:
-    """Every control with its policies, section by section, what environments have of them, and
-    counts."""
+def as_text(found: Coverage, width: int | None = None) -> str:
+    """Return every control with its policies, section by section, what environments have of them,
+    and counts; width: of the terminal, if it is one."""
     widths = _widths(found)
     lines = [_heading(found), found.standard.source]
     for section, controls in _sections(found):
         lines += ["", section]
         for each in controls:
-            lines += _control_lines(found, each, widths)
+            lines += _control_lines(found, each, widths, min(width or _WIDTH, _WIDTH))
     if found.environments:
         lines.insert(2, "")
         lines.insert(3, _row(["CONTROL", "COVERED", *found.environments, "TITLE"], widths))
@@ -65,7 +67,9 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return f"  {start}{cells[-1]}".rstrip()
 
 
-def _control_lines(found: Coverage, cover: ControlCover, widths: Sequence[int]) -> Iterator[str]:
+def _control_lines(
+    found: Coverage, cover: ControlCover, widths: Sequence[int], width: int
+) -> Iterator[str]:
     control = cover.control
     states = _states(found, cover)
     yield _row([control.id, control.covered, *states, control.title], widths)
@@ -75,7 +79,8 @@ def _control_lines(found: Coverage, cover: ControlCover, widths: Sequence[int]) 
     blank = [""] * len(widths)
     if control.reason:
         text = f"{_REASON[control.covered]}{control.reason}"
-        for line in textwrap.wrap(text, _WIDTH, break_long_words=False):
+        room = max(width - len(_row([*blank, "x"], widths)), _NARROW)
+        for line in textwrap.wrap(text, room, break_long_words=False):
             yield _row([*blank, f"  {line}"], widths)
 
 
@@ -172,9 +177,12 @@ def _cells(found: Coverage, cover: ControlCover) -> list[str]:
     return [prose(control.id), title, str(control.covered), *shown, "<br>".join(texts)]
 
 
-FORMATS: Final[Mapping[str, Callable[[Coverage], str]]] = {
-    "text": as_text,
-    "json": as_json,
-    "markdown": as_markdown,
-}
-"""The ways to write a standard's coverage."""
+def report(found: Coverage) -> CommandReport:
+    """Return a standard's coverage for every format."""
+    return CommandReport(
+        own={
+            **own_writers({"json": as_json, "markdown": as_markdown}, found),
+            "text": lambda screen: as_text(found, screen.width),
+        },
+        rows="controls",
+    )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from chartkit.cli.options.groups import Option, takes
-from chartkit.cli.terminal import wants_colour
+from chartkit.cli.terminal import screen
+from chartkit.errors import InputError
 from chartkit.report.formats import FORMATS, names
 from chartkit.report.outputs import Output, parse_all, with_query
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 TEXT: Final = Output("text")
 """The default: text on standard output."""
-_QUERY: Final = "chartkit.query"
+DATA: Final = ("text", "json", "yaml", "ndjson", "markdown")
+"""The formats of commands that have no findings."""
 
 
 class _FormatsOption(click.Option):
@@ -40,16 +41,17 @@ def one_of(names: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def formats_option(*declared: str) -> Option:
-    """Return the option `-o FORMAT[=FILE]`, which is repeatable; declared: its names."""
+def formats_option(*declared: str, formats: Collection[str] = FORMATS) -> Option:
+    """Return the option `-o FORMAT[=FILE]`, which is repeatable; declared: its names; formats:
+    those that the command has."""
     return click.option(
         *(declared or ("-o", "--output")),
         "outputs",
-        cls=_FormatsOption,
+        cls=_FormatsOption if formats is FORMATS else click.Option,
         multiple=True,
         default=("text",),
         metavar="FORMAT[=FILE]",
-        help=f"{one_of(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
+        help=f"{one_of(formats)}; repeatable. Without =FILE it goes to standard output.",
     )
 
 
@@ -68,22 +70,29 @@ class OutputOptions:
     outputs: tuple[str, ...]
     query: str | None
 
-    def parsed(self) -> list[Output]:
+    def parsed(self, formats: Collection[str] = ()) -> list[Output]:
         """Return the reports that the options name; raise InputError, also for formats that are
-        for results of policies alone."""
+        for results of policies alone, and for others than those given."""
         from chartkit.report.command_report import require_findings
         from chartkit.report.query import queried
 
         outputs = parse_all(with_query(self.outputs, self.query))
+        for each in outputs:
+            if formats and each.format not in formats:
+                message = f"-o {each.format} is for findings, and this command has none"
+                raise InputError(message, hint=f"write {one_of(formats)}")
         require_findings(outputs)
         queried([each.format for each in outputs], self.query)
         return outputs
 
 
-def reports(*declared: str) -> Callable[[Callable[..., Any]], Any]:
+def reports(
+    *declared: str, formats: Collection[str] = FORMATS
+) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that adds `-o FORMAT[=FILE]` and `--query EXPR` to a command, which gets
-    `OutputOptions` as its first argument; declared: the names of the first."""
-    return takes(OutputOptions, formats_option(*declared), query_option)
+    `OutputOptions` as its first argument; declared: the names of the first; formats: those that
+    the command has."""
+    return takes(OutputOptions, formats_option(*declared, formats=formats), query_option)
 
 
 def show(report: CommandReport, options: OutputOptions, without: Output | None = None) -> None:
@@ -94,47 +103,4 @@ def show(report: CommandReport, options: OutputOptions, without: Output | None =
 
     outputs = [each for each in options.parsed() if each != without]
     query = queried([each.format for each in outputs], options.query)
-    write_report(report, outputs, sys.stdout, wants_colour(), query)
-
-
-def output_option(*formats: str) -> Option:
-    """Return the option `-o FORMAT`, `--output FORMAT`, whose default is the first format, and
-    `--query EXPR`; `print_report` follows both."""
-    output = click.option(
-        "-o",
-        "--output",
-        type=click.Choice(formats),
-        default=formats[0],
-        show_default=True,
-        help="The format of standard output.",
-    )
-    query = click.option(
-        "--query",
-        metavar="EXPR",
-        expose_value=False,
-        callback=_keep_query,
-        help="A JMESPath expression that chooses a part of the JSON report.",
-    )
-    return lambda command: output(query(command))
-
-
-def _keep_query(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        from chartkit.report.query import Query
-
-        context.meta[_QUERY] = Query.parse(value)
-
-
-def print_report(writers: Mapping[str, Callable[..., str]], output: str, *parts: object) -> None:
-    """Write a command's report to standard output: the part of its JSON that `--query` chooses, if
-    there is one; JSON has the version of its schema."""
-    query = click.get_current_context().meta.get(_QUERY)
-    name = "json" if query is not None else output
-    text = writers[name](*parts)
-    if name == "json":
-        from chartkit.report.command_report import versioned
-        from chartkit.report.json_text import json_text
-
-        body = json_text(versioned(json.loads(text)))
-        text = f"{body}\n" if query is None else query.written([body], name)
-    click.echo(text, nl=False)
+    write_report(report, outputs, sys.stdout, screen(), query)

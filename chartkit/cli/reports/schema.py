@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from chartkit.cli.terminal import show_rows
 from chartkit.errors import InputError
 from chartkit.suggestions import suggestion
 
@@ -16,6 +17,7 @@ _FILES: Final = {
     "policy": "metadata.yaml of a policy in chartkit's own format",
     "standard": "a standard and the policies that cover its controls",
     "baseline": "a baseline of known violations",
+    "cases": "kyverno-test.yaml, the cases that `chartkit test` runs",
 }
 _VALUES: Final = "values"
 
@@ -28,9 +30,7 @@ def schema(name: str | None) -> None:
     Without NAME, lists all of them.
     """
     if name is None:
-        width = max(map(len, _all()))
-        for each, what in _all().items():
-            click.echo(f"{each:{width}}  {what}")
+        show_rows(list(_all().items()))
         return
     if name not in _all():
         hint = suggestion(name, _all()) or "`chartkit schema` lists them"
@@ -39,9 +39,9 @@ def schema(name: str | None) -> None:
 
 
 def _all() -> dict[str, str]:
-    from chartkit.schemas.outputs import LISTS, OBJECTS
+    from chartkit.schemas.outputs import OUTPUTS
 
-    outputs = {name: f"the JSON output of `{_command(name)}`" for name in (*OBJECTS, *LISTS)}
+    outputs = {name: f"the JSON output of `{_command(name)}`" for name in OUTPUTS}
     return {**dict(sorted(outputs.items())), **_FILES, _VALUES: "values of the chart kyverno"}
 
 

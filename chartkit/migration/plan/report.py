@@ -16,6 +16,7 @@ from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
+from chartkit.report.text.layout import table
 from chartkit.safe_text import shown
 
 _WIDTH: Final = 80
@@ -87,17 +88,7 @@ def _wrapped(text: str, start: str = _INDENT) -> list[str]:
 
 
 def _table(head: str, tallies: Mapping[str, Tally]) -> list[str]:
-    rows = [(head, "OBJECTS", "RULES", *_HEADS), *_total_rows(tallies)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [
-                f"{row[0]:{widths[0]}}",
-                *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True)),
-            ]
-        )
-        for row in rows
-    ]
+    return table([(head, "OBJECTS", "RULES", *_HEADS), *_total_rows(tallies)])
 
 
 def _total_rows(tallies: Mapping[str, Tally]) -> Iterator[tuple[str, ...]]:

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import click
@@ -15,7 +14,7 @@ from chartkit.model import Body, Diagnostic, Json, Severity
 from chartkit.render.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
-from chartkit.report.command_report import CommandReport
+from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_block, markdown_cell, shown
 
@@ -120,7 +119,10 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = {
 def report(found: Sequence[Comparison]) -> CommandReport:
     """Return the comparisons for every format."""
     return CommandReport(
-        own={name: partial(write, found) for name, write in FORMATS.items()},
+        own={
+            **own_writers(FORMATS, found),
+            "text": lambda screen: as_text(found, screen.colour),
+        },
         rows="comparisons",
         findings=lambda: _findings(found),
     )

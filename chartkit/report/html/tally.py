@@ -9,10 +9,9 @@ from typing import Final
 
 from chartkit.model import Resource, mapping_at
 from chartkit.report.finding import Finding, FindingRule
+from chartkit.report.model import SEVERITIES
 from chartkit.safe_text import shown
 
-SEVERITIES: Final = ("critical", "high", "medium", "low", "info", "")
-"""The severities of policies, the worst first; the last one: none is given."""
 _NONE: Final = "none given"
 _CLUSTER: Final = "(cluster)"
 _COLUMNS: Final = 12

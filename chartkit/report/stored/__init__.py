@@ -98,8 +98,8 @@ def merged(
             yield replace(each, rule=rule)
 
     own = {
-        "text": lambda _colour: _merged_text(reports),
-        "json": lambda _colour: json_text(_merged_body(reports)),
+        "text": lambda _screen: _merged_text(reports),
+        "json": lambda _screen: json_text(_merged_body(reports)),
     }
     return CommandReport(own=own, rows="findings", findings=findings)
 
@@ -108,8 +108,8 @@ def compared(found: ReportChanges) -> CommandReport:
     """Return the difference of two reports for every format; findings that are new are its
     findings."""
     own = {
-        "text": lambda _colour: _compared_text(found),
-        "json": lambda _colour: json_text(_compared_body(found)),
+        "text": lambda _screen: _compared_text(found),
+        "json": lambda _screen: json_text(_compared_body(found)),
     }
     return CommandReport(own=own, rows="new", findings=lambda: found.new)
 

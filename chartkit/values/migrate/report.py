@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.model import Body
+from chartkit.report.model import SCHEMA_VERSION
 from chartkit.values.migrate.context import Outcome, Step
 from chartkit.values.migrate.known import REPORTER
 from chartkit.values.migrate.run import Migration
@@ -43,6 +44,7 @@ def as_text(migration: Migration) -> str:
 def as_json(migration: Migration) -> str:
     """The steps for programs, in the order of the old file."""
     body: Body = {
+        "schemaVersion": SCHEMA_VERSION,
         "file": migration.file,
         "chart": migration.chart,
         "from": {"first": str(migration.span.first), "last": str(migration.span.last)},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import chartkit
-from chartkit.cli.explain import as_list, as_text, explanation, explanations
+from chartkit.cli.explain import as_rows, as_text, explanation, explanations
 from chartkit.errors import InputError
 from chartkit.model import Explanation
 from chartkit.values.lint.rule import Rule
@@ -42,9 +42,9 @@ def test_explain_shows_one_id_or_lists_all() -> None:
     assert "Why: " in as_text(explanation("CK113"))
     assert "Fix: " in as_text(explanation("CK007"))
     assert "Problematic:\n    policyExceptions:" in as_text(explanation("CK007"))
-    lines = as_list().splitlines()
-    assert lines == sorted(lines)
-    assert len(lines) == len(list(explanations()))
+    rows = as_rows()
+    assert rows == sorted(rows)
+    assert len(rows) == len(list(explanations()))
     with pytest.raises(InputError, match="there is no finding 'CK999'"):
         explanation("CK999")
 

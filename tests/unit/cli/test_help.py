@@ -17,7 +17,6 @@ from chartkit.output.values_merge import Prefer
 from chartkit.project.settings import PolicyType
 from chartkit.render.compare.risk import Level
 from chartkit.report import FORMATS, ReportPer
-from chartkit.scan.preview import FORMATS as PREVIEW_FORMATS
 from chartkit.testing.report import FORMATS as TEST_FORMATS
 
 
@@ -64,7 +63,7 @@ def help_of(path: str, option: str) -> str:
         ("chartkit scan", "--output", FORMATS),
         ("chartkit scan", "--report-per", ReportPer),
         ("chartkit scan", "--policy-type", PolicyType),
-        ("chartkit preview", "--output", PREVIEW_FORMATS),
+        ("chartkit preview", "--output", FORMATS),
         ("chartkit test", "--output", TEST_FORMATS),
         ("chartkit policies list", "--kind", Kind),
         ("chartkit policies list", "--severity", SEVERITIES),

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
@@ -21,6 +20,7 @@ from chartkit.report.command_report import CommandReport, require_findings, writ
 from chartkit.report.finding import diagnostic_findings
 from chartkit.report.outputs import Output, parse_all
 from chartkit.report.query import Query, queried
+from chartkit.report.text.layout import Screen
 from tests.unit.report.samples import HOSTILE
 
 OF_RESULTS = {"policyreport", "openreports"}
@@ -35,12 +35,12 @@ FOUND = (
 MEANING = {"CK001": Explanation("CK001", "A key without effect.", "It is a typo.", "Fix it.")}
 
 
-def report(found: Sequence[Diagnostic] = FOUND, as_list: bool = False) -> CommandReport:
+def report(found: Sequence[Diagnostic] = FOUND) -> CommandReport:
     rows = [{"rule": each.rule_id, "message": each.message} for each in found]
-    body: Any = rows if as_list else {"count": len(rows), "findings": rows}
+    body = {"count": len(rows), "findings": rows}
     own = {
-        "text": lambda colour: f"coloured: {colour}\n",
-        "json": lambda _colour: json.dumps(body),
+        "text": lambda screen: f"coloured: {screen.colour}\n",
+        "json": lambda _screen: json.dumps(body),
     }
     findings = diagnostic_findings(found, MEANING)
     return CommandReport(own=own, rows="findings", findings=lambda: findings)
@@ -71,12 +71,6 @@ def test_json_has_the_version_of_its_schema() -> None:
     *rows, last = map(json.loads, written("ndjson").splitlines())
     assert rows == body.pop("findings")
     assert last == body
-
-
-def test_a_list_has_a_line_for_each_item() -> None:
-    given = report(as_list=True)
-    rows = json.loads(written("json", given))
-    assert [json.loads(line) for line in written("ndjson", given).splitlines()] == rows
 
 
 def test_sarif_explains_the_ids_of_findings() -> None:
@@ -121,7 +115,7 @@ def test_tables_have_a_row_for_each_finding() -> None:
 
 def test_files_appear_next_to_standard_output(tmp_path: Path) -> None:
     stdout, file = io.StringIO(), tmp_path / "new" / "r.json"
-    write_report(report(), parse_all(["text", f"json={file}"]), stdout, colour=True)
+    write_report(report(), parse_all(["text", f"json={file}"]), stdout, Screen(colour=True))
     assert stdout.getvalue() == "coloured: True\n"
     assert json.loads(file.read_text("utf-8"))["count"] == 3
 

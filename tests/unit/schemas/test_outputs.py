@@ -10,9 +10,14 @@ import jsonschema
 import pytest
 
 from chartkit.cli.reports.schema import _all
-from chartkit.schemas.outputs import LISTS, OBJECTS, output_schema
+from chartkit.documents.reader import read_file
+from chartkit.model import mapping_at
+from chartkit.schemas import json_schema
+from chartkit.schemas.outputs import OUTPUTS, output_schema
+from chartkit.testing import reader
 from tests.e2e.command import Done, chartkit
 from tests.shared import ROOT
+from tests.unit.cli.test_help import COMMANDS as ALL_COMMANDS
 from tests.unit.report.samples import options, samples, written
 
 POLICY = ROOT / "profiles" / "policies" / "baseline" / "disallow-host-path"
@@ -36,6 +41,7 @@ COMMANDS = {
     "values-lint": ["values", "lint", "values.yaml"],
     "policies-check": ["policies", "check", str(POLICY)],
     "policies-list": ["policies", "list"],
+    "policies-search": ["policies", "search", "probes"],
     "policies-show": ["policies", "show", "disallow-host-path"],
     "policies-coverage": ["policies", "coverage", "--standard", "pss"],
     "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34", "--eks"],
@@ -48,6 +54,9 @@ COMMANDS = {
     "test": ["test", str(ROOT / "tests" / "cases" / "generation")],
     "test-coverage": ["test", str(ROOT / "tests" / "cases" / "generation"), "--coverage"],
 }
+
+
+_CHECKED_ELSEWHERE = {"render", "diff", "values-migrate"}
 
 
 def check(name: str, body: Any) -> None:
@@ -65,12 +74,11 @@ def test_output_follows_its_schema(name: str, tmp_path: Path) -> None:
     done: Done = chartkit(tmp_path, *COMMANDS[name], "-o", "json")
     body = json.loads(done.out)
     check(name, body)
-    if isinstance(body, dict):
-        assert body["schemaVersion"] == 1
-        with pytest.raises(jsonschema.ValidationError):
-            check(name, {**body, "schemaVersion": 2})
-        with pytest.raises(jsonschema.ValidationError):
-            check(name, {**body, "another": 1})
+    assert body["schemaVersion"] == 1
+    with pytest.raises(jsonschema.ValidationError):
+        check(name, {**body, "schemaVersion": 2})
+    with pytest.raises(jsonschema.ValidationError):
+        check(name, {**body, "another": 1})
 
 
 def test_results_follow_the_schema_of_scans() -> None:
@@ -78,11 +86,47 @@ def test_results_follow_the_schema_of_scans() -> None:
 
 
 def test_every_schema_is_listed() -> None:
-    assert {*OBJECTS, *LISTS} < set(_all())
-    assert set(COMMANDS) | {"render", "diff"} == {*OBJECTS, *LISTS}
+    assert set(OUTPUTS) < set(_all())
+    assert set(COMMANDS) | _CHECKED_ELSEWHERE == set(OUTPUTS)
 
 
-@pytest.mark.parametrize("name", ["project", "profile", "policy", "standard", "baseline", "values"])
+def test_every_command_with_json_has_a_schema() -> None:
+    """Commands are found by their option, so that a new one cannot be forgotten."""
+    named = {
+        "-".join(path.split()[1:])
+        for path, command in ALL_COMMANDS.items()
+        if any("-o" in each.opts and each.name == "outputs" for each in command.params)
+    }
+    assert named == set(OUTPUTS) - {"test-coverage", "values-migrate"}
+
+
+def test_a_report_of_migrated_values_follows_its_schema(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("replicaCount: 3\nhostNetwork: true\n")
+    done = chartkit(tmp_path, "values", "migrate", "old.yaml", "--report", "json", "--from", "2.5")
+    check("values-migrate", json.loads(done.err))
+
+
+def test_the_schema_of_cases_has_the_keys_of_their_reader() -> None:
+    schema = json_schema.load("cases.schema.json")
+    properties = schema["properties"]
+    assert set(properties) == set(reader._FIELDS)
+    result = properties["results"]["items"]["properties"]
+    assert set(result) == set(reader._RESULT_FIELDS)
+    assert set(result["resourceSpecs"]["items"]["properties"]) == set(reader._SPEC_FIELDS)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "cases").glob("*/kyverno-test.yaml")))
+def test_cases_follow_their_schema(path: Path) -> None:
+    validator = jsonschema.Draft202012Validator(json_schema.load("cases.schema.json"))
+    for document in read_file(path):
+        validator.validate(document.body)
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate({**mapping_at(document.body), "polices": []})
+
+
+@pytest.mark.parametrize(
+    "name", ["project", "profile", "policy", "standard", "baseline", "cases", "values"]
+)
 def test_files_have_schemas(name: str, tmp_path: Path) -> None:
     body = json.loads(chartkit(tmp_path, "schema", name).out)
     assert body["type"] == "object"

@@ -136,7 +136,7 @@ def test_errors_stand_in_every_format(tmp_path: Path) -> None:
     results = list(run_tests([tmp_path]))
     for name, write in FORMATS.items():
         assert "kyverno-test.yaml" in write(results, Options()), name
-    (case,) = json.loads(FORMATS["json"](results, Options()))
+    (case,) = json.loads(FORMATS["json"](results, Options()))["cases"]
     assert case["rows"] == []
     assert case["exit_code"] == 1
 

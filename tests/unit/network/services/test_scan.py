@@ -286,7 +286,7 @@ def test_scan_preview(answers: Service, scan: Scan, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as ended:
         main(["preview", "objects.json", "-p", "policy.json", "-o", "json", *allowed])
     assert not ended.value.code
-    made = json.loads(capsys.readouterr().out)[0]["made"][0]["after"]
+    made = json.loads(capsys.readouterr().out)["previews"][0]["made"][0]["after"]
     assert made["metadata"]["labels"]["first"] == "1"
 
 

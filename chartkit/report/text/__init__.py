@@ -1,4 +1,4 @@
-"""The report for people: each resource with its findings, then the totals."""
+"""The report for people: each resource with its findings, failures last, then the totals."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from chartkit.report.findings import (
     AcceptedAs,
     field_places,
 )
-from chartkit.report.model import ReportOptions, resource_id, rule_id
+from chartkit.report.model import PolicyFacts, ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
+from chartkit.report.text.layout import fold
+from chartkit.report.text.totals import Totals
 from chartkit.safe_text import shown, shown_lines
 
 _COLOURS = {
@@ -40,7 +42,8 @@ class TextWriter:
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._lines = Spool()
+        self._failing, self._others = Spool(), Spool()
+        self._totals = Totals()
         self._made: dict[str, Spool] = {}
         self._accepted: Counter[AcceptedAs] = Counter()
         self._shown = _FAILING if options.quiet else _SHOWN
@@ -57,34 +60,46 @@ class TextWriter:
                 self._note_made(resource, result)
         self._accepted.update(each.state for each in accepted.values())
         lines: list[str] = []
+        found: list[tuple[RuleResult, PolicyFacts]] = []
         for position, result in enumerate(results):
             acceptance = accepted.get(position)
-            if self._options.detailed or (result.status in self._shown and acceptance is None):
+            is_found = result.status in self._shown and acceptance is None
+            if is_found:
+                found.append((result, self._options.facts(result)))
+            if is_found or self._options.detailed:
                 lines.extend(self._result(resource, result, acceptance))
             elif acceptance is not None and self._is_listed(acceptance):
                 lines.append(f"  {shown(rule_id(result))} {shown(str(acceptance))}")
         if not lines:
             return
+        self._totals.add(found)
         names = dict.fromkeys((shown(resource_id(resource)), str(resource.location)))
         first, *place = names
         lines.insert(0, "  ".join((self._bold(first), *place)))
-        self._lines.write("\n".join([*lines, "", ""]))
+        is_failing = any(result.status in _FAILING for result, _ in found)
+        spool = self._failing if is_failing else self._others
+        spool.write(fold("\n".join([*lines, "", ""]), self._options.width))
 
     def _is_listed(self, acceptance: Acceptance) -> bool:
         return acceptance.state is AcceptedAs.SUPPRESSED and not self._options.quiet
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
-        yield from self._lines.pieces()
+        if not self._options.quiet:
+            for head, lines in self._made.items():
+                yield f"{head}\n"
+                yield from lines.pieces()
+                yield "\n"
+        yield from self._others.pieces()
+        yield from self._failing.pieces()
         if self._options.quiet:
             return
-        for head, lines in self._made.items():
-            yield f"{head}\n"
-            yield from lines.pieces()
-            yield "\n"
+        if table := self._totals.lines(self._options.width):
+            yield "\n".join([*table, "", ""])
         totals = ", ".join(f"{status}: {counts[status]}" for status in Status)
         accepted = ", ".join(f"{state}: {count}" for state, count in self._accepted.items())
-        yield f"{totals}; {accepted}\n" if accepted else f"{totals}\n"
+        text = f"{totals}; {accepted}\n" if accepted else f"{totals}\n"
+        yield fold(text, self._options.width)
 
     def _note_made(self, resource: Resource, result: RuleResult) -> None:
         by = f"by {shown(rule_id(result))} for {shown(resource_id(resource))}"
@@ -100,7 +115,7 @@ class TextWriter:
     def _note(self, head: str, line: str) -> None:
         if head not in self._made:
             self._made[head] = Spool()
-        self._made[head].write(f"  {line}\n")
+        self._made[head].write(fold(f"  {line}\n", self._options.width))
 
     def _result(
         self, resource: Resource, result: RuleResult, acceptance: Acceptance | None

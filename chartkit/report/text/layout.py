@@ -1,0 +1,124 @@
+"""The layout of text: lines and tables that fit the terminal that shows them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import click
+
+_GAP: Final = "  "
+_INDENT: Final = "    "
+_NARROW: Final = 24
+"""The fewest columns to fold the last cell of a table in; with less it goes below its row."""
+_WORD: Final = re.compile(r" *[^ ]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """The destination of text. colour: whether it shows colours; width: its columns, None for a
+    file or a pipe, where no line is folded."""
+
+    colour: bool = False
+    width: int | None = None
+
+
+PLAIN: Final = Screen()
+"""A file or a pipe."""
+
+
+def columns(text: str) -> int:
+    """Return the columns that a terminal shows a line in: two for a wide character."""
+    text = click.unstyle(text)
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fold(text: str, width: int | None) -> str:
+    """Return a text whose lines fit a width: longer ones go on at a blank, indented below their
+    start. A longer word, such as a path, stays whole."""
+    if width is None:
+        return text
+    lines = text.split("\n")
+    return "\n".join(part for line in lines for part in _folded(line, width))
+
+
+def _folded(line: str, width: int, indent: str = _INDENT) -> Iterator[str]:
+    """Yield the parts of a line."""
+    if columns(line) <= width:
+        yield line
+        return
+    start = line[: len(line) - len(line.lstrip(" "))]
+    part, used = "", 0
+    for word in _WORD.findall(line):
+        size = columns(word)
+        if part.strip() and used + size > width:
+            yield part
+            part = start + indent
+            word, used = word.lstrip(" "), len(part)
+            size = columns(word)
+        part += word
+        used += size
+    yield part
+
+
+def table(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """Return the lines of a table, whose first row has the headings.
+
+    Numbers are aligned to the right. Where rows do not fit the width, the last cell is folded in
+    its column; where that column would be narrow, the cells that do not fit go below the others.
+    A line break in the last cell starts a line in its column.
+    """
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    whole = len(widths)
+    kept = whole if width is None else _kept(widths, width)
+    numeric = [all(row[at].isdigit() for row in rows[1:]) for at in range(whole)]
+    lines: list[str] = []
+    for row in rows:
+        cells = [_aligned(*each) for each in zip(row, widths, numeric, strict=True)]
+        if kept == whole:
+            start = "".join(f"{cell}{_GAP}" for cell in cells[:-1])
+            lines += _last(start, cells[-1] if numeric[-1] else row[-1], width)
+        else:
+            lines.append(_GAP.join(cells[:kept]).rstrip())
+            below = _GAP.join(cell for cell in row[kept:] if cell)
+            lines += fold(_INDENT + below.replace("\n", f"\n{_INDENT}"), width).split("\n")
+    return lines
+
+
+def _kept(widths: Sequence[int], width: int) -> int:
+    """Return the number of columns next to each other; the first always is."""
+    gap = len(_GAP)
+    before = sum(widths[:-1]) + gap * (len(widths) - 1)
+    if before + min(widths[-1], _NARROW) <= width:
+        return len(widths)
+    kept, used = 1, widths[0]
+    while kept < len(widths) - 1 and used + gap + widths[kept] <= width:
+        used += gap + widths[kept]
+        kept += 1
+    return kept
+
+
+def _aligned(cell: str, width: int, is_number: bool) -> str:
+    blanks = " " * (width - columns(cell))
+    return f"{blanks}{cell}" if is_number else f"{cell}{blanks}"
+
+
+def _last(start: str, cell: str, width: int | None) -> Iterator[str]:
+    """Yield the lines of a row: its start, then its last cell in its column."""
+    indent = " " * columns(start)
+    for line in cell.split("\n"):
+        parts = [line] if width is None else _folded(line, width - len(indent), "")
+        for part in parts:
+            yield f"{start}{part}".rstrip()
+            start = indent

@@ -32,6 +32,7 @@ from chartkit.output.write import Tree
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.project.settings import Workload
+from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions
 from chartkit.values.lint import ChartValues
 
 _THREADS: Final = 4
@@ -215,7 +216,8 @@ class CheckTarget:
     """One environment to check.
 
     engine: None where the project does not install Kyverno there; resolved: the environment's
-    policies and their settings, None where they are upstream's; others: further vendored charts.
+    policies and their settings, None where they are upstream's; others: further vendored charts;
+    exceptions: those of chartkit.yaml that its chart installs.
     """
 
     project: Project
@@ -225,6 +227,7 @@ class CheckTarget:
     others: tuple[Chart, ...]
     workloads: tuple[Workload, ...]
     resolved: Selection | None
+    exceptions: ShippedExceptions = NO_EXCEPTIONS
 
     @property
     def charts(self) -> list[Chart]:
@@ -239,13 +242,14 @@ def subject(
     charts: Sequence[Chart],
     workloads: Sequence[Workload],
     resolved: Selection | None,
+    exceptions: ShippedExceptions = NO_EXCEPTIONS,
 ) -> CheckTarget:
     """Gather what belongs to an environment; workloads: further ones, from the command line."""
     own = {chart.name: chart for chart in charts if chart.environment is environment}
     others = tuple(own[name] for name in (REPORTER,) if name in own)
     scanned = (*environment.workloads, *workloads)
     return CheckTarget(
-        project, environment, own[POLICIES], own.get(ENGINE), others, scanned, resolved
+        project, environment, own[POLICIES], own.get(ENGINE), others, scanned, resolved, exceptions
     )
 
 

@@ -19,11 +19,13 @@ from chartkit.charts.engine.chart import WebhookTimeout
 from chartkit.charts.engine.own_values import own_values
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
+from chartkit.charts.policies.installed import InstalledPolicy
 from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
 from chartkit.errors import InputError
+from chartkit.helm.chart_values import merge
 from chartkit.kyverno import matrix, releases
-from chartkit.model import Track, untracked
+from chartkit.model import Body, Track, untracked
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
@@ -43,6 +45,12 @@ from chartkit.render.chart import (
     subject,
 )
 from chartkit.render.checks.run import check_environment, failed, merge_environments, vendored_rows
+from chartkit.render.exceptions import (
+    NO_EXCEPTIONS,
+    ShippedExceptions,
+    engine_features,
+    shipped_exceptions,
+)
 from chartkit.render.manifests import drift, manifests
 from chartkit.render.model import Outcome, Row
 from chartkit.temporary import temporary_folder
@@ -132,17 +140,19 @@ def _generate(
     upstream = read_vendored(project.root)
     with temporary_folder() as parent, helm_threads() as executor:
         composed, charts = list[_ChartTree](), list[Chart]()
-        for plan in plan_charts(project, upstream):
+        exceptions: dict[str, ShippedExceptions] = {}
+        for plan in plan_charts(project, upstream, exceptions):
             composed.append(_compose(project, plan, options.prefer))
             files = _lay_out(composed[-1], parent, upstream)
             charts += _start_helm(files, project, options, executor)
         others = [
             _compose(project, plan, options.prefer) for plan in plan_values_alone(project, upstream)
         ]
-        subjects = _subjects(project, options, charts, [each.plan for each in composed])
+        plans = [each.plan for each in composed]
+        subjects = _subjects(project, options, charts, plans, exceptions)
         rows = (
             *vendored_rows(project, upstream, options.environments),
-            *_check(subjects, [each.plan for each in composed], options),
+            *_check(subjects, plans, options),
             *_overwritten(each.tree for each in composed),
         )
         if failed(rows) and not options.check:
@@ -180,11 +190,22 @@ def _start_helm(
 
 
 def _subjects(
-    project: Project, options: RenderOptions, charts: Sequence[Chart], plans: Sequence[ChartPlan]
+    project: Project,
+    options: RenderOptions,
+    charts: Sequence[Chart],
+    plans: Sequence[ChartPlan],
+    exceptions: Mapping[str, ShippedExceptions],
 ) -> list[CheckTarget]:
     resolved = _policies(plans).resolved
     return [
-        subject(project, env, charts, options.workloads, resolved.get(env.name))
+        subject(
+            project,
+            env,
+            charts,
+            options.workloads,
+            resolved.get(env.name),
+            exceptions.get(env.name, NO_EXCEPTIONS),
+        )
         for env in options.environments
     ]
 
@@ -238,8 +259,19 @@ def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
     return tuple(tree.folder for tree in different)
 
 
-def plan_charts(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
-    """Plan a project's charts, the engine's first; upstream: the vendored ones, by name."""
+def plan_charts(
+    project: Project,
+    upstream: Mapping[str, Vendored],
+    exceptions: dict[str, ShippedExceptions] | None = None,
+) -> Iterator[ChartPlan]:
+    """Plan a project's charts, the engine's first; upstream: the vendored ones, by name;
+    exceptions: to put those of each environment into."""
+    shipped = {} if exceptions is None else exceptions
+
+    def exceptions_of(env: Environment, policies: Mapping[str, InstalledPolicy]) -> Sequence[Body]:
+        shipped[env.name] = shipped_exceptions(env, policies)
+        return shipped[env.name].bodies
+
     environments = list(project.environments.values())
     with_engine = [env for env in environments if env.engine]
     if ENGINE not in upstream:
@@ -248,12 +280,13 @@ def plan_charts(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[
     if POLICIES in upstream:
         policies = vendored.plan(upstream[POLICIES], environments, project.root)
     else:
-        policies = policies_chart.plan(project)
+        policies = policies_chart.plan(project, exceptions_of)
     if with_engine and ENGINE in upstream:
         yield vendored.plan(upstream[ENGINE], with_engine, project.root)
     elif with_engine:
         timeouts = webhook_timeouts(project, policies)
-        yield _plan_engine(with_engine, timeouts, project.metadata)
+        own = {env.name: _own_values(env, shipped.get(env.name)) for env in with_engine}
+        yield _plan_engine(with_engine, timeouts, project.metadata, own)
     yield policies
     if REPORTER in upstream:
         yield vendored.plan(upstream[REPORTER], environments, project.root)
@@ -275,10 +308,10 @@ def _plan_engine(
     with_engine: Sequence[Environment],
     timeouts: Mapping[str, WebhookTimeout],
     metadata: ChartMetadata,
+    own: Mapping[str, Body],
 ) -> ChartPlan:
     available = {env.name: env.high_availability for env in with_engine}
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
-    own = {env.name: own_values(env).merged for env in with_engine}
     version = releases.current().version
     return engine_chart.plan(
         available,
@@ -288,6 +321,11 @@ def _plan_engine(
         metadata,
         own,
     )
+
+
+def _own_values(env: Environment, exceptions: ShippedExceptions | None) -> Body:
+    """Return the values of the project's own, with what the exceptions of the environment need."""
+    return merge(engine_features(exceptions or NO_EXCEPTIONS), own_values(env).merged)
 
 
 def _require_supported(env: Environment) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from chartkit.charts.metadata import chart_annotations, chart_fields, chart_vers
 from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.charts.policies.actions import require_no_overlap
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
+from chartkit.charts.policies.installed import InstalledPolicy, installed
 from chartkit.charts.policies.readme import readme
 from chartkit.charts.policies.template_context import policy_context
 from chartkit.charts.policies.values import (
@@ -85,7 +86,11 @@ def read_libraries(project: Project | None = None) -> Library:
     return read_library([bundled.library_dir(), *own], named_at, vendored)
 
 
-def plan(project: Project) -> ChartPlan:
+ExceptionsOf = Callable[[Environment, Mapping[str, InstalledPolicy]], Sequence[Body]]
+"""From an environment and its policies by name to the PolicyExceptions that its chart installs."""
+
+
+def plan(project: Project, exceptions_of: ExceptionsOf = lambda *_: ()) -> ChartPlan:
     """The policies chart of a project, for all its environments.
 
     Chart.yaml admits every Kubernetes version that one of the environments' Kyvernos supports.
@@ -101,6 +106,7 @@ def plan(project: Project) -> ChartPlan:
     files = {"values.yaml": chart.values_text(values, base)}
     own = {
         name: chart.environment_values(environment, resolved[name], values)
+        | _exceptions(exceptions_of(environment, chart.installed(environment, resolved[name])))
         for name, environment in project.environments.items()
     }
     for name, body in layered(own).items():
@@ -219,6 +225,22 @@ class _Chart:
                 if body.get("kind") in _CLUSTER_POLICIES:
                     yield Resource(body, given.location)
 
+    def installed(
+        self, environment: Environment, resolved: Selection
+    ) -> Mapping[str, InstalledPolicy]:
+        """Return what an environment's policies come to in its cluster, by name."""
+        form = self._policy_type(environment)
+        found: dict[str, InstalledPolicy] = {}
+        for template in self._templates:
+            given = resolved.policies.get(template.policy.name)
+            if given is not None and given.enabled:
+                actions = (*resolved.actions, *given.actions)
+                action = given.action or environment.action
+                found[template.policy.name] = installed(
+                    template, form, environment.kyverno, action, actions
+                )
+        return found
+
     def _policy_type(self, environment: Environment) -> PolicyType:
         """The form that an environment's policies get, as the chart's templates settle it."""
         given = environment.policy_type or self._schema["properties"]["policyType"]["default"]
@@ -274,6 +296,10 @@ class _Chart:
             files[template_file(each.policy)] = render_text(text, context, str(template))
         guards = guard_templates(self._templates, files)
         return files | ({GUARDS_FILE: guards} if guards else {})
+
+
+def _exceptions(bodies: Sequence[Body]) -> Body:
+    return {"exceptions": list(bodies)} if bodies else {}
 
 
 def _about(name: str, environment: Environment) -> str:

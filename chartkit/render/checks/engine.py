@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import StringIO
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.engine import ENFORCE, Cleaner, PolicyAttachments, Reason, RunnablePolicy, is_policy
+from chartkit.engine import (
+    ENFORCE,
+    Cleaner,
+    PolicyAttachments,
+    Reason,
+    RunnablePolicy,
+    is_exception,
+    is_policy,
+    read_exceptions,
+)
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
@@ -18,11 +27,12 @@ from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.template_places import source_location
-from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status, mapping_at
 from chartkit.project.settings import Workload
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
+from chartkit.render.exceptions import heeded
 from chartkit.render.model import (
     HELM_WARNINGS,
     POLICIES,
@@ -40,10 +50,11 @@ from chartkit.scan.user_inputs import UserInputs
 
 
 def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
-    """Compile each policy, with the bindings among them; what does not compile becomes diagnostics.
-    The same texts give one and the same set.
+    """Compile each policy, with the bindings and exceptions among them; what does not compile
+    becomes diagnostics. The same texts give one and the same set.
 
-    allows_http: whether the controllers let policies of a namespace call services.
+    allows_http: whether the controllers let policies of a namespace call services. Raise
+    CompileError for an exception that Kyverno refuses.
     """
     return _set(tuple((json.dumps(each.body), each.location) for each in found), allows_http)
 
@@ -51,7 +62,10 @@ def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> Policy
 @lru_cache(maxsize=2048)
 def _set(found: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySet:
     resources = [Resource(json.loads(body), location) for body, location in found]
-    return compile_all(resources, PolicyAttachments(allows_http=allows_http), _remembered)
+    around = replace(read_exceptions(resources), allows_http=allows_http)
+    if around.exceptions or around.cel_exceptions:
+        return compile_all(resources, around)
+    return compile_all(resources, around, _remembered)
 
 
 def _remembered(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:
@@ -85,9 +99,20 @@ def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = (
         if one.name in sources and is_policy(one)
         else one
         for one in found
-        if is_policy(one) or is_binding(one)
+        if is_policy(one) or is_binding(one) or _is_heeded(one, subject)
     )
     return compiled_set(policies, allows_http(engine))
+
+
+def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
+    """Return whether an object is an exception that Kyverno reads, as far as its configuration is
+    known."""
+    if not is_exception(resource):
+        return False
+    if subject.engine is None:
+        return True
+    features = mapping_at(subject.engine.lint_subject().values, "features")
+    return heeded(features, resource.namespace)
 
 
 def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:

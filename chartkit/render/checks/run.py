@@ -23,6 +23,7 @@ from chartkit.render.chart import ALL, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
+from chartkit.render.checks.exceptions import exceptions
 from chartkit.render.checks.generators import removed_generators
 from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import permissions
@@ -61,6 +62,7 @@ def check_environment(
     found += policies_compile(subject, compiled)
     found += policy_warnings(subject, compiled)
     found += both_forms(subject, compiled)
+    found += exceptions(subject)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
     found += slow_admission(subject)

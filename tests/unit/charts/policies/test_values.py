@@ -31,7 +31,7 @@ OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchCond
 """Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""
 OF_NOTES = {"profiles"}
 PROBES = "disallow-host-probes"
-OF_OTHER_OBJECTS = {"permissions", "configMaps"}
+OF_OTHER_OBJECTS = {"permissions", "configMaps", "exceptions"}
 """Values that no policy says; see test_policies_permissions.py."""
 
 

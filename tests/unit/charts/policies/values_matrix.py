@@ -186,7 +186,7 @@ CASES = (
     Case(_own(parameters={"label": "owner"})),
 )
 OF_NO_POLICY = frozenset(
-    {"profiles", "policies", "global", "policyType", "permissions", "configMaps"}
+    {"profiles", "policies", "global", "policyType", "permissions", "configMaps", "exceptions"}
 )
 """What NOTES says, what holds the others, what Helm hands on, the form itself, and what other
 objects are made of."""

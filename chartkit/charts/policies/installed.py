@@ -1,0 +1,103 @@
+"""The objects that the chart makes of a policy: their kinds and names, as its templates decide.
+
+`_form.tpl` and `_cel.tpl` of the chart have the same rules.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.kyverno import cel_policy_fields
+from chartkit.kyverno.cel_literals import kyverno_call
+from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno.versions import Version
+from chartkit.library.forms import VALIDATING
+from chartkit.library.rendered import RenderedPolicy
+from chartkit.library.upstream import UpstreamPolicy
+from chartkit.model import Body, mapping_at, mappings_at
+from chartkit.project.settings import Action, NamespaceAction, PolicyType
+
+_CEL_FROM: Final = Version(1, 14)
+"""The first Kyverno with ValidatingPolicies."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPolicy:
+    """A policy of an environment as the cluster gets it.
+
+    body: its text as a ClusterPolicy, or in the one form that it has; objects: kind and name of
+    each object that Kyverno or the API server evaluates.
+    """
+
+    name: str
+    body: Body
+    objects: tuple[tuple[str, str], ...]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Return the kinds of its objects."""
+        return frozenset(kind for kind, _ in self.objects)
+
+
+def installed(
+    template: RenderedPolicy,
+    form: PolicyType,
+    kyverno: Version,
+    action: Action,
+    actions: Sequence[NamespaceAction],
+) -> InstalledPolicy:
+    """Return what the chart makes of a policy.
+
+    form: that of the environment's policies; action: the policy's, actions: those of namespaces.
+    """
+    name, body = template.policy.name, template.bodies[0] if template.bodies else {}
+    kind = _kind(template, form, kyverno)
+    objects = [(kind, name)]
+    twin = form is PolicyType.BOTH and template.cel_kind == VALIDATING
+    if twin or kind == template.cel_kind:
+        cel = template.cel_bodies[0]
+        own = [name] if twin else [name, *_variants(name, kind, action, actions)]
+        names = [*own, *(f"{each}-ephemeral" for each in own if _has_ephemeral(cel))]
+        objects = [*(objects if twin else ()), *((str(cel["kind"]), each) for each in names)]
+    elif isinstance(template.policy, UpstreamPolicy) and kind in cel_policy_fields.KINDS:
+        objects += [(kind, each) for each in _variants(name, kind, action, actions)]
+    return InstalledPolicy(name, body, tuple(objects))
+
+
+def _kind(template: RenderedPolicy, form: PolicyType, kyverno: Version) -> str:
+    own = str(template.bodies[0]["kind"]) if template.bodies else form.value
+    cel = template.cel_kind
+    if isinstance(template.policy, UpstreamPolicy) or cel is None:
+        return own
+    if form in (PolicyType.CLUSTER, PolicyType.BOTH):
+        return own
+    if form is PolicyType.ADMISSION:
+        if cel != VALIDATING:
+            return own
+        if any(map(kyverno_call, template.cel_bodies)):
+            return cel if kyverno >= _CEL_FROM else own
+        return PolicyType.ADMISSION.value
+    return cel
+
+
+def _variants(
+    name: str, kind: str, action: Action, actions: Sequence[NamespaceAction]
+) -> tuple[str, ...]:
+    """Return the names of the copies for namespaces with another action."""
+    settings = cel_policy_fields.settings().get(kind.removeprefix(cel_policy_fields.NAMESPACED), {})
+    other = next((each.action for each in actions if each.action is not action), None)
+    return (f"{name}-{other.value.lower()}",) if other and "action" in settings else ()
+
+
+def _has_ephemeral(body: Body) -> bool:
+    """Return whether there is a second object for the requests that add ephemeral containers."""
+    rules = mappings_at(mapping_at(body, "spec", "matchConstraints"), "resourceRules")
+    return (
+        body["kind"] == VALIDATING
+        and extends_to_controllers(body)
+        and "ephemeralContainers" in json.dumps(body["spec"])
+        and any("UPDATE" in (each.get("operations") or ()) for each in rules[:1])
+    )

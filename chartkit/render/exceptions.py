@@ -1,0 +1,210 @@
+"""`exceptions` of chartkit.yaml: PolicyExceptions in the kind that fits each policy's form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.policies.installed import InstalledPolicy
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
+from chartkit.kyverno.versions import Version
+from chartkit.migration.assembly import Made
+from chartkit.migration.exceptions import Takeover, convert_exception
+from chartkit.migration.matching.scope import scope_of
+from chartkit.migration.rule import ConvertedRule
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
+from chartkit.project.environment import Environment
+from chartkit.render.model import Outcome, Row, listed
+from chartkit.scan.exceptions.files import read_files
+from chartkit.suggestions import suggestion
+
+CHECK: Final = "exceptions"
+_FEATURE: Final = "policyExceptions"
+_ADMISSION: Final = "ValidatingAdmissionPolicy"
+_SERVED: Final = ((Version(1, 17), "v1"), (Version(1, 16), "v1beta1"), (Version(1, 14), "v1alpha1"))
+"""The API versions of exceptions from policies in CEL by the first Kyverno that serves them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedExceptions:
+    """The exceptions of an environment's chart; rows: what is said of them."""
+
+    bodies: tuple[Body, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """Return the namespaces that Kyverno has to read exceptions in."""
+        return frozenset(each["metadata"]["namespace"] for each in self.bodies)
+
+
+def shipped_exceptions(
+    environment: Environment, policies: Mapping[str, InstalledPolicy]
+) -> ShippedExceptions:
+    """Return the exceptions to install in an environment; policies: those of its chart, by name.
+
+    Raises InputError for files without exceptions, and for an exception that Kyverno refuses.
+    """
+    shipping = _Shipping(environment, policies)
+    for each in read_files(environment.exceptions):
+        shipping.add(each)
+    return ShippedExceptions(tuple(shipping.bodies), tuple(shipping.rows))
+
+
+NO_EXCEPTIONS: Final = ShippedExceptions()
+
+
+def engine_features(exceptions: ShippedExceptions) -> Body:
+    """Return the values of the engine's chart by which Kyverno reads exceptions."""
+    namespaces = sorted(exceptions.namespaces)
+    if not namespaces:
+        return {}
+    one = namespaces[0] if len(namespaces) == 1 else "*"
+    return {"features": {_FEATURE: {"enabled": True, "namespace": one}}}
+
+
+def heeded(features: Body, namespace: str) -> bool:
+    """Return whether Kyverno reads the exceptions in a namespace; features: of its chart."""
+    feature = mapping_at(features, _FEATURE)
+    return feature.get("enabled") is True and feature.get("namespace") in (namespace, "*")
+
+
+class _Shipping:
+    """The exceptions of one environment, being put into the kinds of its policies."""
+
+    def __init__(self, environment: Environment, policies: Mapping[str, InstalledPolicy]) -> None:
+        self.bodies: list[Body] = []
+        self.rows: list[Row] = []
+        self._environment = environment
+        self._policies = policies
+
+    def add(self, resource: Resource) -> None:
+        """Add an exception in the kinds that its policies have."""
+        is_legacy = group_of(resource) == KYVERNO_GROUP
+        names = _legacy_names(resource) if is_legacy else _cel_names(resource)
+        known = [name for name in names if self._is_there(resource, name)]
+        made = list(self._legacy(resource, known) if is_legacy else self._cel(resource, known))
+        self.bodies += made
+        if made:
+            kinds = " and ".join(dict.fromkeys(each["apiVersion"] for each in made))
+            message = f"{_shown(resource)} lets objects off {listed(known)} ({kinds})"
+            self._row(Outcome.NOTE, message, resource.location)
+
+    def _is_there(self, resource: Resource, name: str) -> bool:
+        policy = self._policies.get(name)
+        if policy is None:
+            message = (
+                f"{_shown(resource)} is from policy '{name}', which the chart does not install"
+            )
+            hint = suggestion(name, self._policies) or "take it out, or correct the name"
+            self._row(Outcome.WARNING, message, resource.location, hint)
+            return False
+        if policy.kinds == {_ADMISSION}:
+            message = (
+                f"{_shown(resource)} has no effect on {name}: the API server evaluates a "
+                f"{_ADMISSION}, and knows no exceptions"
+            )
+            hint = f"policies: {{{name}: {{exclude: …}}}}, or another policyType"
+            self._row(Outcome.WARNING, message, resource.location, hint)
+            return False
+        return True
+
+    def _legacy(self, resource: Resource, names: Sequence[str]) -> Iterator[Body]:
+        """Yield an exception of kyverno.io as it is, and in CEL for the policies in CEL."""
+        if any(self._policies[name].kinds & set(KINDS) for name in names):
+            yield _in_namespace(resource.body)
+        in_cel = [name for name in names if self._cel_objects(name)]
+        for name in in_cel:
+            yield from self._converted(resource, name)
+
+    def _converted(self, resource: Resource, name: str) -> Iterator[Body]:
+        listed_ = [
+            each
+            for each in mappings_at(resource.body["spec"], "exceptions")
+            if each.get("policyName") == name
+        ]
+        spec = {**resource.body["spec"], "exceptions": listed_}
+        alone = Resource({**resource.body, "spec": spec}, resource.location)
+        conversion = convert_exception(alone, self._takeover)
+        reason = next((each.reason for each in conversion.outcomes if each.reason), "")
+        if reason:
+            message = f"{_shown(resource)} cannot be written for {name} in CEL: {reason}"
+            hint = "write one of policies.kyverno.io for it, or say policyType: ClusterPolicy"
+            self._row(Outcome.FAIL, message, resource.location, hint)
+            return
+        for body in conversion.documents:
+            yield self._of_policy(body, name)
+
+    def _of_policy(self, body: Body, name: str) -> Body:
+        """Return a converted exception under a name of its own, in the version that is served."""
+        metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{name}"[:253]}
+        return _in_namespace({**body, "apiVersion": self._api_version(), "metadata": metadata})
+
+    def _takeover(self, name: str) -> Takeover:
+        policy = read_policy(Resource(self._policies[name].body))
+        made = tuple(
+            Made(rule, ConvertedRule(CelKind.VALIDATING, scope_of(rule), {}), "")
+            for rule in policy.rules
+        )
+        bodies = [
+            ({"kind": kind, "metadata": {"name": each}}, made)
+            for kind, each in self._cel_objects(name)
+        ]
+        return Takeover(policy, tuple(bodies))
+
+    def _cel(self, resource: Resource, names: Sequence[str]) -> Iterator[Body]:
+        """Yield an exception of policies.kyverno.io, with every object of its policies."""
+        references: list[Body] = []
+        for name in names:
+            objects = self._cel_objects(name)
+            if not objects:
+                message = (
+                    f"{_shown(resource)} is for policies in CEL, and {name} comes as "
+                    f"{listed(sorted(self._policies[name].kinds))}"
+                )
+                hint = "write one of kyverno.io/v2, which becomes either kind"
+                self._row(Outcome.FAIL, message, resource.location, hint)
+            references += [{"name": each, "kind": kind} for kind, each in objects]
+        if references:
+            spec = {**resource.body["spec"], "policyRefs": references}
+            yield _in_namespace({**resource.body, "apiVersion": self._api_version(), "spec": spec})
+
+    def _cel_objects(self, name: str) -> list[tuple[str, str]]:
+        return [
+            (kind, each)
+            for kind, each in self._policies[name].objects
+            if kind not in KINDS and kind != _ADMISSION
+        ]
+
+    def _api_version(self) -> str:
+        kyverno = self._environment.kyverno
+        version = next((text for since, text in _SERVED if kyverno >= since), _SERVED[-1][1])
+        return f"policies.kyverno.io/{version}"
+
+    def _row(
+        self, outcome: Outcome, message: str, place: Location, hint: str | None = None
+    ) -> None:
+        self.rows.append(Row(self._environment.name, CHECK, outcome, message, place, hint))
+
+
+def _legacy_names(resource: Resource) -> list[str]:
+    listed_ = mappings_at(resource.body["spec"], "exceptions")
+    return list(dict.fromkeys(str(each.get("policyName")) for each in listed_))
+
+
+def _cel_names(resource: Resource) -> list[str]:
+    named = mappings_at(resource.body["spec"], "policyRefs")
+    return list(dict.fromkeys(str(each.get("name")) for each in named))
+
+
+def _in_namespace(body: Body) -> Body:
+    metadata = {"namespace": NAMESPACE, **body["metadata"]}
+    return {**body, "metadata": metadata}
+
+
+def _shown(resource: Resource) -> str:
+    return f"exception {resource.name}"

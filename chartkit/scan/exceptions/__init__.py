@@ -1,0 +1,1 @@
+"""PolicyExceptions: read from files, checked against policies and objects, made of findings."""

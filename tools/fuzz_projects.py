@@ -149,6 +149,21 @@ def _projects() -> list[Scenario]:
             starts_helm=True,
         ),
         Scenario(
+            "publish",
+            [
+                ["package", "-d", "dist"],
+                ["package", "--sign", "key.asc"],
+                ["push", "oci://127.0.0.1:1/charts", "chart.tgz", "--plain-http"],
+            ],
+            {
+                **charts,
+                "key.asc": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nxVg=\n",
+                "chart.tgz": "",
+            },
+            weight=2,
+            starts_helm=True,
+        ),
+        Scenario(
             "render",
             [["render"], ["render", "--check", "-o", "json"], ["render", "--kustomize"]],
             {**_own(_LIBRARY[1]), **_FILES, "mine.yaml": _with(_LIBRARY[1])},

@@ -41,6 +41,8 @@ COMMANDS = {
         "chartkit.cli.rollout.install:uninstall",
         "Remove an environment from a cluster, with its webhooks.",
     ),
+    "package": ("chartkit.cli.rollout.publish:package", "Check the charts and pack them."),
+    "push": ("chartkit.cli.rollout.publish:push", "Push packed charts to an OCI registry."),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (

@@ -1,0 +1,1 @@
+"""Publishes the generated charts: packed, signed, and pushed to a registry by Helm."""

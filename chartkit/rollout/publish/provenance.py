@@ -1,0 +1,67 @@
+"""Provenance files of packed charts (`.prov`), which `helm verify` checks: the chart's metadata and
+the archive's digest, signed with an OpenPGP key (https://helm.sh/docs/topics/provenance/)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.rollout.publish.archives import ChartArchive
+
+if TYPE_CHECKING:
+    from pysequoia import PySigner
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A secret OpenPGP key in a file, and the file of its passphrase."""
+
+    file: Path
+    passphrase: Path | None = None
+
+
+def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ...]:
+    """Return the archives with their provenance; raise InputError for a key that cannot sign."""
+    try:
+        import pysequoia
+    except ImportError:
+        hint = "install chartkit[provenance]"
+        raise InputError("signing needs pysequoia, which is not installed", hint=hint) from None
+    signer = _signer(key)
+    signed = []
+    for each in archives:
+        text = f"{each.metadata.rstrip()}\n\n...\nfiles:\n  {each.file}: {each.digest}\n"
+        mode = pysequoia.SignatureMode.CLEAR
+        signed.append(replace(each, provenance=pysequoia.sign(signer, text.encode(), mode=mode)))
+    return tuple(signed)
+
+
+def _signer(key: Key) -> PySigner:
+    import pysequoia
+
+    place = Location(str(key.file))
+    try:
+        content = key.file.read_bytes()
+        passphrase = key.passphrase.read_text("utf-8").rstrip("\r\n") if key.passphrase else None
+    except (OSError, UnicodeDecodeError) as error:
+        failing = Location(str(getattr(error, "filename", None) or key.passphrase))
+        raise InputError(f"cannot be read: {_reason(error)}", failing) from None
+    try:
+        secret = pysequoia.Tsk.from_bytes(content)
+    except Exception as error:  # noqa: BLE001 - the library raises no class of its own
+        hint = "export one by `gpg --export-secret-keys NAME`"
+        raise InputError(f"is not a secret OpenPGP key: {_reason(error)}", place, hint) from None
+    try:
+        return secret.signer(passphrase)
+    except Exception as error:  # noqa: BLE001 - as above
+        missing = None if key.passphrase else "name its passphrase's file by --passphrase-file"
+        raise InputError(f"cannot sign: {_reason(error)}", place, missing) from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error).partition("\n")[0]

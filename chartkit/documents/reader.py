@@ -249,14 +249,26 @@ def _number_place(source: Source, token: str) -> Location:
     return Location(source.file, 1)
 
 
-def _compose(text: str) -> yaml.Node | None:
-    loader = yaml.CSafeLoader(text)
+class _Composer(yaml.CSafeLoader):
+    """A composer of nodes for the sake of their places: it does not resolve tags."""
+
+    def resolve(self, _kind: Any, _value: Any, _implicit: Any) -> str:
+        return ""
+
+
+def compose(text: str) -> yaml.Node | None:
+    """Return the nodes of a text's one document, without tags; raise YAMLError."""
+    loader = _Composer(text)
     try:
         return loader.get_single_node()
-    except yaml.YAMLError:
-        return None
     finally:
         loader.dispose()
+
+
+def _compose(text: str) -> yaml.Node | None:
+    with contextlib.suppress(yaml.YAMLError):
+        return compose(text)
+    return None
 
 
 def _child(node: Any, step: str) -> yaml.Node | None:

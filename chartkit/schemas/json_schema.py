@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,11 +55,13 @@ def violations(
     schema: Mapping[str, Any],
     body: Json = None,
     ignore: frozenset[str] = frozenset(),
+    most: int | None = None,
 ) -> list[Diagnostic]:
     """Everything in a document that its schema refuses, in the document's order.
 
     body: what to check in place of the document's own; ignore: keywords of JSON Schema whose
-    violations do not count. Raises InputError for a schema that refers to what is not there.
+    violations do not count; most: how many to look for, all if None. Raises InputError for a
+    schema that refers to what is not there.
     """
     from jsonschema import Draft202012Validator
     from referencing.exceptions import Unresolvable
@@ -67,12 +70,13 @@ def violations(
     # Without a registry jsonschema asks the network for what a schema refers to.
     validator = Draft202012Validator(dict(schema), registry=EMPTY_REGISTRY)
     try:
-        found = [
+        findings = (
             _diagnostic(document, *finding)
             for error in validator.iter_errors(document.body if body is None else body)
             if error.validator not in ignore
             for finding in _findings(error)
-        ]
+        )
+        found = list(islice(findings, most))
     except Unresolvable as error:
         text = f"the schema refers to what is not in it: {error.ref}"
         raise InputError(text, document.locate()) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -54,9 +55,9 @@ def move_arguments(context: Context, row: Row) -> None:
 
 
 def _flags(written: Sequence[Entry]) -> Iterator[_Flag]:
-    waiting = list(written)
+    waiting = deque(written)
     while waiting:
-        item = waiting.pop(0)
+        item = waiting.popleft()
         text = str(data_of(item.value))
         found = _FLAG.fullmatch(text)
         if found is None:
@@ -66,7 +67,7 @@ def _flags(written: Sequence[Entry]) -> Iterator[_Flag]:
         following = str(data_of(waiting[0].value)) if waiting else "-"
         if value is None and not following.startswith("-"):
             value = following
-            waiting.pop(0)
+            waiting.popleft()
         yield _Flag(found[1], value or "", item)
 
 
@@ -166,4 +167,5 @@ def _say(
     shown = f"--{flag.name}" if flag.name else flag.value
     places = tuple(".".join(each) for each in targets)
     line = flag.item.line
-    context.steps.append(Step(outcome, f"{row.name}[{shown}]", line, places, why, do))
+    step = Step(outcome, f"{row.name}[{shown}]", row.key, line, places, why, do)
+    context.steps.append(step)

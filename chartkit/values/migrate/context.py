@@ -35,10 +35,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The step of one key: its old path and line, its new place, the reason, and what to do."""
+    """The step of one key: its name, its old path and line, its new place, the reason, and what to
+    do."""
 
     outcome: Outcome
     key: str
+    path: Path
     line: int
     targets: tuple[str, ...]
     why: str
@@ -99,10 +101,10 @@ class Context:
         if refused:
             kept = "It is given there too, otherwise: what stood there is kept."
             places_text = tuple(".".join(each) for each in refused)
-            self.steps.append(Step(Outcome.ASKED, name, line, places_text, kept, row.do))
+            self.steps.append(Step(Outcome.ASKED, name, key, line, places_text, kept, row.do))
         if len(refused) < len(places):
             done = tuple(".".join(each) for each in places if each not in refused)
-            self.steps.append(Step(outcome, name, line, done, row.why, do or row.do))
+            self.steps.append(Step(outcome, name, key, line, done, row.why, do or row.do))
 
     def set(self, target: Path, value: Json, entry: Entry | None = None) -> bool:
         """Puts a new value to a path, with the comments of an entry that it was made of; False
@@ -119,6 +121,12 @@ class Context:
         entry = self.tree.drop(key)
         self.say(outcome, key, entry, (), why, do)
 
+    def remove_all(self, parent: Path, entries: Sequence[Entry], why: str) -> None:
+        """Takes keys out of a mapping of the file."""
+        self.tree.drop_all(parent, entries)
+        for entry in entries:
+            self.say(Outcome.REMOVED, (*parent, entry.key), entry, (), why)
+
     def say(
         self,
         outcome: Outcome,
@@ -130,7 +138,7 @@ class Context:
     ) -> None:
         """Adds a step."""
         places = tuple(".".join(each) for each in targets)
-        self.steps.append(Step(outcome, ".".join(key), entry.line, places, why, do))
+        self.steps.append(Step(outcome, ".".join(key), key, entry.line, places, why, do))
 
     def _put(self, target: Path, entry: Entry) -> bool:
         if self.tree.put(target, entry):

@@ -138,8 +138,7 @@ def _keep(context: Context, row: Row, found: Sequence[_Filter]) -> None:
     if entry is None:
         return
     kept = [each for each in found if each.kind not in _GONE_KINDS]
-    own = [each for each in kept if _is_own(each)]
-    entries = [item for each in kept if each not in own for item in _written(each)]
+    entries = [item for each in kept if not _is_own(each) for item in _written(each)]
     value = value_of([""])
     if entries and not isinstance(value, Leaf):
         value.entries = entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -12,12 +12,20 @@ from chartkit import bundled
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import values_schema as engine_schema
 from chartkit.charts.engine.values import Section, Value
-from chartkit.documents.reader import Document, read_text
+from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 from chartkit.model import Json, pointer_steps
 from chartkit.schemas import json_schema
-from chartkit.values.migrate.table import FIRST_OF_THREE, NEWEST, OLDEST, Span, keys_now, rows
+from chartkit.values.migrate.table import (
+    FIRST_OF_THREE,
+    NEWEST,
+    OLDEST,
+    Span,
+    keys_now,
+    parents,
+    rows,
+)
 from chartkit.values.migrate.tree import Path
 
 ENGINE: Final = "kyverno"
@@ -26,6 +34,8 @@ REPORTER: Final = "policy-reporter"
 CHARTS: Final = (ENGINE, POLICIES, REPORTER)
 REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
 """Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
+_MOST_REFUSED: Final = 1_000
+_AND_MORE: Final = "Correct these first: there may be more than 1,000 such values."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +92,40 @@ def known(chart: str) -> Known:
 
 @cache
 def _rules() -> Mapping[str, Json]:
-    return engine_schema.values_schema(engine_chart.catalogue())
+    return engine_schema.written_out(engine_chart.catalogue())
 
 
-def refusals(chart: str, text: str) -> Iterator[tuple[Path, str, str | None]]:
+@cache
+def _holders() -> frozenset[Path]:
+    return parents(rows(ENGINE))
+
+
+def refusals(
+    chart: str, document: Document, leave_out: Set[Path]
+) -> Iterator[tuple[Path, str, str | None]]:
     """Return the values that a chart refuses: the path, the message and the fix. For the
-    engine's chart only: the other one depends on its policies."""
-    documents = read_text(text) if chart == ENGINE else []
-    for document in documents:
-        body = _without_nulls(document.body)
-        for found in json_schema.violations(document, _rules(), body, frozenset({"required"})):
-            pointer = found.location.path if found.location else ""
-            yield pointer_steps(pointer), found.message, found.hint
+    engine's chart only: the other one depends on its policies. leave_out: keys that are refused,
+    as is known. The rest of more than 1,000 is not looked for, as the last fix says."""
+    if chart != ENGINE:
+        return
+    body = _as_helm_has(document.body, leave_out, ())
+    ignored = frozenset({"required"})
+    violations = json_schema.violations(document, _rules(), body, ignored, _MOST_REFUSED)
+    for number, found in enumerate(violations, 1):
+        pointer = found.location.path if found.location else ""
+        hint = _AND_MORE if number == _MOST_REFUSED else found.hint
+        yield pointer_steps(pointer), found.message, hint
 
 
-def _without_nulls(values: Json) -> Json:
+def _as_helm_has(values: Json, leave_out: Set[Path], parent: Path) -> Json:
     """The values as Helm leaves them, which deletes keys that are null."""
     if not isinstance(values, dict):
         return values
-    return {key: _without_nulls(each) for key, each in values.items() if each is not None}
+    return {
+        key: _as_helm_has(each, leave_out, (*parent, key))
+        for key, each in values.items()
+        if each is not None and (*parent, key) not in leave_out
+    }
 
 
 def is_of_engine(path: Path) -> bool:
@@ -157,13 +182,13 @@ def origin(document: Document, chart: str, given: Version | None) -> Span:
 
 def _evidence(body: Json, parent: Path) -> Iterator[tuple[Path, Span]]:
     """The keys that tell something, with the charts that had them."""
-    table, now = rows(ENGINE), known(ENGINE)
+    table, holders, now = rows(ENGINE), _holders(), known(ENGINE)
     for key, value in body.items() if isinstance(body, dict) else ():
         path = (*parent, key)
         row = table.get(path)
         if row is not None and not now.has(path):
             yield path, row.span
-        elif row is None and any(each[: len(path)] == path for each in table):
+        elif row is None and path in holders:
             yield from _evidence(value, path)
         elif row is None and now.has(path) and path[0] not in _SHARED:
             yield path, Span(FIRST_OF_THREE, NEWEST)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
-from chartkit.documents.reader import Document
+from chartkit.documents.reader import Document, compose
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
 from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, Tree, value_of
@@ -44,14 +43,11 @@ def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
 
 
 def _compose(document: Document) -> Any:
-    loader = yaml.CSafeLoader(document.source.text)
     try:
-        return loader.get_single_node()
+        return compose(document.source.text)
     except yaml.YAMLError as error:
         message = getattr(error, "problem", None) or "cannot be read as YAML"
         raise InputError(str(message), document.location) from None
-    finally:
-        loader.dispose()
 
 
 def _check_keys(document: Document, node: Any) -> None:
@@ -77,8 +73,7 @@ def _head_end(lines: Sequence[str], start: int) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
+class _Slot(NamedTuple):
     """A key or an item: where it begins, where the text of its value does, and its node."""
 
     key: str
@@ -89,6 +84,13 @@ class _Slot:
     alias: bool
     data: Json
 
+    @property
+    def is_on_one_line(self) -> bool:
+        """Return whether a scalar ends on the line of its key or dash."""
+        node = self.node
+        is_scalar = node.__class__ is yaml.ScalarNode and not self.alias
+        return is_scalar and node.end_mark.line == self.line
+
 
 class _Reader:
     """Reads blocks; `loose`: the comment lines below the last one that do not belong to it."""
@@ -97,6 +99,7 @@ class _Reader:
         self._document = document
         self._lines = lines
         self._aliases: set[tuple[int, int]] = set()
+        self._ends: dict[int, int] = {}
         self.loose: list[str] = []
 
     def find_aliases(self, root: Any) -> None:
@@ -127,11 +130,16 @@ class _Reader:
         for index, slot in enumerate(slots):
             limit = slots[index + 1].line if index + 1 < len(slots) else end
             is_last = index + 1 == len(slots)
-            # Below the last key of a mapping, what stands at its own column speaks of it too.
-            own_end = self._own_end(slot, limit, column - 1 if is_last and not top else column)
             entry = Entry(slot.key, Leaf(None), slot.name, line=slot.line + 1)
-            entry.lead = self._dedented(at, slot.line, column)
-            self._fill(entry, slot, own_end, column)
+            if at < slot.line:
+                entry.lead = self._dedented(at, slot.line, column)
+            if limit == slot.line + 1 and slot.is_on_one_line:
+                own_end, first = limit, self._first_line(slot, column)
+                entry.value = Leaf(slot.data, [first], self._comment_after(slot))
+            else:
+                # Below the last key of a mapping, what stands at its own column speaks of it too.
+                own_end = self._own_end(slot, limit, column - 1 if is_last and not top else column)
+                self._fill(entry, slot, own_end, column)
             entries[index if block.listed else slot.key] = entry
             at = own_end
         self.loose = self._lines[at:end]
@@ -214,7 +222,9 @@ class _Reader:
         if slot.alias or _is_empty(slot.node):
             return slot.line + 1
         if _is_block(slot.node):
-            return self._content_end(self._last(slot.node))
+            if id(slot.node) not in self._ends:
+                self._ends[id(slot.node)] = self._content_end(self._last(slot.node))
+            return self._ends[id(slot.node)]
         mark = slot.node.end_mark
         end: int = mark.line if mark.column == 0 else mark.line + 1
         kept = "+" in self._first_line(slot, 0).partition("#")[0] and _is_literal(slot.node)

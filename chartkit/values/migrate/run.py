@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from chartkit.documents.reader import Document, parse_yaml, read_file
+from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.model import Body, Json, Location
+from chartkit.model import Json, Location
 from chartkit.schemas.json_schema import require_no_object, require_single_keys
 from chartkit.suggestions import suggestion
 from chartkit.values.migrate.context import Context, Outcome, Step
@@ -25,13 +25,22 @@ from chartkit.values.migrate.known import (
     refusals,
 )
 from chartkit.values.migrate.reading import read_tree
-from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, misshapen, rows
+from chartkit.values.migrate.table import (
+    FIRST_OF_THREE,
+    LAST_OF_TWO,
+    Row,
+    Span,
+    misshapen,
+    parents,
+    rows,
+)
 from chartkit.values.migrate.transforms import TRANSFORMS
 from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, as_block, data_of
 from chartkit.values.migrate.writing import as_comments, leftovers, write_tree
 
 _NEW_CONTROLLERS = ("backgroundController", "reportsController")
 _SAY = "Say what is meant."
+_MOST_SUGGESTED = 1_000
 _SELECTOR = ("config", "webhooks", "namespaceSelector")
 
 
@@ -68,18 +77,19 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     span = origin(document, chart, given)
     table = {key: row for key, row in rows(chart).items() if row.span.meets(span)}
     own_cleanup = tree.find(("cleanupController",)) is not None
-    run = _Run(Context(tree, own_cleanup), now, chart, table, span)
+    run = _Run(Context(tree, own_cleanup), now, chart, table, parents(table), span)
     run.drop_nulls()
     run.walk(tree.root, ())
     run.see_kube_system()
     tree.space()
-    text = write_tree(tree)
-    if not _says(text, tree.data()):
+    text, values = write_tree(tree), tree.data()
+    written = _written(text)
+    if written is None or written.body != values:
         hint = "write its values in blocks, without anchors and merge keys"
         raise InputError("cannot be rearranged as it is written", document.location, hint)
-    run.check(text)
+    run.check(written)
     steps = sorted(run.context.steps, key=lambda step: step.line)
-    kept = leftovers(document.body, tree.data(), steps)
+    kept = leftovers(document.body, values, steps)
     if kept:
         tree.foot += ["", *as_comments(document, text, kept)]
         text = write_tree(tree)
@@ -87,12 +97,12 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     return Migration(document.source.file, chart, span, text, tuple(steps), names)
 
 
-def _says(text: str, values: Body) -> bool:
-    """Return whether a text is YAML for these values."""
+def _written(text: str) -> Document | None:
+    """Return the values that a text is YAML for; None where it is none."""
     try:
-        return (parse_yaml(text) or {}) == values
+        return next(iter(read_text(text)), None)
     except InputError:
-        return False
+        return None
 
 
 def read_values(file: File) -> Document:
@@ -111,12 +121,14 @@ def read_values(file: File) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One migration: what is worked on, what the chart has now, and the rows that hold for it."""
+    """One migration: what is worked on, what the chart has now, the rows that hold for it, and the
+    keys that hold theirs."""
 
     context: Context
     now: Known
     chart: str
     table: dict[Path, Row]
+    parents: frozenset[Path]
     span: Span
 
     def walk(self, block: Block, path: Path) -> None:
@@ -136,7 +148,7 @@ class _Run:
                 self.context.say(Outcome.ASKED, key, entry, (), why, _SAY)
             elif self._is_clear(row, entry):
                 TRANSFORMS[row.transform](self.context, row)
-        elif self._is_parent(key):
+        elif key in self.parents:
             inner = as_block(entry)
             if inner is not None and not inner.listed:
                 self.walk(inner, key)
@@ -157,9 +169,6 @@ class _Run:
         do = "Say with --from which chart the file is of."
         self.context.say(Outcome.ASKED, row.key, entry, (), why, do)
         return False
-
-    def _is_parent(self, key: Path) -> bool:
-        return any(each[: len(key)] == key for each in self.table)
 
     def _is_section(self, key: Path) -> bool:
         return self.chart == ENGINE and not self.now.is_value(key)
@@ -192,7 +201,9 @@ class _Run:
         else:
             why = "No chart that is known had it."
             do = "It is left where it was: correct its name, or leave it out."
-            meant = suggestion(key[-1], self.now.names) if len(key) == 1 else None
+            # A file that is none of the chart's at all has nothing to suggest for each of its keys.
+            few = len(self.context.steps) < _MOST_SUGGESTED
+            meant = suggestion(key[-1], self.now.names) if len(key) == 1 and few else None
             do += f" {meant[0].upper()}{meant[1:]}" if meant else ""
             if self.chart != REPORTER and key[0] in REPORTERS_OWN:
                 why = f"It is of {REPORTER}'s chart."
@@ -203,11 +214,13 @@ class _Run:
 
     def drop_nulls(self) -> None:
         """Takes out nulls that said nothing, and would be refused where they go."""
-        tree = self.context.tree
-        for path, entry in list(_named(tree.root)):
-            silent = data_of(entry.value) is None and not self._null_says_something(path)
-            if silent and tree.find(path) is not None:
-                self.context.remove(path, "It is empty, and says nothing.")
+        silent: dict[Path, list[Entry]] = {}
+        for path, entry in _named(self.context.tree.root):
+            is_null = isinstance(entry.value, Leaf) and entry.value.data is None
+            if is_null and not self._null_says_something(path):
+                silent.setdefault(path[:-1], []).append(entry)
+        for parent, entries in silent.items():
+            self.context.remove_all(parent, entries, "It is empty, and says nothing.")
 
     def _null_says_something(self, path: Path) -> bool:
         for length in range(len(path), 0, -1):
@@ -219,16 +232,16 @@ class _Run:
                 )
         return self.now.may_be_null(path) or not self.now.has(path)
 
-    def check(self, text: str) -> None:
+    def check(self, written: Document) -> None:
         """Asks about what the chart refuses, and about what is refused of old values alike."""
         steps = [step for step in self.context.steps if step.outcome is Outcome.ASKED]
         asked = {name for step in steps for name in (step.key, *step.targets)}
-        for path, message, hint in refusals(self.chart, text):
+        unknown = {step.path for step in steps if not self.now.has(step.path)}
+        for path, message, hint in refusals(self.chart, written, unknown):
             key = ".".join(path)
             if key not in asked:
-                do = hint or "Correct it."
-                step = Step(Outcome.ASKED, key, 0, (), f"The chart refuses it: {message}.", do)
-                self.context.steps.append(step)
+                why, do = f"The chart refuses it: {message}.", hint or "Correct it."
+                self.context.steps.append(Step(Outcome.ASKED, key, path, 0, (), why, do))
 
     def see_kube_system(self) -> None:
         """Opens the webhooks for kube-system where policies are meant to see it."""
@@ -238,7 +251,9 @@ class _Run:
         context.tree.put((*_SELECTOR, "matchExpressions"), Entry("", Leaf([])))
         why = "Policies are meant to see kube-system, which the chart's webhooks leave out."
         target = ".".join((*_SELECTOR, "matchExpressions"))
-        context.steps.append(Step(Outcome.CHANGED, "config.webhooks", 0, (target,), why))
+        path = _SELECTOR[:-1]
+        step = Step(Outcome.CHANGED, ".".join(path), path, 0, (target,), why)
+        context.steps.append(step)
 
 
 def _has_null(data: Json) -> bool:
@@ -247,13 +262,15 @@ def _has_null(data: Json) -> bool:
 
 def _named(block: Block) -> Iterator[tuple[Path, Entry]]:
     """The leaves that a path of keys leads to, those in braces too."""
-    for entry in list(block.entries):
-        data = data_of(entry.value)
-        # What stands in braces is opened where there is something to take out.
-        open_it = isinstance(entry.value, Block) or _has_null(data)
-        inner = as_block(entry) if isinstance(data, dict) and open_it else None
-        if inner is None:
-            yield (entry.key,), entry
-        else:
-            for path, leaf in _named(inner):
-                yield (entry.key, *path), leaf
+    todo: list[tuple[Path, Block]] = [((), block)]
+    while todo:
+        parent, block = todo.pop()
+        for entry in block.entries:
+            # What stands in braces is opened where there is something to take out.
+            if isinstance(entry.value, Leaf) and _has_null(entry.value.data):
+                as_block(entry)
+            path = (*parent, entry.key)
+            if isinstance(entry.value, Block) and not entry.value.listed:
+                todo.append((path, entry.value))
+            else:
+                yield path, entry

@@ -5,7 +5,7 @@ A value of another shape than its change reads is left for people to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path as File
@@ -92,6 +92,11 @@ def rows(chart: str) -> Mapping[Path, Row]:
     """The table of a chart: `kyverno`, `kyverno-policies` or `policy-reporter`."""
     found = [_row(each) for each in _read(f"{chart}.yaml")["keys"]]
     return MappingProxyType({row.key: row for row in found})
+
+
+def parents(keys: Iterable[Path]) -> frozenset[Path]:
+    """Return keys with all that hold them."""
+    return frozenset(key[:length] for key in keys for length in range(1, len(key) + 1))
 
 
 @cache

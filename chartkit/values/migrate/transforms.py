@@ -204,11 +204,11 @@ def _action(context: Context, row: Row) -> None:
     todo, changed = [(entry, True)], False
     while todo:
         each, is_action = todo.pop()
-        data = data_of(each.value)
-        if is_action and data in _ACTIONS:
-            _rewrite(each, str(data).capitalize())
+        value = each.value
+        if is_action and isinstance(value, Leaf) and value.data in _ACTIONS:
+            _rewrite(each, str(value.data).capitalize())
             changed = True
-        elif _may_hold_actions(json.dumps(data)):
+        elif isinstance(value, Block) or _may_hold_actions(json.dumps(value.data)):
             block = as_block(each)
             for inner in block.entries if block is not None else ():
                 todo.append((inner, inner.key == "action" or row.name.endswith("ByPolicy")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 from chartkit.model import Body, Json
 
@@ -73,6 +73,30 @@ class Tree:
     changes: int = 0
     heirs: dict[int, Entry] = field(default_factory=dict)
 
+    def drop_all(self, parent: Path, dropped: Sequence[Entry]) -> None:
+        """Removes entries of the mapping at a path as `drop` does each of them, in their order."""
+        block = self._block(parent)
+        gone = {id(each) for each in dropped}
+        stays: list[Entry] = []
+        kept: list[str] = []
+        for entry in block.entries:
+            entry.lead[:0], kept = kept, []
+            if id(entry) not in gone:
+                stays.append(entry)
+            elif stays or entry is not block.entries[-1]:
+                kept = _apart(entry)
+        if not stays:
+            # With the last one goes what is empty without it.
+            self.heirs.setdefault(id(block), dropped[0])
+            self.changes += len(dropped) - 1
+            block.entries = block.entries[-1:]
+            self.drop((*parent, dropped[-1].key))
+            return
+        block.entries = stays
+        self.heirs.setdefault(id(block), dropped[0])
+        self.changes += len(dropped)
+        self._leave(kept, parent, block, len(stays))
+
     def find(self, path: Sequence[str]) -> Entry | None:
         """The entry at a path."""
         found: Entry | None = None
@@ -110,16 +134,19 @@ class Tree:
         block = self._block(path[:-1])
         index = next(at for at, each in enumerate(block.entries) if each.key == path[-1])
         taken = self.take(path)
-        blank = max((at for at, line in enumerate(taken.lead) if not line.strip()), default=-1)
-        kept, taken.lead = taken.lead[: blank + 1], taken.lead[blank + 1 :]
-        if any(line.strip() for line in kept):
-            if index < len(block.entries):
-                block.entries[index].lead[:0] = kept
-            elif len(path) == 1:
-                self.foot[:0] = kept
-            elif block.entries:
-                block.entries[-1].tail += kept
+        self._leave(_apart(taken), path[:-1], block, index)
         return taken
+
+    def _leave(self, kept: list[str], parent: Path, block: Block, index: int) -> None:
+        """Leaves comments where an entry stood."""
+        if not kept:
+            return
+        if index < len(block.entries):
+            block.entries[index].lead[:0] = kept
+        elif not parent:
+            self.foot[:0] = kept
+        elif block.entries:
+            block.entries[-1].tail += kept
 
     def put(self, path: Path, entry: Entry) -> bool:
         """Puts an entry to a path, after the keys that the chart has before it; False, and nothing
@@ -157,10 +184,10 @@ class Tree:
 
     def _insert(self, block: Block, parent: Path, entry: Entry) -> None:
         rank = self.rank((*parent, entry.key))
-        before = [
-            at for at, each in enumerate(block.entries) if self.rank((*parent, each.key)) <= rank
-        ]
-        block.entries.insert(before[-1] + 1 if before else 0, entry)
+        at = len(block.entries)
+        while at and self.rank((*parent, block.entries[at - 1].key)) > rank:
+            at -= 1
+        block.entries.insert(at, entry)
 
     def _block(self, path: Path) -> Block:
         if not path:
@@ -181,10 +208,16 @@ def _remove(block: Block, entry: Entry) -> None:
     block.entries = [each for each in block.entries if each is not entry]
 
 
+def _apart(taken: Entry) -> list[str]:
+    """Return the comments that stand apart above an entry, which does not have them any more."""
+    lead = taken.lead
+    blank = next((at for at in range(len(lead), 0, -1) if not lead[at - 1].strip()), 0)
+    kept, taken.lead = lead[:blank], lead[blank:]
+    return kept if any(map(str.strip, kept)) else []
+
+
 def _without_blank(lines: list[str]) -> list[str]:
-    while lines and not lines[0].strip():
-        lines = lines[1:]
-    return list(lines)
+    return list(dropwhile(lambda line: not line.strip(), lines))
 
 
 def as_block(entry: Entry) -> Block | None:

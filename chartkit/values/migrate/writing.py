@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
+from typing import Final
 
 from chartkit.documents.reader import Document
-from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.helm.chart_values import merge
 from chartkit.model import Body, Json
 from chartkit.values.migrate.context import Outcome, Step
 from chartkit.values.migrate.tree import Block, Leaf, Path, Tree
+
+_LONG: Final = 100
+"""The letters from which YAML may write a key behind a '?'."""
 
 
 def write_tree(tree: Tree) -> str:
@@ -63,14 +68,19 @@ def _indented(lines: Iterable[str], pad: str) -> Iterator[str]:
 
 def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:
     comment = f"  {leaf.comment}" if leaf.comment else ""
-    first, *others = dump_yaml([leaf.data]).rstrip("\n").split("\n")
+    data = leaf.data
+    if isinstance(data, str) and "\n" not in data:
+        yield f"{pad}{mark} {dump_text(data)}{comment}"
+        return
+    first, *others = dump_yaml([data]).rstrip("\n").split("\n")
     yield f"{pad}{mark}{first[1:]}{comment}"
     yield from _indented(others, pad)
 
 
-@lru_cache(maxsize=4096)
 def _quoted(key: str) -> str:
     """Return a key as YAML, on one line."""
+    if len(key) < _LONG and "\n" not in key:
+        return dump_text(key)
     text = dump_yaml({key: None}).removesuffix(" null\n").removesuffix(":")
     return json.dumps(key) if text.startswith("? ") else text
 
@@ -95,19 +105,18 @@ def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:
     A key that is where it was, or that stands with the same value where it goes, is in the file;
     so is one whose parts went somewhere each by itself.
     """
-    found: dict[Path, str] = {}
+    found: dict[Path, dict[str, None]] = {}
+    holders = {step.path[:length] for step in steps for length in range(len(step.path))}
     for step in steps:
-        path = _path(old, step.key.partition("[")[0])
-        if step.outcome is not Outcome.ASKED or path is None:
+        path = step.path
+        if step.outcome is not Outcome.ASKED or path in holders or not _has(old, path):
             continue
         value = _at(old, path)
-        parts = (each.key.startswith(f"{step.key}.") for each in steps)
         targets = (_path(new, target) for target in step.targets)
         stands = (target is not None and _at(new, target) == value for target in targets)
-        if _at(new, path) != value and not any(parts) and not any(stands):
-            said = found.get(path, "")
-            found[path] = said if step.do in said else f"{said} {step.do}".lstrip()
-    return found
+        if _at(new, path) != value and not any(stands):
+            found.setdefault(path, {})[step.do] = None
+    return {path: " ".join(filter(None, said)) for path, said in found.items()}
 
 
 def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iterator[str]:
@@ -119,10 +128,17 @@ def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iter
     for path, do in kept.items():
         decisions.setdefault(do, []).append(path)
     there = {line.strip() for line in text.splitlines()}
+    old = document.source.text.splitlines()
+
+    @cache
+    def above(key: Path) -> Sequence[str]:
+        return _comments(old, document.locate(*key).line)
+
     for do, paths in decisions.items():
         names = ", ".join(".".join(path) for path in paths)
         yield f"# TODO: decide about {names}. {do}".rstrip()
-        lines = (line for path in paths for line in _comments(document, path))
+        keys = (path[:length] for path in paths for length in range(1, len(path) + 1))
+        lines = (line for key in keys for line in above(key))
         yield from (line for line in dict.fromkeys(lines) if line not in there)
         values: Body = {}
         for path in paths:
@@ -130,14 +146,12 @@ def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iter
         yield from (f"#   {line}".rstrip() for line in dump_yaml(values).splitlines())
 
 
-def _comments(document: Document, path: Path) -> Iterator[str]:
-    """The comments that stand on a key and on those that hold it."""
-    lines = document.source.text.splitlines()
-    for length in range(1, len(path) + 1):
-        start = end = document.locate(*path[:length]).line - 1
-        while start and lines[start - 1].lstrip().startswith("#"):
-            start -= 1
-        yield from (line.strip() for line in lines[start:end])
+def _comments(lines: Sequence[str], line: int) -> list[str]:
+    """The comments that stand on the key of a line."""
+    start = end = line - 1
+    while start and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return [line.strip() for line in lines[start:end]]
 
 
 def _below(path: Path, value: Json) -> Body:
@@ -145,15 +159,25 @@ def _below(path: Path, value: Json) -> Body:
     return {head: _below(tuple(rest), value) if rest else value}
 
 
+def _has(values: Json, path: Path) -> bool:
+    for key in path:
+        if not isinstance(values, dict) or key not in values:
+            return False
+        values = values[key]
+    return True
+
+
 def _path(values: Json, name: str) -> Path | None:
     """The path that a dotted name stands for; a key may hold dots itself."""
-    for key in values if isinstance(values, dict) else ():
-        if name == key:
-            return (key,)
-        if name.startswith(f"{key}."):
-            below = _path(values[key], name[len(key) + 1 :])
-            if below is not None:
-                return (key, *below)
+    if not isinstance(values, dict):
+        return None
+    if name in values:
+        return (name,)
+    for dot in re.finditer(r"\.", name):
+        head = name[: dot.start()]
+        below = _path(values[head], name[dot.end() :]) if head in values else None
+        if below is not None:
+            return (head, *below)
     return None
 
 

@@ -1,0 +1,105 @@
+"""The work of a migration grows with the file, whatever its shape."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from chartkit.documents import reader, yaml_builder
+from chartkit.values.migrate.run import migrate
+from chartkit.values.migrate.writing import write_tree
+from tests.unit.values.migrate.values import document
+
+SHAPES: dict[str, tuple[str, Callable[[int], str]]] = {
+    "unknown keys": ("", lambda n: f"key{n}: v\n"),
+    "unknown keys with comments": ("", lambda n: f"# About {n}.\nkey{n}: v\n\n"),
+    "nulls and others": (
+        "cleanupController:\n  resources:\n",
+        lambda n: f"    # {n}\n\n    a{n}:\n    b{n}: 1\n",
+    ),
+    "nulls in braces": ("cleanupController: {resources: {", lambda n: f"a{n}: null, "),
+    "nulls at the top": ("", lambda n: f"createSelfSignedCert{n}:\n"),
+    "keys that move": ("podLabels:\n", lambda n: f"  key{n}: v\n"),
+    "flags": ("extraArgs:\n", lambda n: f"- --flag{n}=x\n"),
+    "one flag": ("extraArgs:\n", lambda n: f"- --v={n}\n"),
+    "filters": ("config:\n  resourceFilters:\n", lambda n: f"  - '[Pod,ns{n},*]'\n"),
+    "own filters": (
+        "config:\n  resourceFilters:\n",
+        lambda n: f"  - '[Pod,{{{{ include \"kyverno.fullname\" . }}}},{n}]'\n",
+    ),
+    "objects": ("tolerations:\n", lambda n: f"- key: k{n}\n  operator: Exists\n"),
+    "actions": ("validationFailureActionOverrides: {", lambda n: f"a{n}: {{action: audit}}, "),
+    "refused values": ("resources: {limits: {", lambda n: f"a{n}: [1], "),
+    "aliases": ("x: &x {a: 1}\nz:\n", lambda n: f"  k{n}: *x\n"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_work_of_a_migration(shape: str) -> None:
+    head, item = SHAPES[shape]
+    closing = "}" * (head.count("{") - head.count("}"))
+
+    def migrated(count: int) -> None:
+        text = head + "".join(map(item, range(count))) + closing + "\n"
+        migrate(document(text))
+
+    migrated(10)
+    small, large = calls_of(migrated, 200), calls_of(migrated, 800)
+    assert large < 4.5 * small
+
+
+def test_passes_over_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old text is composed once, and the new one read once."""
+    composed, built = [], []
+    compose, build = reader.compose, yaml_builder.build_documents
+
+    def counted_compose(text: str) -> Any:
+        composed.append(text)
+        return compose(text)
+
+    def counted_build(text: str, file: str) -> Any:
+        built.append(text)
+        return build(text, file)
+
+    old = document("nodeSelector:\n  a: b\n")
+    migrate(old)
+    monkeypatch.setattr(reader, "build_documents", counted_build)
+    monkeypatch.setattr("chartkit.values.migrate.reading.compose", counted_compose)
+    made = migrate(old)
+    assert composed == [old.source.text]
+    assert built == [made.text]
+
+
+def test_deep_values_are_looked_into_once() -> None:
+    def written(depth: int) -> None:
+        text = "".join(f"{' ' * level}a:\n" for level in range(depth)) + " " * depth + "b: 1\n"
+        write_tree(document_tree(text))
+
+    written(5)
+    assert calls_of(written, 160) < 4.5 * calls_of(written, 40)
+
+
+def document_tree(text: str) -> Any:
+    from chartkit.values.migrate.reading import read_tree
+
+    return read_tree(document(text), lambda _: 0)
+
+
+def calls_of(function: Callable[[int], None], count: int) -> int:
+    """Return how many Python functions a call takes, generators' steps among them."""
+    calls = 0
+
+    def profile(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
+        function(count)
+    finally:
+        sys.setprofile(None)
+    return calls

@@ -346,16 +346,15 @@ def whole(number: float) -> int | float:
 
 def depth(value: Any) -> int:
     """Return the depth of nested containers in a value."""
-    deepest, open_values = 0, [(value, 0)]
-    while open_values:
-        current, level = open_values.pop()
-        if isinstance(current, dict):
-            open_values.extend((member, level + 1) for member in current.values())
-        elif isinstance(current, list):
-            open_values.extend((item, level + 1) for item in current)
-        else:
-            continue
-        deepest = max(deepest, level + 1)
+    deepest, containers = 0, [value] if isinstance(value, dict | list) else []
+    while containers:
+        deepest += 1
+        containers = [
+            member
+            for each in containers
+            for member in (each.values() if isinstance(each, dict) else each)
+            if isinstance(member, (dict, list))
+        ]
     return deepest
 
 

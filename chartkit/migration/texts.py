@@ -6,6 +6,7 @@ puts a placeholder in the place of a variable, which the queries around it hold 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -110,7 +111,7 @@ def resolved_query(query: str, names: Names, current: Term) -> Term:
     return query_term(query, names, current)
 
 
-def _variables(text: str) -> list[Variable]:
+def _variables(text: str) -> Sequence[Variable]:
     variables = find_variables(text)
     if len(variables) > _MAX_VARIABLES:
         raise NotConvertible(f"a text of more than {_MAX_VARIABLES} variables")
@@ -118,7 +119,7 @@ def _variables(text: str) -> list[Variable]:
 
 
 def _with_placeholders(
-    text: str, variables: list[Variable], terms: list[Term], names: Names
+    text: str, variables: Sequence[Variable], terms: list[Term], names: Names
 ) -> tuple[str, Names]:
     """Return a text with placeholders for its variables, and the names that have them."""
     parts = split_text(text, variables)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 
@@ -23,6 +24,7 @@ def is_version(text: str) -> bool:
     return _VERSION.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=8_192)
 def parse_kind_selector(text: str) -> KindSelector:
     """Takes a kind selector apart as Kyverno's `ParseKindSelector` does."""
     head, _, tail = text.rpartition("/")

@@ -7,7 +7,7 @@ The semantics are those of Kyverno's `MatchesResourceDescription`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
@@ -63,6 +63,7 @@ def always(_facts: Facts) -> bool:
 _POD: Final = GroupVersionKind("", "v1", "Pod")
 
 
+@lru_cache(maxsize=1_024)
 def compile_kinds(kinds: tuple[str, ...]) -> Callable[[GroupVersionKind, str], bool]:
     """Return a test whether a kind (and a subresource, empty for none) is among kind selectors."""
     selectors = [tuple(map(compile_wildcard, parse_kind_selector(kind))) for kind in kinds]

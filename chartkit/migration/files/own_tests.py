@@ -198,11 +198,15 @@ class _TestFile:
             text = f"the test is rewritten and was not run: {done.error}"
             self.mentions.append(Mention(document.location, text))
         owners = [(group, name) for group in groups for name in group.wanted]
+        before: Sequence[Row] | None = None
         for index, row in _failed(done.rows):
             group, name = owners[index - len(kept)] if index >= len(kept) else (None, "")
             if group is not None and _may_adopt(group, row):
                 group.wanted[name] = row.got
-            elif self._passed_before(test, row):
+                continue
+            if before is None:
+                before = run_test(test, "", Sources()).rows
+            if _passed(before, row):
                 text = f"the test of {row.policy} and {row.resource} fails now: {row.reason}"
                 self.mentions.append(Mention(replace(row.location, path=""), text))
 
@@ -210,11 +214,6 @@ class _TestFile:
         """Return the place of a result in the file, with its index among the new ones."""
         line, column = self._lines + item.lc.line + 1, item.lc.col + 1
         return Location(str(self._path), line, column, f"/results/{index}")
-
-    def _passed_before(self, test: TestFile, row: Row) -> bool:
-        before = run_test(test, "", Sources()).rows
-        same = [one for one in before if one.resource == row.resource]
-        return all(one.verdict is not Verdict.FAIL for one in same)
 
     def _new_documents(self, test: TestFile) -> dict[Path, list[Document]]:
         found = {}
@@ -224,6 +223,11 @@ class _TestFile:
             if file is not None:
                 found[path] = read_text(file.after, file.file)
         return found
+
+
+def _passed(rows: Sequence[Row], row: Row) -> bool:
+    """Return whether no row about the object of another one fails."""
+    return all(each.verdict is not Verdict.FAIL for each in rows if each.resource == row.resource)
 
 
 def _policy(item: Any) -> str:

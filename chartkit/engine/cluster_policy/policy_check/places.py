@@ -7,7 +7,8 @@ document: without a match the place is the rule's, or the policy's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
@@ -169,15 +170,23 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
     Kyverno accepts such a policy, and its rule fails when the call is reached.
     """
     for path, text in _texts(policy.resource.body.get("spec"), ("spec",)):
-        queries = [(each.query, each.start) for each in find_variables(text)]
-        if path[-1] == "jmesPath":
-            queries = [(text, 0)]
-        for query, start in queries:
-            for call in _CALL.finditer(_without_literals(query)):
-                if call[1] not in FUNCTIONS:
-                    begin = max(text.find(query, start), 0) + call.start()
-                    place = policy.resource.location.character(pointer_of(*path), begin)
-                    yield place, call[1], suggestion(call[1], FUNCTIONS)
+        for name, begin in _unknown_calls(text, path[-1] == "jmesPath"):
+            place = policy.resource.location.character(pointer_of(*path), begin)
+            yield place, name, suggestion(name, FUNCTIONS)
+
+
+@lru_cache(maxsize=16)
+def _unknown_calls(text: str, is_query: bool) -> Sequence[tuple[str, int]]:
+    """Return each function in a text that Kyverno does not have, with its place in it."""
+    found = []
+    queries = (
+        [(text, 0)] if is_query else [(each.query, each.start) for each in find_variables(text)]
+    )
+    for query, start in queries:
+        for call in _CALL.finditer(_without_literals(query)):
+            if call[1] not in FUNCTIONS:
+                found.append((call[1], max(text.find(query, start), 0) + call.start()))
+    return found
 
 
 _CALL: Final = re.compile(r"(?<!\w)([A-Za-z_]\w*)\(")

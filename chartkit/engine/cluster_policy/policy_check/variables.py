@@ -11,7 +11,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.context.context import Context, QueryError
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.context.variables.syntax import has_references, has_variable
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import InputError, Reraise
@@ -167,12 +167,31 @@ _TARGET_SPEC: Final = ("apiVersion", "kind", "namespace", "name", "uid")
 
 def _substitution_fault(body: Body, context: Context) -> str | None:
     try:
-        compile_template(_without_attestations(body)).resolve(context)
+        compile_template(_without_repeats(_without_attestations(body))).resolve(context)
     except SubstitutionError as error:
         return error.message
     except _NotAllowed as error:
         return str(error)
     return None
+
+
+def _without_repeats(body: Body) -> Body:
+    """The rule with each text once: what is wrong with a text is where it stands first."""
+    seen: set[str] = set()
+
+    def once(value: Json) -> Json:
+        if isinstance(value, dict):
+            return {key: once(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [once(each) for each in value]
+        # What asks for the value at its own place is another text at each.
+        if isinstance(value, str) and "@" not in value:
+            if value in seen:
+                return ""
+            seen.add(value)
+        return value
+
+    return body if has_references(body) else once(body)
 
 
 def _without_attestations(body: Body) -> Body:

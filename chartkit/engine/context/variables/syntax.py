@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_sprint
@@ -39,7 +41,8 @@ class Variable:
     shallow: bool
 
 
-def find_variables(text: str) -> list[Variable]:
+@lru_cache(maxsize=16)
+def find_variables(text: str) -> Sequence[Variable]:
     """The variables of one pass, from left to right.
 
     A variable right behind another one is not found, because the brace between them was used up;
@@ -72,13 +75,13 @@ def _query(braced: str) -> tuple[str, bool]:
     return query, False
 
 
-def is_whole(variables: list[Variable], text: str) -> bool:
+def is_whole(variables: Sequence[Variable], text: str) -> bool:
     """Return whether the text is one variable and nothing else, so that it keeps the value's
     type."""
     return len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text)
 
 
-def split_text(text: str, variables: list[Variable]) -> list[str]:
+def split_text(text: str, variables: Sequence[Variable]) -> list[str]:
     """The literal texts around the variables, one more than there are variables."""
     ends = [0, *(variable.end for variable in variables)]
     starts = [*(variable.start for variable in variables), len(text)]

@@ -8,7 +8,8 @@ is not, but the texts inside an object or list that it gives are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.context import Context
@@ -37,6 +38,8 @@ MAX_LENGTH = 1024 * 1024
 _SMALL = 1024
 """The most characters of a text that is made without being counted."""
 
+_OWN = "@"
+"""The query of the value that stands where the variable does."""
 _VARIABLES = "the values of variables"
 _ENDLESS = "they name each other without end"
 
@@ -140,11 +143,29 @@ def _text(text: str, path: str) -> Template:
     return Template(text, _embedded(text, variables, path))
 
 
+class _UnresolvedError(Exception):
+    """A query that failed, whose place is still to be told."""
+
+    def __init__(self, query: str, error: EvaluationError) -> None:
+        super().__init__(query)
+        self.query = query
+        self.error = error
+
+    def at(self, path: str) -> SubstitutionError:
+        """Return the error of a variable at a path."""
+        return SubstitutionError(
+            f"failed to resolve {self.query} at path {path}: {self.error.message}"
+        )
+
+
 def _whole(variable: Variable, path: str) -> Resolve:
     query = _lookup(variable.query, path)
 
     def resolve(context: Context) -> Json:
-        value = query(context)
+        try:
+            value = query(context)
+        except _UnresolvedError as unresolved:
+            raise unresolved.at(path) from unresolved.error
         if isinstance(value, dict | list) and _mentions(value, context.budget):
             return _nested(value, path, context)
         return value
@@ -179,7 +200,7 @@ def _mentions(value: Json, budget: Budget) -> bool:
     return False
 
 
-def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:
+def _embedded(text: str, variables: Sequence[Variable], path: str) -> Resolve:
     fill = _compile_pass(text, variables, path)
     stops = variables[-1].shallow
 
@@ -207,16 +228,18 @@ def _again(text: str, path: str, context: Context) -> Json:
     raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
 
 
-def _compile_pass(text: str, variables: list[Variable], path: str) -> Callable[[Context], str]:
-    queries = [(_lookup(variable.query, path), variable) for variable in variables]
-    literals = split_text(text, variables)
-    first = literals[0]
-    steps = list(zip(queries, literals[1:], strict=True))
+def _compile_pass(text: str, variables: Sequence[Variable], path: str) -> Callable[[Context], str]:
+    """Compile one pass over a text; equal texts that do not ask where they stand share it."""
+    asks_place = any(variable.query == _OWN for variable in variables)
+    first, steps = _parts(text, path) if asks_place else _shared_parts(text)
 
     def fill(context: Context) -> str:
         parts = [first]
-        for (query, variable), literal in steps:
-            value = query(context)
+        for query, variable, literal in steps:
+            try:
+                value = query(context)
+            except _UnresolvedError as unresolved:
+                raise unresolved.at(path) from unresolved.error
             if not isinstance(value, str) or variable.shallow:
                 value = _as_text(value, variable, path, context.budget)
             parts.append(value)
@@ -227,6 +250,22 @@ def _compile_pass(text: str, variables: list[Variable], path: str) -> Callable[[
         return "".join(parts)
 
     return fill
+
+
+_Parts = tuple[str, Sequence[tuple[Resolve, Variable, str]]]
+
+
+def _parts(text: str, path: str) -> _Parts:
+    """Return what stands before the first variable of a text, and each with what follows it."""
+    variables = find_variables(text)
+    first, *literals = split_text(text, variables)
+    lookups = [_lookup(variable.query, path) for variable in variables]
+    return first, list(zip(lookups, variables, literals, strict=True))
+
+
+@lru_cache(maxsize=16)
+def _shared_parts(text: str) -> _Parts:
+    return _parts(text, "")
 
 
 def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
@@ -246,9 +285,9 @@ def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
 
 
 def _lookup(query: str, path: str) -> Resolve:
-    if query == "@":
+    if query == _OWN:
         return _own_lookup(path)
-    plain = _query(query, path)
+    plain = _query(query)
     if "request.object" not in query:
         return plain
     deleted: list[Resolve] = []
@@ -257,7 +296,7 @@ def _lookup(query: str, path: str) -> Resolve:
         if not context.is_delete:
             return plain(context)
         if not deleted:
-            deleted.append(_query(query.replace("request.object", "request.oldObject"), path))
+            deleted.append(_query(query.replace("request.object", "request.oldObject")))
         return deleted[0](context)
 
     return resolve
@@ -273,20 +312,19 @@ def _own_lookup(path: str) -> Resolve:
     return resolve
 
 
-def _query(query: str, path: str) -> Resolve:
+def _query(query: str) -> Resolve:
     expression: Expression | None
     try:
         expression = compile_expression(query) if query else None
     except JMESPathError:
         expression = None
-    place = f"failed to resolve {query} at path {path}: "
     if expression is None:
         # What an entry of the context fails with comes before the syntax error.
         def resolve_text(context: Context) -> Json:
             try:
                 return context.query_text(query)
             except EvaluationError as error:
-                raise SubstitutionError(place + error.message) from error
+                raise _UnresolvedError(query, error) from error
 
         return resolve_text
     compiled = expression
@@ -295,6 +333,6 @@ def _query(query: str, path: str) -> Resolve:
         try:
             return context.query(compiled)
         except EvaluationError as error:
-            raise SubstitutionError(place + error.message) from error
+            raise _UnresolvedError(query, error) from error
 
     return resolve

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from chartkit.migration.files.run import write
 from chartkit.model import Location
-from chartkit.testing.runner import run_tests
+from chartkit.testing.runner import run_test, run_tests
 from tests.unit.migration.files.migrations import OPTIONS, migrated
 
 _RULE = """\
@@ -203,3 +204,23 @@ def test_a_failing_test_is_named_at_its_result(tmp_path: Path) -> None:
     assert "labels-owner" in mention.what
     assert "fails now: Want fail, got" in mention.what
     assert mention.location == Location(str(file), text.count("\n"), 5)
+
+
+def test_a_test_runs_twice_whatever_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once in the old form and once in the new one, and not once for each result that fails."""
+    from chartkit.migration.files import own_tests
+
+    runs = []
+
+    def counted(*arguments: Any) -> Any:
+        runs.append(arguments)
+        return run_test(*arguments)
+
+    monkeypatch.setattr(own_tests, "run_test", counted)
+    missing = "".join(
+        f"  - {{policy: labels, rule: team, kind: Pod, resources: [no-{number}], result: pass}}\n"
+        for number in range(20)
+    )
+    _project(tmp_path, _RULE.format(label="team"), _TEST + missing)
+    migrated(tmp_path)
+    assert len(runs) == 2

@@ -27,7 +27,8 @@ class Case:
     setup: objects that are there before the policies; requests: asked without storing anything;
     steps: what is created, changed or deleted, and the objects to look at then, with PHASE for the
     name of the round; new: the converted policies; replaced: by `Kind/name` of a new policy, the
-    old one; left: rules that did not convert; changes: what the conversion says differs.
+    old one; left: rules that did not convert; known: places that may differ, with a text that the
+    difference then has; changes: what the conversion says differs.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Case:
     new: Sequence[Body] = ()
     replaced: Mapping[str, str] = field(default_factory=dict)
     left: Sequence[str] = ()
+    known: Mapping[str, str] = field(default_factory=dict)
     changes: Sequence[str] = ()
 
     @property
@@ -101,5 +103,6 @@ def _converted(name: str, body: Body, budget: str) -> Case:
         new,
         replaced,
         [f"{at} {one['name']}: {one['reason']}" for at, one in rules if not one["converted"]],
+        body.get("known") or {},
         [f"{at} {one['name']}: {text}" for at, one in rules for text in one["changes"]],
     )

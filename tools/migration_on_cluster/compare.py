@@ -19,7 +19,15 @@ _NEW_MESSAGE: Final = re.compile(r"[Pp]olicy \S+ (?:failed|error): (?P<text>.*)"
 
 
 def differences(cases: Sequence[Case], old: Round, new: Round) -> Iterator[str]:
-    """Yield what the second round has otherwise than the first."""
+    """Yield what the second round has otherwise than the first, but what cases know of."""
+    known = {f"{case.name}/{at}": text for case in cases for at, text in case.known.items()}
+    for text in _differences(cases, old, new):
+        at, _, rest = text.partition(": ")
+        if known.get(at, "\0") not in rest:
+            yield text
+
+
+def _differences(cases: Sequence[Case], old: Round, new: Round) -> Iterator[str]:
     for key, reply in old.said.items():
         if key not in new.said:
             continue

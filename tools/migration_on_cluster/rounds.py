@@ -28,6 +28,7 @@ _SETTLED: Final = 6.0
 _READY: Final = 120.0
 _SAME: Final = 40.0
 _SCANNED: Final = 150.0
+_THERE: Final = 409
 _WITHOUT_STATUS: Final = ("PolicyException", "CleanupPolicy", "DeletingPolicy")
 _VOLUME: Final = re.compile(r"kube-api-access-\w+")
 
@@ -51,7 +52,7 @@ def install(cluster: Cluster, bodies: Iterable[Body]) -> Iterator[str]:
     bodies = list(bodies)
     for body in bodies:
         reply = cluster.create(body)
-        if reply.code == 409:
+        if reply.code == _THERE:
             reply = cluster.patch({key: body[key] for key in body if key != "status"})
         if not reply.is_good:
             yield f"{_name(body)} is refused: {reply.message}"
@@ -100,6 +101,8 @@ def act(cluster: Cluster, cases: Iterable[Case], found: Round, before: Round | N
             for verb in ("create", "patch", "delete"):
                 if verb in step:
                     reply = getattr(cluster, verb)(step[verb])
+                    if reply.code == _THERE:
+                        continue
                     found.said[f"{case.name}/step {index}"] = reply
             at = f"{case.name}/step {index}"
             look = partial(_look, cluster, at, step.get("see") or (), found, before)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chartkit.migration.conversion import Conversion, RuleOutcome
+from chartkit.migration.files.permissions import permission_notes
 from chartkit.migration.plan.inventory import LegacyObject
 from chartkit.migration.proof import Proof
 from chartkit.model import Body, Location
@@ -44,6 +45,11 @@ class MigratedObject:
     def documents(self) -> Sequence[Body]:
         """The new objects; none of a policy whose forms differ, which stays as it is."""
         return () if self.conversion is None or self.differs else self.conversion.documents
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """Return what Kyverno's controllers must be allowed for the new objects."""
+        return permission_notes(self.legacy.resource.body, self.documents)
 
     @property
     def outcomes(self) -> Sequence[RuleOutcome]:

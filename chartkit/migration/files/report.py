@@ -25,6 +25,7 @@ _WIDTH: Final = 80
 _HEADS: Final = ("RULES", "CONVERTED", "CHANGES", "BY HAND")
 _NOTHING: Final = "no policy of kyverno.io found"
 _CHANGES: Final = "changes"
+_NEEDS: Final = "needs"
 
 
 def as_text(migration: Migration) -> str:
@@ -126,8 +127,10 @@ def _note_lines(each: MigratedObject) -> Iterator[str]:
         for word, text in _notes(one):
             rule = f" rule {one.rule}" if one.rule else ""
             yield from _wrapped(f"{each.locate(one)}: {name}{rule}: {word}: {text}")
+    place = each.legacy.resource.location
+    for text in each.needs:
+        yield from _wrapped(f"{place}: {name}: {_NEEDS}: {text}")
     if each.proof is not None:
-        place = each.legacy.resource.location
         for difference in faults(each.proof):
             word = "differs, as allowed" if each.allowed else "differs"
             sentence = difference_sentence(difference)
@@ -184,6 +187,8 @@ def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
     for one in each.outcomes:
         for word, text in _notes(one):
             yield str(each.locate(one)), name, one.rule, word, text
+    for text in each.needs:
+        yield str(each.legacy.resource.location), name, "", _NEEDS, text
     for difference in () if each.proof is None else faults(each.proof):
         word = f"differs, as allowed: {each.allowed}" if each.allowed else "differs"
         text = f"{difference_sentence(difference)}, for {json.dumps(difference.case.document)}"
@@ -241,6 +246,7 @@ def _object_body(each: MigratedObject) -> Body:
         "rules": [_rule_body(one, each.locate(one)) for one in each.outcomes],
         "documents": list(each.documents),
         "remaining": each.remaining,
+        "needs": list(each.needs),
         "proof": None if each.proof is None else _proof_body(each.proof, each.allowed),
     }
 
@@ -298,8 +304,8 @@ def report(migration: Migration) -> CommandReport:
 
 
 def _findings(migration: Migration) -> Iterator[Finding]:
-    """Yield a warning for each rule that stays, a note for each change, an error for each
-    difference, and the faults."""
+    """Yield a warning for each rule that stays, a note for each change and permission, an
+    error for each difference, and the faults."""
     for each in migration.objects:
         name = resource_id(each.legacy.resource)
         for one in each.outcomes:
@@ -309,6 +315,10 @@ def _findings(migration: Migration) -> Iterator[Finding]:
                 message = f"{name} {one.rule}: {text}"
                 place = each.locate(one)
                 yield diagnostic_finding(Diagnostic(rule, severity, message, place))
+        for text in each.needs:
+            place = each.legacy.resource.location
+            needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", place)
+            yield diagnostic_finding(needed)
         for difference in () if each.proof is None else faults(each.proof):
             severity = Severity.NOTE if each.allowed else Severity.ERROR
             text = f"{name}: {difference_sentence(difference)}, for\n{smallest(difference)}"

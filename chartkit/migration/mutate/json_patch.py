@@ -168,7 +168,7 @@ def _value(value: Json, parent: Place, key: str, names: Names) -> Expr:
     is_element = key == _END or _is_index(key)
     place = parent.element("element") if is_element else parent.taken_for(ANY_MAP).child(key)
     _check_texts(value, names)
-    # Kyverno's webhook breaks off at an object in a list or a map.
+    # Kyverno's webhook breaks off at an object in a list or a map (kyverno/kyverno#17611).
     type_name = object_type(place.path) if isinstance(value, dict) else ""
     return literal_value(value, place, names, type_name)
 

@@ -83,7 +83,7 @@ def _holds_object(value: Value) -> bool:
 _OPERATION_TYPE: Final = "JSONPatch"
 _BREAKS: Final = (
     "reflect.Set: value of type *structpb.Struct is not assignable to type *structpb.Value "
-    "(Kyverno's webhook breaks off at an Object{} in a list or a map)"
+    "(Kyverno's webhook breaks off at an Object{} in a list or a map, kyverno/kyverno#17611)"
 )
 
 

@@ -18,7 +18,14 @@ from tests.pod_security import CHECKS, MINORS, forbidden, not_passed, recorded
 from tests.policy_forms import standard
 from tests.shared import shared
 
-VERSIONS = {"v1.19": "v1.19", "v1.24": "v1.24", "v1.25": "v1.25", "v1.29": "v1.29", "v1.33": "", "v1.35": ""}
+VERSIONS = {
+    "v1.19": "v1.19",
+    "v1.24": "v1.24",
+    "v1.25": "v1.25",
+    "v1.29": "v1.29",
+    "v1.33": "",
+    "v1.35": "",
+}
 """The folders of the fixtures, each with the version that a rule may name for it."""
 _LEFT = {"restrict-apparmor-profiles", "restrict-volume-types"}
 """Policies whose queries have no form in CEL."""

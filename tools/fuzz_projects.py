@@ -30,6 +30,17 @@ _LIBRARY: Final = (
 _SHARED: Final = {"own/parameters.yaml": (_POLICIES / "parameters.yaml").read_text("utf-8")}
 _FILES: Final = {"chartkit.yaml": PROJECT, "mine.yaml": PROFILE}
 _ADOPT: Final = ("adopt", "--folder", "out", "--kyverno", "1.18", "--kubernetes", "1.34")
+_PROMOTIONS: Final = """\
+apiVersion: chartkit.dev/v1
+kind: Promotions
+promotions:
+  - date: '2026-01-02'
+    environment: dev
+    policies:
+      p:
+        before: {action: Audit}
+        evidence: {objects: 1}
+"""
 _REACHED: Final = {"KUBECONFIG": "kube"}
 
 
@@ -137,6 +148,18 @@ def _projects() -> list[Scenario]:
                 "e.yaml": EXCEPTION,
                 "v.yaml": ENGINE,
             },
+            weight=3,
+            starts_helm=True,
+        ),
+        Scenario(
+            "promote",
+            [
+                ["promote", "--candidates", "--to", "dev", "--evidence", "objects.yaml"],
+                ["promote", "--candidates", "--to", "dev", "--evidence", "rec", "--unmatched"],
+                ["promote", "p", "--to", "dev", "--evidence", "objects.yaml", "--write"],
+                ["promote", "p", "--to", "dev", "--back", "--write"],
+            ],
+            {**charts, **RECORDING, "objects.yaml": OBJECTS, "promotions.yaml": _PROMOTIONS},
             weight=3,
             starts_helm=True,
         ),

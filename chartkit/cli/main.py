@@ -34,6 +34,10 @@ COMMANDS = {
         "chartkit.cli.plan:plan",
         "Show the order in which to upgrade Kyverno and Kubernetes.",
     ),
+    "promote": (
+        "chartkit.cli.rollout.promote:promote",
+        "Set policies from Audit to Enforce by evidence.",
+    ),
     "install": (
         "chartkit.cli.rollout.install:install",
         "Install an environment in a cluster, or upgrade it there.",

@@ -18,6 +18,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "scan": "Scan",
         "adopt": "Adopt",
+        "promote": "Promote",
         "render": "Render",
         "diff": "Diff",
         "values-lint": "ValuesLint",

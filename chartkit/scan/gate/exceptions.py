@@ -66,7 +66,7 @@ def exceptions_of(
         diagnostics += warnings
         for each in found:
             named = [one for one in policies if each.policy in (one.policy.key, one.policy.id)]
-            made = [_exception(resource, each, one, namespace) for one in named]
+            made = [exception_of(resource, each, one, namespace) for one in named]
             bodies += [one for one in made if one is not None]
             if None in made or not made:
                 diagnostics.append(_without(each, is_known=bool(made)))
@@ -82,10 +82,11 @@ def _without(suppression: Suppression, is_known: bool) -> Diagnostic:
     return Diagnostic(SUPPRESSION, Severity.WARNING, message, suppression.location, hint)
 
 
-def _exception(
+def exception_of(
     resource: Resource, suppression: Suppression, policy: RunnablePolicy, namespace: str
 ) -> Body | None:
-    """Return the exception for one policy; None where the policy's kind has none."""
+    """Return the exception from one policy that a suppression of an object stands for, None where
+    the policy's kind has none; namespace: that of the exception."""
     group = group_of(policy.policy.resource)
     if group not in (KYVERNO_GROUP, CEL_GROUP):
         return None

@@ -56,7 +56,7 @@ COMMANDS = {
 }
 
 
-_CHECKED_ELSEWHERE = {"render", "diff", "values-migrate"}
+_CHECKED_ELSEWHERE = {"render", "diff", "values-migrate", "promote"}
 
 
 def check(name: str, body: Any) -> None:

@@ -1,0 +1,189 @@
+"""Edits of chartkit.yaml that promote policies and take promotions back; comments stay."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from chartkit.documents.reader import parse_yaml
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+
+_ENFORCE: Final = "Enforce"
+_ACTION: Final = "action"
+_ACTIONS: Final = "actions"
+_POLICIES: Final = "policies"
+_EXCEPTIONS: Final = "exceptions"
+KEPT: Final = (_ACTION, _ACTIONS)
+"""The keys of a policy's settings that a promotion changes, and its way back restores."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectText:
+    """The text of chartkit.yaml; place: the keys that lead to the environment, or the cluster."""
+
+    text: str
+    place: tuple[str, ...]
+    file: Path
+
+    @property
+    def environment(self) -> Body:
+        """The keys of the environment itself."""
+        body = parse_yaml(self.text)
+        for key in self.place:
+            body = body.get(key) if isinstance(body, dict) else None
+        return body if isinstance(body, dict) else {}
+
+    def settings(self, name: str) -> Body:
+        """Return what the environment itself says of a policy's actions."""
+        policies = self.environment.get(_POLICIES) or {}
+        given = policies.get(_key(policies, name)) or {}
+        return {key: given[key] for key in KEPT if key in given}
+
+    def with_actions(self, settings: Mapping[str, Body]) -> ProjectText:
+        """Return the text with the actions of some policies, by name; raise InputError where it
+        cannot be edited."""
+        wanted = copy.deepcopy(parse_yaml(self.text))
+        _put(_at(wanted, self.place), settings, dict)
+
+        def put(root: Any) -> None:
+            from ruamel.yaml.comments import CommentedMap
+
+            _put(_at(root, self.place), settings, CommentedMap)
+
+        return ProjectText(_edited(self, put, wanted), self.place, self.file)
+
+    def with_exceptions(self, path: str) -> ProjectText:
+        """Return the text with a file of exceptions more, unless a folder with it is there; raise
+        InputError."""
+        there = [PurePosixPath(each) for each in self.environment.get(_EXCEPTIONS) or ()]
+        if any(each in (PurePosixPath(path), *PurePosixPath(path).parents) for each in there):
+            return self
+        wanted = copy.deepcopy(parse_yaml(self.text))
+        _add(_at(wanted, self.place), path)
+        edited = _edited(self, lambda root: _add(_at(root, self.place), path), wanted)
+        return ProjectText(edited, self.place, self.file)
+
+
+def promoted(before: Body, namespaces: Sequence[str]) -> Body:
+    """Return the actions of a policy after its promotion; before: those that the environment gives
+    it; namespaces: none for all."""
+    if not namespaces:
+        return {_ACTION: _ENFORCE}
+    entry: Body = {_ACTION: _ENFORCE, "namespaces": list(namespaces)}
+    others: list[Json] = [each for each in before.get(_ACTIONS) or () if each != entry]
+    return {**before, _ACTIONS: [entry, *others]}
+
+
+def _at(body: Any, place: Sequence[str]) -> Any:
+    for key in place:
+        body = body[key]
+    return body
+
+
+def _key(policies: Mapping[str, Json], name: str) -> str:
+    """Return the key of a policy, which may be its whole reference."""
+    return next((key for key in policies if key.rpartition("/")[2] == name), name)
+
+
+def _put(environment: Any, settings: Mapping[str, Body], mapping: Any) -> None:
+    """Set the actions of policies in an environment, and drop what is empty then."""
+    following = _taken(environment, _POLICIES)
+    for name, wanted in settings.items():
+        policies = _child(environment, _POLICIES, mapping)
+        key = _key(policies, name)
+        policy = _child(policies, key, mapping)
+        for each in KEPT:
+            if each not in wanted:
+                policy.pop(each, None)
+            elif policy.get(each) != wanted[each]:
+                policy[each] = wanted[each]
+        if not policy:
+            _drop(policies, key)
+    if not environment.get(_POLICIES, True):
+        _drop(environment, _POLICIES)
+    _give(environment, _POLICIES, following)
+
+
+def _child(parent: Any, key: str, mapping: Any) -> Any:
+    if parent.get(key) is None:
+        _set(parent, key, mapping())
+    return parent[key]
+
+
+def _set(parent: Any, key: str, value: Any) -> None:
+    """Set a key; comments below what was the last one stay below the new one."""
+    last = list(parent)[-1] if parent and key not in parent else ""
+    following = _taken(parent, last) if last else ""
+    parent[key] = value
+    _give(parent, key, following)
+
+
+def _drop(parent: Any, key: str) -> None:
+    """Drop a key; comments below it stay above the next one."""
+    following = _taken(parent, key)
+    keys = list(parent)
+    at = keys.index(key)
+    del parent[key]
+    if at:
+        _give(parent, keys[at - 1], _taken(parent, keys[at - 1]) + following)
+    elif following.strip() and len(keys) > 1:
+        lines = (line.strip().removeprefix("#").removeprefix(" ") for line in following.split("\n"))
+        text = "\n".join(lines).strip("\n")
+        parent.yaml_set_comment_before_after_key(keys[1], before=text, indent=parent.lc.col)
+
+
+def _taken(parent: Any, key: str) -> str:
+    """Take the comment lines below a key out; empty for a mapping without comments."""
+    if not hasattr(parent, "ca") or key not in parent:
+        return ""
+    from chartkit.output.round_trip import take_following
+
+    return take_following(parent, key)
+
+
+def _give(parent: Any, key: str, following: str) -> None:
+    """Put comment lines below a key, or below the last one if it is not there any more."""
+    if not following or not parent:
+        return
+    from chartkit.output.round_trip import give_following, take_following
+
+    last = key if key in parent else list(parent)[-1]
+    give_following(parent, last, take_following(parent, last) + following)
+
+
+def _add(environment: Any, path: str) -> None:
+    if environment.get(_EXCEPTIONS) is not None:
+        environment[_EXCEPTIONS].append(path)
+    elif not hasattr(environment, "ca"):
+        environment[_EXCEPTIONS] = [path]
+    else:
+        from ruamel.yaml.comments import CommentedSeq
+
+        _set(environment, _EXCEPTIONS, CommentedSeq([path]))
+
+
+def _edited(project: ProjectText, put: Any, wanted: Json) -> str:
+    """Return the text after an edit; wanted: the value that it must have then."""
+    from ruamel.yaml.error import YAMLError
+
+    from chartkit.output.round_trip import NOT_EDITABLE, loaded
+
+    place, hint = Location(str(project.file)), "edit it by hand as the plan says"
+    error = InputError(NOT_EDITABLE, place, hint)
+    out = io.StringIO()
+    try:
+        yaml, root = loaded(project.text, str(project.file))
+        put(root)
+        yaml.dump(root, out)
+    except InputError as refused:
+        raise InputError(refused.message, refused.location, hint) from None
+    except (YAMLError, AttributeError, KeyError, TypeError):
+        raise error from None
+    if parse_yaml(out.getvalue()) != wanted:
+        raise error
+    return out.getvalue()

@@ -1,0 +1,48 @@
+"""The exceptions that make a promotion safe: one for each object that would be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import date
+from typing import Final
+
+from chartkit.documents.yaml_dump import dump_documents
+from chartkit.model import Body, Location
+from chartkit.rollout.promote.model import Plan, PlannedPolicy, Verdict
+from chartkit.scan.gate.exceptions import exception_of
+from chartkit.scan.gate.suppressions import Suppression
+from chartkit.scan.gate.violation import written_rule
+
+_REASON: Final = "violated the policy when it was promoted to Enforce"
+_HERE: Final = Location("promotions.yaml")
+
+
+def exceptions_text(plan: Plan, until: date, namespace: str) -> str:
+    """Return the exceptions of a plan as YAML, empty if it needs none; until: the last day on which
+    they hold; namespace: that of the exceptions."""
+    bodies = [
+        body
+        for planned in plan.of(Verdict.PROMOTE)
+        if planned.exceptions
+        for body in _exceptions(planned, until, namespace)
+    ]
+    unique = {body["metadata"]["name"]: body for body in bodies}
+    return dump_documents(unique.values()) if unique else ""
+
+
+def _exceptions(planned: PlannedPolicy, until: date, namespace: str) -> Iterator[Body]:
+    """Yield an exception for each object and rule, for each form of the policy."""
+    name = planned.candidate.name
+    for found in planned.candidate.evidence.blocked:
+        rule = written_rule(found.rule)
+        suppression = Suppression(name, rule, _REASON, until, _HERE)
+        for one in planned.candidate.compiled:
+            body = exception_of(replace(found.resource), suppression, one, namespace)
+            if body is not None:
+                yield body
+
+
+def objects_of(planned: Iterable[PlannedPolicy]) -> int:
+    """Return how many objects exceptions let off."""
+    return sum(each.exceptions for each in planned)

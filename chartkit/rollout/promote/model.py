@@ -1,0 +1,135 @@
+"""Policies to promote, the evidence about each, and the plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from chartkit.engine import RunnablePolicy
+from chartkit.model import Location, Resource
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectName:
+    """The identity of an object; namespace: empty for cluster-scoped ones."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {where}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An object that Enforce would refuse.
+
+    rule: empty for a policy without rules; source: what says so; owner: empty where none is known;
+    resource: as far as it is known.
+    """
+
+    subject: ObjectName
+    rule: str
+    message: str
+    source: str
+    owner: str
+    resource: Resource
+    location: Location | None = None
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Everything that is known about a policy.
+
+    judged: objects that pass or are let off, by source; blocked: those that would be refused;
+    undecided: those whose result is an error; unsent: how many Kyverno is never sent; reported:
+    results of reports; since, until: the earliest and the latest of those.
+    """
+
+    judged: dict[str, set[ObjectName]] = field(default_factory=dict)
+    blocked: list[Violation] = field(default_factory=list)
+    undecided: list[Violation] = field(default_factory=list)
+    unsent: int = 0
+    reported: Counter[str] = field(default_factory=Counter)
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def objects(self) -> set[ObjectName]:
+        """Every object that a source says something of."""
+        found = {each.subject for each in (*self.blocked, *self.undecided)}
+        return found.union(*self.judged.values())
+
+    def merge(self, other: Evidence) -> None:
+        """Add other evidence about the same policy."""
+        for source, found in other.judged.items():
+            self.judged.setdefault(source, set()).update(found)
+        self.blocked += other.blocked
+        self.undecided += other.undecided
+        self.unsent += other.unsent
+        self.reported += other.reported
+        for moment in (other.since, other.until):
+            if moment is not None:
+                self.add_time(moment)
+
+    def add_time(self, moment: datetime) -> None:
+        """Widen the time that the reports cover."""
+        self.since = moment if self.since is None else min(self.since, moment)
+        self.until = moment if self.until is None else max(self.until, moment)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A policy of the environment; name: as chartkit.yaml has it; compiled: its objects; caveats:
+    what the evidence cannot show."""
+
+    name: str
+    compiled: tuple[RunnablePolicy, ...]
+    evidence: Evidence = field(default_factory=Evidence)
+    caveats: tuple[str, ...] = ()
+
+
+class Verdict(StrEnum):
+    """The decision about a policy."""
+
+    PROMOTE = "promote"
+    HELD = "held back"
+    DONE = "enforces already"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPolicy:
+    """A policy of a plan; reasons: for which it is held back; exceptions: how many objects are let
+    off so that it is not."""
+
+    candidate: Candidate
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    exceptions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """environment: `prd`, or `prd/east` for a cluster; namespaces: none for all; sources: of the
+    evidence, each with the objects that it has; notes: what could not be read."""
+
+    environment: str
+    namespaces: tuple[str, ...]
+    policies: tuple[PlannedPolicy, ...]
+    sources: tuple[tuple[str, int], ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, verdict: Verdict) -> Sequence[PlannedPolicy]:
+        """Return the policies of a verdict."""
+        return [each for each in self.policies if each.verdict is verdict]
+
+    @property
+    def blocked(self) -> list[Violation]:
+        """The violations of the policies that are held back."""
+        held = self.of(Verdict.HELD)
+        return [each for one in held for each in one.candidate.evidence.blocked]

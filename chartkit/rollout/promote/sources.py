@@ -1,0 +1,92 @@
+"""The sources of evidence, read one by one: workloads, manifests, clusters and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+
+from chartkit.engine import NO_ATTACHMENTS
+from chartkit.model import Diagnostic, Resource
+from chartkit.network.cluster.recording import is_recording
+from chartkit.project.environment import Environment
+from chartkit.render.checks.engine import read_workload
+from chartkit.rollout.promote.evidence import Judge
+from chartkit.rollout.promote.options import PromoteOptions
+from chartkit.rollout.promote.reporter import reporter_results
+from chartkit.rollout.promote.reports import (
+    ReportedResult,
+    ReportJudge,
+    cluster_reports,
+    is_report,
+    results_of,
+)
+from chartkit.scan.cluster import Survey, open_cluster
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.policies import PolicySet
+
+
+@dataclass(slots=True)
+class EvidenceReader:
+    """The sources of evidence, read one by one; sources: how many objects or results each has."""
+
+    judge: Judge
+    policies: PolicySet
+    options: PromoteOptions
+    notes: list[str]
+    sources: dict[str, int] = field(default_factory=dict)
+
+    def workloads(self, environment: Environment) -> None:
+        """Judge the workloads that chartkit.yaml names."""
+        for workload in environment.workloads:
+            found, _ = read_workload(workload, environment.kube_version)
+            self._objects(f"workloads {workload.path.as_posix()}", list(found))
+
+    def given(self) -> None:
+        """Judge the manifests, charts, recordings and reports that options name."""
+        for path in self.options.evidence:
+            if is_recording(Path(path)):
+                self._cluster(f"cluster {path}", ClusterSource(recording=Path(path)))
+                continue
+            notes: list[Diagnostic] = []
+            found = read_inputs([path], StringIO(), notes.append, ChartOptions())
+            self.notes += map(str, notes)
+            reports = [each for each in found if is_report(each)]
+            if reports:
+                results = (one for each in reports for one in results_of(each.body))
+                self._reported(f"reports {path}", results)
+            if len(reports) < len(found):
+                self._objects(path, [each for each in found if not is_report(each)])
+
+    def live(self) -> None:
+        """Judge the live cluster and ask policy-reporter, where options say so."""
+        if self.options.cluster:
+            self._cluster("cluster", ClusterSource(self.options.context))
+        if self.options.reporter is not None:
+            from chartkit.network.services import Services, read_hosts
+
+            services = Services(read_hosts(self.options.allowed_hosts))
+            names = [one.policy.name for each in self.judge.candidates for one in each.compiled]
+            results = reporter_results(self.options.reporter, list(dict.fromkeys(names)), services)
+            self._reported("policy-reporter", results)
+
+    def _objects(self, source: str, objects: list[Resource]) -> None:
+        self.sources[source] = self.sources.get(source, 0) + len(objects)
+        self.judge.files(source, objects, self.policies)
+
+    def _cluster(self, source: str, cluster: ClusterSource) -> None:
+        with open_cluster(cluster) as reader:
+            survey = Survey(reader, NO_ATTACHMENTS)
+            self.judge.cluster(source, survey)
+            self._reported(f"reports of {source}", cluster_reports(reader))
+            self.notes += (f"{source}: {line}" for line in survey.unread())
+        self.sources[source] = len(
+            {one for each in self.judge.candidates for one in each.evidence.objects}
+        )
+
+    def _reported(self, source: str, results: Iterable[ReportedResult]) -> None:
+        count = ReportJudge(self.judge.candidates, self.judge.scope).add(source, results)
+        if count:
+            self.sources[source] = count

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+from chartkit.cli.main import main
+from chartkit.model import Body
+from chartkit.schemas.outputs import output_schema
+
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: NAME}
+spec:
+  validationFailureAction: Audit
+  rules:
+    - name: label
+      match: {any: [{resources: {kinds: [ConfigMap]}}]}
+      validate:
+        message: A LABEL is needed.
+        pattern: {metadata: {labels: {LABEL: "?*"}}}
+"""
+PROJECT = """\
+# Our project.
+library: [policies]
+profiles: [./ours.yaml]
+environments:
+  qa:
+    kyverno: "1.18"
+    kubernetes: "1.34"
+    engine: false
+    policies:
+      clean: {action: Enforce}  # since May
+  prd:
+    kyverno: "1.18"
+    kubernetes: "1.34"
+    engine: false
+    workloads: [apps]
+    # What comes last.
+"""
+PROFILE = """\
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata: {name: ours}
+spec:
+  title: Ours
+  policies: {clean: {}, dirty: {}, unused: {}}
+"""
+
+
+def config_map(name: str, namespace: str, **labels: str) -> Body:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+    }
+
+
+def report(policy: str, status: str, name: str, seconds: int, namespace: str = "shop") -> Body:
+    """A PolicyReport with one result."""
+    return {
+        "apiVersion": "wgpolicyk8s.io/v1alpha2",
+        "kind": "PolicyReport",
+        "metadata": {"name": f"{policy}-{name}-{status}", "namespace": namespace},
+        "scope": {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "namespace": namespace},
+        "results": [
+            {
+                "policy": policy,
+                "rule": "label",
+                "result": status,
+                "message": "said so",
+                "source": "kyverno",
+                "timestamp": {"seconds": seconds, "nanos": 0},
+            }
+        ],
+    }
+
+
+@dataclass
+class Shop:
+    """A project on disk, and the command."""
+
+    folder: Path
+    capture: pytest.CaptureFixture[str]
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file."""
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def objects(self, name: str, *bodies: Body) -> None:
+        """Write objects as a List."""
+        self.write(name, json.dumps({"apiVersion": "v1", "kind": "List", "items": list(bodies)}))
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        """Exit code, standard output and standard error of a command."""
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments])
+        captured = self.capture.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    def promote(self, *arguments: str) -> tuple[int, dict[str, Any]]:
+        """Exit code and JSON report of a promotion in prd."""
+        code, out, err = self.run("promote", *arguments, "--to", "prd", "-o", "json")
+        assert err == ""
+        body = json.loads(out)
+        Draft7Validator(output_schema("promote")).validate(body)
+        return code, body
+
+    @property
+    def project(self) -> str:
+        """The text of chartkit.yaml."""
+        return (self.folder / "chartkit.yaml").read_text()
+
+    def verdicts(self, body: dict[str, Any]) -> dict[str, str]:
+        """The verdict of each policy."""
+        return {each["name"]: each["verdict"] for each in body["policies"]}
+
+
+@pytest.fixture
+def shop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Shop:
+    monkeypatch.chdir(tmp_path)
+    made = Shop(tmp_path, capsys)
+    made.write("chartkit.yaml", PROJECT)
+    made.write("ours.yaml", PROFILE)
+    for name, label in (("clean", "app"), ("dirty", "team")):
+        text = POLICY.replace("NAME", name).replace("LABEL", label)
+        made.write(f"policies/{name}/{name}.yaml", text)
+    unused = POLICY.replace("NAME", "unused").replace("ConfigMap", "Ingress")
+    made.write("policies/unused/unused.yaml", unused)
+    made.objects(
+        "apps/a.json",
+        config_map("a", "shop", app="a", owner="payments"),
+        config_map("b", "shop", app="b", team="b"),
+        config_map("c", "blog", app="c"),
+    )
+    assert made.run("render")[0] == 0
+    return made

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.terminal import unfolded
+
+if TYPE_CHECKING:
+    from chartkit.model import Diagnostic
 
 
 @click.group()
@@ -51,7 +55,8 @@ def lint_values(
     available: bool,
     fix: bool,
 ) -> None:
-    """Check values files, each by itself; `chartkit explain ID` explains a finding.
+    """Check values files, each by itself, and the values in a HelmRelease, an Application or an
+    ApplicationSet; `chartkit explain ID` explains a finding.
 
     Exits 1 if there is an error.
     """
@@ -60,10 +65,13 @@ def lint_values(
     from chartkit.values.lint.files import check_each, check_files, defaults, report
 
     options.parsed()
+    declared = _declared(files, chart, available)
+    if declared is not None and (layer or fix):
+        raise click.UsageError("--layer and --fix are for values files, not for objects")
     if fix:
         _fix(files, defaults(chart))
     check = check_files if layer else check_each
-    found = check(files, chart, available)
+    found = check(files, chart, available) if declared is None else declared
     show(report(found, known_explanations()), options)
     raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
 
@@ -124,6 +132,32 @@ def migrate_values(
     stderr = unfolded(sys.stderr) if report == "json" else sys.stderr
     click.echo(FORMATS[report](done), nl=False, file=stderr)
     raise SystemExit(0 if done.is_whole else 1)
+
+
+def _declared(
+    files: Sequence[Path], chart: Path | None, available: bool
+) -> list[Diagnostic] | None:
+    """Return the faults of values that objects in files declare, and of the files that are values;
+    None if no file has such an object."""
+    from chartkit.documents.reader import read_file
+    from chartkit.scan.gitops.values import declares_releases, released_values
+    from chartkit.values.lint.files import check_documents, check_each
+
+    if not any(declares_releases(read_file(each)) for each in files):
+        return None
+    found: list[Diagnostic] = []
+    for file in files:
+        documents = read_file(file)
+        releases = list(released_values(documents, files, found.append))
+        if not releases:
+            # Values, or an object that has none.
+            found += check_each([file], chart, available)
+        for release in releases:
+            if release.is_known or chart is not None:
+                found += check_documents(release.documents, chart or release.chart, available)
+            else:
+                found.append(release.unknown)
+    return found
 
 
 def _fix(files: Sequence[Path], defaults: dict[str, object]) -> None:

@@ -23,6 +23,8 @@ from chartkit.scan.options import ScanOptions
 _NAMESPACE: Final = re.compile(rb"Namespace|CustomResourceDefinition")
 """A word in every file with an object on which verdicts about others depend, by its labels or its
 schema."""
+_RELEASE: Final = re.compile(rb"helm\.toolkit\.fluxcd\.io|argoproj\.io")
+"""A word in every file with an object that declares releases."""
 
 
 class _Checkout:
@@ -34,6 +36,7 @@ class _Checkout:
         self._tree = tree_of(root, revision)
         self._known: dict[str, bool] = {}
         self.with_namespaces: set[str] = set()
+        self.has_releases = False
 
     def differs(self, file: str) -> bool:
         """Return whether a file's content is not that of the revision."""
@@ -42,6 +45,7 @@ class _Checkout:
             content = read_bytes(file)
             if _NAMESPACE.search(content):
                 self.with_namespaces.add(file)
+            self.has_releases = self.has_releases or _RELEASE.search(content) is not None
             self._known[file] = blob is None or blob_id(content, blob) != blob
         return self._known[file]
 
@@ -142,6 +146,9 @@ class Changes:
             differ = any(map(checkout.differs, _files(str(whole))))
             if differ or any(checkout.removed(str(whole))):
                 return f"{path} has changed"
+        has_releases = any(each.has_releases for each in self._checkouts.values())
+        if not self.reason and self._changed and has_releases:
+            return "a HelmRelease or an Application may take values of what has changed"
         if not self.reason and self._changed and any(each.looks_around for each in policies):
             return "policies ask for other objects"
         return self.reason

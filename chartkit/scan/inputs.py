@@ -15,6 +15,7 @@ from chartkit.documents.input_files import is_file, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import InputError, system_errors
+from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.overlooked import is_kustomization, kustomization_note
 
@@ -98,7 +99,7 @@ Note = Callable[[Diagnostic], None]
 class ChartOptions:
     """The options for rendering charts among the inputs; the last values file wins."""
 
-    values: tuple[Path, ...] = ()
+    values: tuple[ValuesSource, ...] = ()
     release: str = "release"
     namespace: str = "default"
     kube_version: str | None = None

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
-from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
@@ -122,7 +123,12 @@ def load_requests(
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
     with _local(options.paths, options, note) as (paths, named, noting):
-        objects = list(map(named, read_inputs(paths, stdin, noting, chart, reads)))
+        objects = read_inputs(paths, stdin, noting, chart, reads)
+        if any(group_of(each) in RELEASE_GROUPS for each in objects):
+            from chartkit.scan.gitops.releases import release_objects
+
+            objects += release_objects(objects, paths, chart, noting)
+        objects = list(map(named, objects))
     for diagnostic in overlooked(objects, bool(options.exceptions) or environment is not None):
         note(diagnostic)
     if options.api_defaults:

@@ -54,8 +54,18 @@ def check_files(
     Raises InputError for files that cannot be read, RenderError if Helm refuses values without
     faults.
     """
+    overlays = [_one(read_file(file), str(file)) for file in files]
+    for overlay in overlays:
+        require_no_object(overlay)
+    return check_documents(overlays, chart, highly_available)
+
+
+def check_documents(
+    overlays: Sequence[Document], chart: Path | None, highly_available: bool
+) -> list[Diagnostic]:
+    """Return the faults of values, as `check_files` does of files."""
     source = _engine() if chart is None else chart
-    subject = _subject(source, files)
+    subject = _subject(source, overlays)
     found = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
     errors = [each for each in found if each.severity is Severity.ERROR]
     try:
@@ -123,10 +133,8 @@ def engine_schema() -> Body:
     return schema
 
 
-def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> ChartValues:
-    overlays = [_one(read_file(file), str(file)) for file in files]
+def _subject(chart: ChartPlan | Path, overlays: Sequence[Document]) -> ChartValues:
     for overlay in overlays:
-        require_no_object(overlay)
         require_single_keys(overlay)
     return ChartValues(_defaults(chart), tuple(overlays), _schema(chart), {})
 

@@ -1,0 +1,194 @@
+"""Applications and ApplicationSets of Argo CD.
+
+Source: https://argo-cd.readthedocs.io/en/stable/user-guide/helm/ and
+https://argo-cd.readthedocs.io/en/stable/operator-manual/applicationset/Generators-List/.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.model import (
+    Body,
+    Json,
+    Resource,
+    list_of,
+    mapping_at,
+    mappings_at,
+    pointer_of,
+    texts_of,
+)
+from chartkit.scan.gitops.model import (
+    DeclaredRelease,
+    Repository,
+    mapping_document,
+    text_document,
+)
+from chartkit.scan.gitops.set_values import ValueNameError, set_value, typed
+
+APPLICATION: Final = "Application"
+APPLICATION_SET: Final = "ApplicationSet"
+_PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([\w.-]+)\s*-?\}\}")
+_LEFT: Final = "{{"
+_MOST_ELEMENTS: Final = 200
+
+
+def read_applications(resource: Resource, repository: Repository) -> Iterator[DeclaredRelease]:
+    """Yield the releases that an Application, or the Applications of an ApplicationSet, declare;
+    raise InputError for values that cannot be read."""
+    if resource.kind == APPLICATION:
+        yield from _of_application(resource, resource.body, (), repository)
+        return
+    template = mapping_at(resource.body, "spec", "template")
+    elements, others = _elements(resource.body)
+    for element in elements:
+        filled = _filled(template, element)
+        if _LEFT in str(filled.get("spec")):
+            break
+        yield from _of_application(resource, filled, ("spec", "template"), repository)
+    else:
+        if not others:
+            return
+    if not elements and _LEFT not in str(template.get("spec")):
+        yield from _of_application(resource, template, ("spec", "template"), repository)
+        return
+    found = DeclaredRelease(resource, origin="unknown", pointer="/spec/generators")
+    listed = f" of the generators {', '.join(others)}" if others else ""
+    found.note(f"its Applications{listed} are not known: they are not rendered", found.pointer)
+    found.origin = ""
+    yield found
+
+
+def _elements(body: Body) -> tuple[list[Body], list[str]]:
+    """Return the elements of list generators, and the names of the others."""
+    elements: list[Body] = []
+    others: list[str] = []
+    for generator in mappings_at(body, "spec", "generators"):
+        given = mapping_at(generator, "list").get("elements")
+        if isinstance(given, list):
+            elements += [each for each in given if isinstance(each, dict)]
+        others += [name for name in generator if name not in ("list", "selector")]
+    return elements[:_MOST_ELEMENTS], others
+
+
+def _filled(value: Json, element: Body) -> Json:
+    """Return a template with the values of an element in the place of `{{name}}`."""
+
+    def replaced(match: re.Match[str]) -> str:
+        found: Json = element
+        for step in match[1].split("."):
+            found = found.get(step) if isinstance(found, dict) else None
+        return str(found) if isinstance(found, str | int) else match[0]
+
+    if isinstance(value, dict):
+        return {key: _filled(each, element) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, element) for each in value]
+    return _PARAMETER.sub(replaced, value) if isinstance(value, str) else value
+
+
+def _of_application(
+    resource: Resource, body: Body, prefix: tuple[str, ...], repository: Repository
+) -> Iterator[DeclaredRelease]:
+    spec = mapping_at(body, "spec")
+    sources = [(mapping_at(spec, "source"), (*prefix, "spec", "source"))]
+    several = mappings_at(spec, "sources")
+    if several:
+        sources = [(each, (*prefix, "spec", "sources", str(at))) for at, each in enumerate(several)]
+    namespace = _text(mapping_at(spec, "destination"), "namespace") or "default"
+    metadata = mapping_at(body, "metadata")
+    name = _text(metadata, "name") or resource.name
+    references = {_text(each, "ref"): each for each in several if _text(each, "ref")}
+    for source, path in sources:
+        if not source or (_text(source, "ref") and not (source.get("path") or source.get("chart"))):
+            continue
+        yield _of_source(resource, source, path, name, namespace, references, repository)
+
+
+def _of_source(
+    resource: Resource,
+    source: Body,
+    path: tuple[str, ...],
+    name: str,
+    namespace: str,
+    references: dict[str, Body],
+    repository: Repository,
+) -> DeclaredRelease:
+    helm = mapping_at(source, "helm")
+    found = DeclaredRelease(
+        resource,
+        release=_text(helm, "releaseName") or name,
+        namespace=_text(helm, "namespace") or namespace,
+        kube_version=_text(helm, "kubeVersion") or None,
+        api_versions=tuple(texts_of(helm.get("apiVersions"))),
+    )
+    found.chart = _text(source, "chart") or _text(source, "path")
+    found.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
+    if source.get("chart"):
+        found.origin = _text(source, "repoURL")
+    _add_files(found, helm, path, references, repository)
+    text = helm.get("values")
+    if isinstance(text, str) and not helm.get("valuesObject"):
+        # What a template filled in is not the text that stands in the object.
+        owner = resource if resource.kind == APPLICATION else Resource(resource.body)
+        document = text_document(owner, text, *path, "helm", "values")
+        found.values += [] if document is None else [document]
+    values = mapping_document(resource, helm.get("valuesObject"), *path, "helm", "valuesObject")
+    found.values += [] if values is None else [values]
+    _add_parameters(found, helm, path)
+    for key in ("fileParameters",):
+        if helm.get(key):
+            found.note(f"its {key} are not applied", pointer_of(*path, "helm", key))
+    for key in ("kustomize", "plugin", "directory"):
+        if source.get(key) and key != "directory":
+            found.note(f"its {key} is not applied", pointer_of(*path, key))
+    return found
+
+
+def _text(body: Body, key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _add_files(
+    found: DeclaredRelease,
+    helm: Body,
+    path: tuple[str, ...],
+    references: dict[str, Body],
+    repository: Repository,
+) -> None:
+    for at, name in enumerate(texts_of(helm.get("valueFiles"))):
+        pointer = pointer_of(*path, "helm", "valueFiles", at)
+        if "://" in name:
+            found.fault(f"its values file '{name}' is not fetched", pointer)
+            continue
+        start, _, rest = name.partition("/")
+        inside = f"{found.chart}/{name}" if not name.startswith("/") else name
+        if start.startswith("$") and start[1:] in references:
+            inside = rest
+        elif found.origin:
+            # A values file of a chart that is elsewhere is there, too.
+            continue
+        file = repository.find(found.owner, inside)
+        if file is not None and file.is_file():
+            found.values.append(file)
+        elif helm.get("ignoreMissingValueFiles") is not True:
+            found.fault(f"there is no values file '{name}'", pointer)
+
+
+def _add_parameters(found: DeclaredRelease, helm: Body, path: tuple[str, ...]) -> None:
+    values: Body = {}
+    for at, each in enumerate(list_of(helm.get("parameters"))):
+        name, value = (each.get("name"), each.get("value")) if isinstance(each, dict) else ("", "")
+        if not isinstance(name, str) or not isinstance(value, str):
+            continue
+        try:
+            given = value if each.get("forceString") is True else typed(value)
+            values = set_value(values, name, given)
+        except ValueNameError:
+            pointer = pointer_of(*path, "helm", "parameters", at)
+            found.fault(f"'{name}' is no name of a value", pointer)
+    if values:
+        found.values.append(values)

@@ -1,0 +1,149 @@
+"""HelmReleases of Flux.
+
+Source: https://fluxcd.io/flux/components/helm/helmreleases/.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.errors import InputError
+from chartkit.helm.chart_values import ValuesSource
+from chartkit.model import Body, Resource, list_of, mapping_at, pointer_of, texts_of
+from chartkit.scan.gitops.model import (
+    DeclaredRelease,
+    Repository,
+    mapping_document,
+    text_document,
+)
+from chartkit.scan.gitops.set_values import ValueNameError, set_value, typed
+
+KIND: Final = "HelmRelease"
+_DEFAULT_KEY: Final = "values.yaml"
+_KINDS: Final = frozenset({"ConfigMap", "Secret"})
+
+Configs = Mapping[tuple[str, str, str], Resource]
+"""ConfigMaps and Secrets by kind, namespace and name."""
+
+
+def configs_of(objects: Sequence[Resource]) -> Configs:
+    """Return the ConfigMaps and Secrets among objects."""
+    return {
+        (each.kind, each.namespace or "default", each.name): each
+        for each in objects
+        if each.kind in _KINDS and each.api_version == "v1"
+    }
+
+
+def read_helm_release(
+    resource: Resource, configs: Configs, repository: Repository
+) -> DeclaredRelease:
+    """Return the release that a HelmRelease declares; raise InputError for values that cannot be
+    read."""
+    spec = mapping_at(resource.body, "spec")
+    own = resource.namespace or "default"
+    target = _text(spec, "targetNamespace")
+    name = f"{target}-{resource.name}" if target else resource.name
+    found = DeclaredRelease(
+        resource, release=_text(spec, "releaseName") or name, namespace=target or own
+    )
+    _add_chart(found, spec, repository)
+    for at, each in enumerate(list_of(spec.get("valuesFrom"))):
+        if isinstance(each, dict):
+            _add_reference(found, each, at, configs, own)
+    values = mapping_document(resource, spec.get("values"), "spec", "values")
+    if values is not None:
+        found.values.append(values)
+    if spec.get("postRenderers"):
+        found.note("its postRenderers are not applied", "/spec/postRenderers")
+    return found
+
+
+def _text(body: Body, key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> None:
+    reference = mapping_at(spec, "chartRef")
+    if reference:
+        found.pointer = "/spec/chartRef"
+        found.chart = _text(reference, "name")
+        found.origin = f"{_text(reference, 'kind')} '{found.chart}'"
+        return
+    chart = mapping_at(spec, "chart", "spec")
+    found.pointer = "/spec/chart/spec/chart"
+    found.chart = _text(chart, "chart")
+    source = mapping_at(chart, "sourceRef")
+    kind = _text(source, "kind")
+    if kind not in ("GitRepository", "Bucket"):
+        found.origin = f"{kind} '{_text(source, 'name')}'"
+        return
+    # Named files stand in the place of the chart's own values.
+    files = [*texts_of(chart.get("valuesFiles")), *filter(None, [_text(chart, "valuesFile")])]
+    for name in files:
+        file = repository.find(found.owner, name)
+        if file is not None and file.is_file():
+            found.values.append(file)
+        elif chart.get("ignoreMissingValuesFiles") is not True:
+            found.fault(f"there is no file '{name}'", "/spec/chart/spec/valuesFiles")
+
+
+def _add_reference(
+    found: DeclaredRelease, reference: Body, at: int, configs: Configs, namespace: str
+) -> None:
+    kind, name = _text(reference, "kind"), _text(reference, "name")
+    key = _text(reference, "valuesKey") or _DEFAULT_KEY
+    pointer = f"/spec/valuesFrom/{at}"
+    config = configs.get((kind, namespace, name))
+    text = None if config is None else _entry(config, key)
+    if config is None or text is None:
+        if reference.get("optional") is not True:
+            what = f"{kind} '{name}'" if config is None else f"key '{key}' of {kind} '{name}'"
+            hint = "scan it together with this object"
+            found.fault(f"the {what} of its valuesFrom is not among the inputs", pointer, hint)
+        return
+    path = _text(reference, "targetPath")
+    if path:
+        found.values.append(_at_path(found, path, text, pointer))
+        return
+    values = _values(config, key, text)
+    if values is not None:
+        found.values.append(values)
+
+
+def _values(config: Resource, key: str, text: str) -> ValuesSource | None:
+    """Return a text of a ConfigMap or Secret as values; None for an empty one."""
+    if config.kind == "Secret" and key not in mapping_at(config.body, "stringData"):
+        # What is Base64 in the file has no lines there.
+        place = config.location.within(pointer_of("data", key))
+        return text_document(Resource({}, replace(place, places=None)), text, "data", key)
+    section = "stringData" if config.kind == "Secret" else "data"
+    return text_document(config, text, section, key)
+
+
+def _at_path(found: DeclaredRelease, path: str, text: str, pointer: str) -> Body:
+    try:
+        return set_value({}, path, typed(text.strip()))
+    except ValueNameError:
+        found.fault(f"its targetPath '{path}' is no path of values", pointer)
+        return {}
+
+
+def _entry(config: Resource, key: str) -> str | None:
+    """Return a text of a ConfigMap or Secret; None where it is not there. Raise InputError."""
+    plain = mapping_at(config.body, "stringData").get(key)
+    if config.kind == "Secret" and isinstance(plain, str):
+        return plain
+    value = mapping_at(config.body, "data").get(key)
+    if not isinstance(value, str) or config.kind != "Secret":
+        return value if isinstance(value, str) else None
+    try:
+        return base64.b64decode(value, validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        place = config.location.within("/data")
+        raise InputError(f"'{key}' is not Base64 of a text", place) from None

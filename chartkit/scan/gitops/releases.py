@@ -1,0 +1,126 @@
+"""The objects of the releases that objects declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit.engine.kubernetes.kinds import group_of
+from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.model import Diagnostic, Resource, Severity
+from chartkit.scan.gitops import ARGO, FLUX, argo, flux
+from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
+from chartkit.scan.inputs import STDIN, ChartOptions, Note, is_chart, matching, render_inputs
+
+MOST: Final = 500
+"""The releases of one run that are rendered."""
+
+
+def declares_release(resource: Resource) -> bool:
+    """Return whether an object declares releases of Helm."""
+    group = group_of(resource)
+    if group == FLUX:
+        return resource.kind == flux.KIND
+    return group == ARGO and resource.kind in (argo.APPLICATION, argo.APPLICATION_SET)
+
+
+def declared_releases(
+    objects: Sequence[Resource], repository: Repository, note: Note
+) -> Iterator[DeclaredRelease]:
+    """Yield the releases that objects declare; note is called for values that cannot be read."""
+    configs = flux.configs_of(objects)
+    for resource in filter(declares_release, objects):
+        try:
+            if resource.kind == flux.KIND:
+                yield flux.read_helm_release(resource, configs, repository)
+            else:
+                yield from argo.read_applications(resource, repository)
+        except InputError as error:
+            message = f"{resource.kind} '{resource.name}': values {error.message}"
+            note(Diagnostic(RULE, Severity.WARNING, message, error.location, error.hint))
+
+
+def release_objects(
+    objects: Sequence[Resource], paths: Sequence[str], options: ChartOptions, note: Note
+) -> list[Resource]:
+    """Return the objects of the releases that objects declare, as Helm renders charts that are in
+    the repository with their values; note is called for what is not rendered, and why."""
+    if not any(map(declares_release, objects)):
+        return []
+    named = [Path(path) for path in matching(paths) if path != STDIN]
+    folders = [path for path in named if path.is_dir() and not is_chart(path)]
+    repository = Repository(folders, checkout_of)
+    found: list[Resource] = []
+    for count, release in enumerate(declared_releases(objects, repository, note)):
+        for fault in release.faults:
+            note(fault)
+        if count >= MOST:
+            release.faults.clear()
+            release.note(f"is beyond the {MOST} releases that are rendered", "/kind")
+            note(release.faults[0])
+            break
+        found += _rendered(release, repository, folders, options, note)
+    return found
+
+
+def checkout_of(file: Path) -> Path | None:
+    """Return the root of the git checkout that a file is in; None for none."""
+    whole = file.absolute()
+    root = next((each for each in whole.parents if (each / ".git").exists()), None)
+    if root is None:
+        return None
+    # Messages name files as the user does, where they are below the current folder.
+    here = Path.cwd()
+    return Path() if root == here else root
+
+
+def _rendered(
+    release: DeclaredRelease,
+    repository: Repository,
+    folders: Sequence[Path],
+    options: ChartOptions,
+    note: Note,
+) -> list[Resource]:
+    lacks_values = any(each.severity is Severity.WARNING for each in release.faults)
+    release.faults.clear()
+    if not release.chart and not release.origin:
+        return []
+    folder = None if release.origin else repository.find(release.owner, release.chart)
+    if folder is None or not is_chart(folder):
+        if folder is None or not folder.is_dir():
+            _name_chart(release)
+        elif not any(folder.resolve().is_relative_to(each.resolve()) for each in folders):
+            told = f"its folder '{release.chart}' is not among the inputs: it is not scanned"
+            release.note(told, release.pointer, f"chartkit scan {folder}")
+        for each in release.faults:
+            note(each)
+        return []
+    chart = ChartOptions(
+        (*release.values,),
+        release.release,
+        release.namespace,
+        release.kube_version or options.kube_version,
+        (*options.api_versions, *release.api_versions),
+    )
+    try:
+        return render_inputs(folder, chart, note)
+    except (RenderError, InputError) as error:
+        if not lacks_values:
+            raise type(error)(_failed(release, error), error.location, error.hint) from None
+        place = error.location or release.owner.location
+        note(Diagnostic(RULE, Severity.WARNING, _failed(release, error), place, error.hint))
+        return []
+
+
+def _name_chart(release: DeclaredRelease) -> None:
+    where = f"is {'of ' if ' ' in release.origin else 'at '}{release.origin}"
+    if not release.origin:
+        where = "is not in this repository"
+    told = f"its chart '{release.chart}' {where}: its objects are not scanned"
+    hint = "helm template … | chartkit scan -"
+    release.note(told, release.pointer, hint)
+
+
+def _failed(release: DeclaredRelease, error: ChartkitError) -> str:
+    return f"{release.name}: its chart '{release.chart}' does not render: {error.message}"

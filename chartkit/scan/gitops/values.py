@@ -1,0 +1,77 @@
+"""The values of releases that objects declare, for checks of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.reader import Document, read_file, read_text, resources
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.model import Diagnostic, Resource, Severity
+from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
+from chartkit.scan.gitops.releases import checkout_of, declared_releases, declares_release
+from chartkit.scan.inputs import Note, is_chart, is_object
+
+_ENGINE: Final = "kyverno"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedValues:
+    """The values of a release. chart: the folder of its chart, None for Kyverno's engine; is_known:
+    whether its values can be checked, else `unknown` says why not."""
+
+    release: DeclaredRelease
+    documents: tuple[Document, ...]
+    chart: Path | None
+    is_known: bool
+
+    @property
+    def unknown(self) -> Diagnostic:
+        """The note about values of a chart that is not here."""
+        message = (
+            f"{self.release.name}: the chart '{self.release.chart}' is not here: its values are "
+            "not checked"
+        )
+        place = self.release.owner.location.within(self.release.pointer)
+        return Diagnostic(RULE, Severity.NOTE, message, place, "--chart FOLDER names it")
+
+
+def declares_releases(documents: Sequence[Document]) -> bool:
+    """Return whether any document is an object that declares releases."""
+    return any(map(declares_release, _objects(documents)))
+
+
+def released_values(
+    documents: Sequence[Document], files: Sequence[Path], note: Note
+) -> Iterator[ReleasedValues]:
+    """Yield the values of the releases that documents declare; files: in which ConfigMaps and
+    Secrets are looked for, too; note is called for what cannot be found."""
+    own = _objects(documents)
+    others = [one for file in files for one in _objects(read_file(file))]
+    configs = [each for each in others if not declares_release(each)]
+    repository = Repository(sorted({file.parent for file in files}), checkout_of)
+    for release in declared_releases([*own, *configs], repository, note):
+        for fault in release.faults:
+            note(fault)
+        folder = None if release.origin else repository.find(release.owner, release.chart)
+        folder = folder if folder is not None and is_chart(folder) else None
+        is_engine = release.chart.rstrip("/").rpartition("/")[2] == _ENGINE and folder is None
+        found = [
+            each if isinstance(each, Document) else _document(release, each)
+            for each in release.values
+        ]
+        if release.chart or found:
+            yield ReleasedValues(release, tuple(found), folder, is_engine or folder is not None)
+
+
+def _document(release: DeclaredRelease, values: object) -> Document:
+    """Return a values file, or values that are written nowhere, as a document."""
+    if isinstance(values, Path):
+        return (read_file(values) or read_text("{}", str(values)))[0]
+    return read_text(dump_yaml(values), str(release.owner.location))[0]
+
+
+def _objects(documents: Sequence[Document]) -> list[Resource]:
+    return resources(document for document in documents if is_object(document))

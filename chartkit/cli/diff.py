@@ -11,11 +11,15 @@ import click
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
+from chartkit.errors import InputError
 
 if TYPE_CHECKING:
     from chartkit.project.project import Project
     from chartkit.render.compare.report import Comparison
     from chartkit.render.compare.sides import Side
+
+
+_RELEASE = "release"
 
 
 @click.command()
@@ -24,8 +28,14 @@ if TYPE_CHECKING:
 @click.option("--to", "target", metavar="ENV", help="The environment to compare.")
 @click.option(
     "--against",
-    metavar="REV|DIR",
-    help="What each ENV was at a git revision, in another project, or in a folder of manifests.",
+    metavar="REV|DIR|release",
+    help="What each ENV was at a git revision, in another project, in a folder of manifests, or in "
+    "the Helm releases of the cluster.",
+)
+@click.option(
+    "--context",
+    metavar="NAME",
+    help="The kubeconfig's context for --against release; the current one if not given.",
 )
 @project_option
 @click.option(
@@ -41,6 +51,7 @@ def diff(
     start: str | None,
     target: str | None,
     against: str | None,
+    context: str | None,
     path: Path,
     fail_on: str | None,
 ) -> None:
@@ -60,9 +71,13 @@ def diff(
         or (start is None) != (target is None)
     ):
         raise click.UsageError("give --from and --to, or --against with environments")
+    if context is not None and against != _RELEASE:
+        raise click.UsageError("--context is for --against release")
     options.parsed()
     project = read_project(path)
-    if start is not None and target is not None:
+    if against == _RELEASE and not Path(against).is_dir():
+        found = [_live(project, environments, context)]
+    elif start is not None and target is not None:
         found = [_between(project, start, target)]
     else:
         found = _against(project, against or "", environments)
@@ -86,6 +101,27 @@ def _warn(*sides: Side) -> None:
     """Print Helm's warnings about the charts on disk."""
     for text in dict.fromkeys(str(warning) for side in sides for warning in side.warnings):
         click.echo(text, err=True)
+
+
+def _live(project: Project, names: Sequence[str], context: str | None) -> Comparison:
+    """Compare an environment with the Helm releases of a cluster."""
+    from chartkit.cli.rollout.install import connected
+    from chartkit.render.compare.report import comparison
+    from chartkit.render.compare.sides import Side, installed_charts, of_environment
+
+    if len(names) != 1:
+        raise click.UsageError("--against release compares one ENV with its cluster")
+    environment = project.environment(names[0])
+    cluster, releases = connected(context, 60)
+    there = [releases.read(name) for name in installed_charts(project, environment)]
+    if not any(there):
+        hint = f"`chartkit install {environment.name}` installs them"
+        raise InputError(f"the cluster {cluster.shown} has no release of the charts", hint=hint)
+    resources = [resource for each in there if each is not None for resource in each.resources]
+    before = Side(f"releases in {cluster.shown}", tuple(resources))
+    after = of_environment(project, environment, environment.name, hooks=False)
+    _warn(after)
+    return comparison(before, after)
 
 
 def _against(project: Project, against: str, names: Sequence[str]) -> list[Comparison]:

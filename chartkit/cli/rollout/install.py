@@ -93,7 +93,7 @@ def install(
 
     project = read_project(path)
     chosen = project.environment(environment)
-    cluster, releases = _connected(context, timeout, force_conflicts)
+    cluster, releases = connected(context, timeout, force_conflicts)
     found = plan(project, chosen, cluster, releases, allow_drift)
     click.echo(report.plan_text(found), nl=False)
     if found.refusals:
@@ -131,7 +131,7 @@ def uninstall(
     from chartkit.rollout.install.remove import uninstall as run
 
     chosen = read_project(path).environment(environment)
-    cluster, releases = _connected(context, timeout)
+    cluster, releases = connected(context, timeout)
     found = removal(chosen.name, chosen.engine, cluster, releases, crds)
     click.echo(report.removal_text(found), nl=False)
     if not found.needed or not yes:
@@ -143,7 +143,7 @@ def uninstall(
         _fail(error)
 
 
-def _connected(
+def connected(
     context: str | None, timeout: int, force_conflicts: bool = False
 ) -> tuple[Cluster, Releases]:
     from chartkit.charts.engine.chart import NAMESPACE

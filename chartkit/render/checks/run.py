@@ -29,6 +29,7 @@ from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import permissions
 from chartkit.render.checks.unsent import Unsent
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
+from chartkit.render.checks.weakened import weakened
 from chartkit.render.model import (
     HELM_WARNINGS,
     POLICIES,
@@ -63,6 +64,7 @@ def check_environment(
     found += policy_warnings(subject, compiled)
     found += both_forms(subject, compiled)
     found += exceptions(subject)
+    found += weakened(subject)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
     found += slow_admission(subject)

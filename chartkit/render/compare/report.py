@@ -12,8 +12,11 @@ import click
 
 from chartkit.model import Body, Diagnostic, Json, Severity
 from chartkit.render.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
+from chartkit.render.compare.forms import is_form_change, joined, policy_names
+from chartkit.render.compare.policy_risks import is_policy, refuses
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
+from chartkit.render.model import counted, listed
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_block, markdown_cell, shown
@@ -48,7 +51,8 @@ class Comparison:
 
 def comparison(before: Side, after: Side) -> Comparison:
     """Compare two sides."""
-    judged = [RatedChange(each, risk(each)) for each in compare(before.resources, after.resources)]
+    changes = joined(compare(before.resources, after.resources))
+    judged = [RatedChange(each, risk(each)) for each in changes]
     judged.sort(key=lambda each: -each.risk.level)
     return Comparison(before.name, after.name, tuple(judged))
 
@@ -60,6 +64,7 @@ def as_text(found: Sequence[Comparison], colour: bool = False) -> str:
 
 def _text(found: Comparison, colour: bool) -> str:
     lines = [f"{shown(found.before)} → {shown(found.after)}: {_totals(found)}"]
+    lines += headlines(found)
     for each in found.changes:
         sign = _SIGNS[each.change.what]
         line = f"{sign} {shown(str(each.change.identity))}"
@@ -86,6 +91,8 @@ def _markdown(found: Comparison) -> str:
         f"{_totals(found)}",
         "",
     ]
+    if said := list(headlines(found)):
+        lines += [*(f"- {markdown_cell(each)}" for each in said), ""]
     if found.changes:
         lines += ["| risk | object | change | why |", "|---|---|---|---|"]
     for each in found.changes:
@@ -139,6 +146,25 @@ def _findings(found: Sequence[Comparison]) -> Iterator[Finding]:
             yield diagnostic_finding(Diagnostic(f"{each.risk.level}-risk", severity, text))
 
 
+def headlines(found: Comparison) -> Iterator[str]:
+    """Yield what the changes come to for users: policies that begin or cease to refuse, and those
+    that only change their form."""
+    changed = [each.change for each in found.changes if each.change.what is What.CHANGED]
+    judging = [each for each in changed if is_policy(each)]
+    weaker = [each for each in judging if refuses(each.before) and not refuses(each.after)]
+    stronger = [each for each in judging if refuses(each.after) and not refuses(each.before)]
+    same = [each for each in judging if is_form_change(each) and each not in weaker + stronger]
+    for policies, one, more in (
+        (stronger, "refuses what it only reported", "refuse what they only reported"),
+        (weaker, "reports only what it refused", "report only what they refused"),
+        (same, "changes its form, and refuses as", "change their form, and refuse as"),
+    ):
+        names = policy_names(each.identity.name for each in policies)
+        if names:
+            count = counted(len(names), f"policy {one}", f"policies {more}")
+            yield f"{count} before: {listed(names)}"
+
+
 def _totals(found: Comparison) -> str:
     if not found.changes:
         return "no difference"
@@ -150,6 +176,8 @@ def _totals(found: Comparison) -> str:
 
 
 def _fields(change: ObjectChange) -> Iterator[str]:
+    if is_form_change(change):
+        return  # The reason names both kinds.
     for field in change.fields[:_FIELDS]:
         yield _field(field)
     if len(change.fields) > _FIELDS:

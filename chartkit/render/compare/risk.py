@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -11,11 +12,13 @@ from typing import Final
 from chartkit.model import Body, Json, mapping_at, mappings_at, texts_of
 from chartkit.render.compare import policy_risks
 from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
+from chartkit.render.compare.forms import is_form_change
 from chartkit.render.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _WORKLOADS: Final = ("", "apps", "batch")
 _SHOWN: Final = 3
+_FILTER: Final = re.compile(r"\[[^\[\]]*\]")
 
 
 class Level(IntEnum):
@@ -72,12 +75,60 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
         yield Risk(Level.HIGH, "a policy that refuses goes")
     if change.what is not What.CHANGED:
         return
+    if is_form_change(change):
+        yield from _form(change)
+        return
     yield from (Risk(Level.HIGH, text) for text in stronger(change))
     weakened = list(weaker(change))
     yield from (Risk(Level.MEDIUM, text) for text in weakened)
     judges = any(field.path[0] == "spec" for field in change.fields)
     if refuses(change.before) and refuses(change.after) and judges and not weakened:
         yield Risk(Level.MEDIUM, "a policy that refuses judges otherwise")
+
+
+def _form(change: ObjectChange) -> Iterator[Risk]:
+    kinds = change.fields[0]
+    level = Level.LOW
+    if refuses(change.before) and not refuses(change.after):
+        yield Risk(Level.MEDIUM, "no longer refuses: reports only what it refused before")
+    elif refuses(change.before) and kinds.after == "ValidatingAdmissionPolicy":
+        level = Level.MEDIUM
+    yield Risk(level, f"{kinds.before} becomes {kinds.after}")
+
+
+def exceptions(change: ObjectChange) -> Iterator[Risk]:
+    """Rate an exception that comes or changes: policies let objects off."""
+    if change.identity.kind == "PolicyException" and change.after is not None:
+        spec = mapping_at(change.after, "spec")
+        names = [str(each.get("policyName")) for each in mappings_at(spec, "exceptions")]
+        names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+        verb = "lets" if change.what is What.ADDED else "now lets other"
+        yield Risk(Level.MEDIUM, f"{verb} objects off {', '.join(dict.fromkeys(names))}")
+
+
+_FILTERS: Final = (
+    "resourceFilters",
+    "excludeGroups",
+    "excludeUsernames",
+    "excludeRoles",
+    "webhooks",
+)
+"""The keys of Kyverno's ConfigMap by which it is sent less."""
+
+
+def filters(change: ObjectChange) -> Iterator[Risk]:
+    """Rate a change of what Kyverno is sent: no policy judges the rest."""
+    if change.identity.kind != "ConfigMap" or change.identity.group:
+        return
+    for field in change.fields:
+        if field.path[0] == "data" and field.path[-1] in _FILTERS:
+            before, after = (str(each) for each in (field.before, field.after))
+            new = sorted(set(_FILTER.findall(after)) - set(_FILTER.findall(before)))
+            text = f"Kyverno is not sent {', '.join(new[:_SHOWN])} any more"
+            if field.path[-1] != "resourceFilters":
+                text = f"Kyverno is sent other requests ({field.path[-1]})"
+            if new or field.path[-1] != "resourceFilters":
+                yield Risk(Level.MEDIUM, text)
 
 
 def generators(change: ObjectChange) -> Iterator[Risk]:
@@ -211,6 +262,8 @@ def _number(value: Json, default: float) -> float:
 
 RULES: Final[Sequence[Rule]] = (
     policies,
+    exceptions,
+    filters,
     generators,
     replicas,
     roles,

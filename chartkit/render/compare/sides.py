@@ -41,16 +41,20 @@ def of_environment(
     hooks: whether to include hooks. Raise InputError if the charts were not written, RenderError if
     they do not render.
     """
-    names = [ENGINE] if environment.engine else []
-    names += [POLICIES]
-    names += [each for each in (REPORTER,) if (project.charts / each).is_dir()]
     found: list[Resource] = []
     warnings: list[Diagnostic] = []
-    for chart in names:
+    for chart in installed_charts(project, environment):
         rendered = written_chart(project.charts / chart, environment)
         found += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
         warnings += rendered.warnings
     return Side(name, tuple(found), tuple(warnings))
+
+
+def installed_charts(project: Project, environment: Environment) -> list[str]:
+    """Return the names of the charts on disk that an environment has."""
+    names = [ENGINE] if environment.engine else []
+    names += [POLICIES]
+    return names + [each for each in (REPORTER,) if (project.charts / each).is_dir()]
 
 
 def written_chart(folder: Path, environment: Environment) -> RenderedChart:

@@ -1,0 +1,286 @@
+"""Ways in which a project refuses or reports less than its policies do, each with a row: actions,
+actions of namespaces, exclusions, exceptions, filters, forms and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit import bundled
+from chartkit.charts.engine.own_values import at_sources
+from chartkit.engine import is_exception
+from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.library.profiles import ResolvedPolicy
+from chartkit.library.upstream import UpstreamPolicy
+from chartkit.model import Body, Diagnostic, Json, Location, Severity, mapping_at, mappings_at
+from chartkit.project.settings import Action, PolicyType
+from chartkit.render.chart import CheckTarget
+from chartkit.render.model import Outcome, Row, counted, listed
+from chartkit.values.lint.rule import ChartValues
+
+CHECK: Final = "weakened"
+_ACTION: Final = "validationFailureAction"
+_BY_POLICY: Final = "validationFailureActionByPolicy"
+_OVERRIDES: Final = "validationFailureActionOverrides"
+_STANDARDS: Final = "podSecurityVersion"
+_NARROWING: Final = (
+    "policyPreconditions",
+    "policyMatchConditions",
+    "policyExclude",
+    "vpolExclude",
+    "vpolExcludeByPolicy",
+)
+_FILTERS: Final = (
+    "resourceFilters",
+    "resourceFiltersInclude",
+    "resourceFiltersIncludeNamespaces",
+    "excludeGroups",
+    "excludeUsernames",
+    "excludeRoles",
+    "excludeClusterRoles",
+    "matchConditions",
+    "webhooks",
+)
+"""The keys of the engine's `config` by which Kyverno is sent less."""
+_IGNORING: Final = ("features", "forceFailurePolicyIgnore")
+_ADMISSION: Final = "ValidatingAdmissionPolicy"
+
+
+def weakened(subject: CheckTarget) -> Iterator[Row]:
+    """Yield a row for each way in which the environment's policies refuse or report less."""
+    looks = (_actions, _overrides, _exclusions, _further_exceptions, _filters, _forms, _versions)
+    for look in looks:
+        for message, place in look(subject):
+            yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place)
+
+
+Finding = tuple[str, Location]
+
+
+def _names(subject: CheckTarget) -> Sequence[str]:
+    """Return the policies that the environment installs and whose own actions give way."""
+    found = subject.resolved.policies if subject.resolved else {}
+    return [
+        name
+        for name, each in found.items()
+        if each.enabled and not isinstance(each.policy, UpstreamPolicy)
+    ]
+
+
+def _actions(subject: CheckTarget) -> Iterator[Finding]:
+    env, values = subject.environment, subject.policies.lint_subject()
+    merged = values.values
+    if env.action is not Action.ENFORCE:
+        return
+    if not _enforces(merged.get(_ACTION)):
+        message = f"policies only report (Audit), where {env.name} says Enforce"
+        yield message, values.locate((_ACTION,))
+        return
+    given = {name: _own_action(merged, name) for name in _names(subject)}
+    audited = [name for name, action in given.items() if action and not _enforces(action)]
+    if audited:
+        count = counted(len(audited), "policy only reports", "policies only report")
+        message = f"{count} (Audit), where {env.name} says Enforce: {listed(audited)}"
+        yield message, _action_place(subject, values, audited[0])
+
+
+def _own_action(merged: Body, name: str) -> Json:
+    own = mapping_at(merged, "policies", name).get("action")
+    return own or mapping_at(merged, _BY_POLICY).get(name)
+
+
+def _action_place(subject: CheckTarget, values: ChartValues, name: str) -> Location:
+    resolved = subject.resolved.policies[name] if subject.resolved else None
+    place = resolved.action_at if resolved is not None else None
+    return place or values.locate(("policies", name, "action"))
+
+
+def _enforces(action: Json) -> bool:
+    return isinstance(action, str) and action.lower() == "enforce"
+
+
+def _overrides(subject: CheckTarget) -> Iterator[Finding]:
+    """Yield what only reports in some namespaces, and refuses elsewhere."""
+    values = subject.policies.lint_subject()
+    merged, env = values.values, subject.environment
+    names = _names(subject)
+    refusing = env.action is Action.ENFORCE
+    refusing = refusing or any(_enforces(_own_action(merged, name)) for name in names)
+    shared = mapping_at(merged, _OVERRIDES)
+    lists: list[tuple[str, tuple[str, ...], Json]] = [
+        ("policies", (_OVERRIDES, "all"), shared.get("all"))
+    ]
+    for name in names:
+        own = ("policies", name, "actionOverrides")
+        lists.append((name, own, mapping_at(merged, "policies", name).get("actionOverrides")))
+        lists.append((name, (_OVERRIDES, name), shared.get(name)))
+    for who, path, given in lists:
+        for index, one in enumerate(given if isinstance(given, list) else ()):
+            if not _enforces(one.get("action")) and refusing:
+                place = _override_place(subject, one) or values.locate((*path, index))
+                verb = "only report" if who == "policies" else "only reports"
+                yield f"{who} {verb} (Audit) in {_scope(one)}", place
+
+
+def _override_place(subject: CheckTarget, override: Body) -> Location | None:
+    resolved = subject.resolved
+    found = list(resolved.actions) if resolved else []
+    for each in resolved.policies.values() if resolved else ():
+        found += each.actions
+    for one in found:
+        same = list(one.namespaces) == (override.get("namespaces") or [])
+        if same and one.selector == override.get("namespaceSelector"):
+            return one.location
+    return None
+
+
+def _scope(override: Body) -> str:
+    names = override.get("namespaces")
+    if names:
+        return f"namespaces {', '.join(names)}"
+    return "namespaces of a selector" if override.get("namespaceSelector") else "all namespaces"
+
+
+def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
+    values = subject.policies.lint_subject()
+    merged = values.values
+    places = {repr(dict(each.resources)): each for each in subject.environment.exclude}
+    for index, one in enumerate(mappings_at(merged, "exclude", "any")):
+        given = places.get(repr(one.get("resources")))
+        reason = f" ({given.reason})" if given and given.reason else ""
+        place = given.location if given else values.locate(("exclude", "any", index))
+        yield f"all policies leave out {_description(one.get('resources', one))}{reason}", place
+    if mappings_at(merged, "exclude", "all"):
+        yield "all policies leave out what exclude.all names", values.locate(("exclude", "all"))
+    own = [name for name in _names(subject) if mapping_at(merged, "policies", name).get("exclude")]
+    if own:
+        count = counted(len(own), "policy leaves", "policies leave")
+        resolved = subject.resolved.policies[own[0]] if subject.resolved else None
+        place = values.locate(("policies", own[0], "exclude"))
+        if resolved is not None and resolved.exclude:
+            place = resolved.exclude[0].location
+        whose = "its own" if len(own) == 1 else "their own"
+        yield f"{count} out objects of {whose}: {listed(own)}", place
+    for key in _NARROWING:
+        if merged.get(key):
+            yield f"values narrow policies: {key}", values.locate((key,))
+
+
+def _description(resources: Json) -> str:
+    parts = []
+    for key, value in (resources if isinstance(resources, dict) else {}).items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else "by label"
+        parts.append(f"{key} {text}")
+    return " with ".join(parts) or "objects"
+
+
+def _further_exceptions(subject: CheckTarget) -> Iterator[Finding]:
+    """Yield the exceptions that are among the values, and not in chartkit.yaml."""
+    known = {(each["apiVersion"], each["metadata"]["name"]) for each in subject.exceptions.bodies}
+    found = [
+        each.name
+        for each in subject.policies.rendered().resources
+        if is_exception(each) and (each.api_version, each.name) not in known
+    ]
+    if found:
+        count = counted(len(found), "exception is", "exceptions are")
+        place = subject.policies.lint_subject().locate(("exceptions",))
+        yield f"{count} in the chart's values, and not in chartkit.yaml: {listed(found)}", place
+
+
+def _filters(subject: CheckTarget) -> Iterator[Finding]:
+    """Yield the values by which Kyverno is sent less than by its chart's defaults."""
+    engine = subject.engine
+    if engine is None:
+        return
+    values = engine.lint_subject()
+    defaults = mapping_at(values.defaults.body, "config")
+    config = mapping_at(values.values, "config")
+    found: list[Diagnostic] = []
+    for key in _FILTERS:
+        before, after = defaults.get(key), config.get(key)
+        if after and after != before:
+            message = f"Kyverno is not sent everything: config.{key}{_added(before, after)}"
+            place = values.locate(("config", key))
+            found.append(Diagnostic(CHECK, Severity.NOTE, message, place))
+    if mapping_at(values.values, _IGNORING[0]).get(_IGNORING[1], {}).get("enabled"):
+        message = "requests pass where Kyverno does not answer: features.forceFailurePolicyIgnore"
+        found.append(Diagnostic(CHECK, Severity.NOTE, message, values.locate(_IGNORING)))
+    for each in at_sources(found, subject.environment, engine.layers):
+        yield each.message, each.location or engine.values.location
+
+
+def _added(before: Json, after: Json) -> str:
+    if not isinstance(after, list):
+        return ""
+    new = [str(each) for each in after if not isinstance(before, list) or each not in before]
+    return f" has {listed(new)}" if new else ""
+
+
+def _forms(subject: CheckTarget) -> Iterator[Finding]:
+    """Yield the policies that come in another form than the environment's, and what the API server
+    does not do."""
+    env = subject.environment
+    asked = env.policy_type
+    installed = set(_names(subject))
+    kinds: dict[str, list[str]] = {}
+    for each in subject.policies.rendered().resources:
+        if each.name in installed:
+            kinds.setdefault(each.kind, []).append(each.name)
+    others = [name for kind in KINDS for name in kinds.get(kind, ())]
+    if asked in (PolicyType.VALIDATING, PolicyType.ADMISSION) and others:
+        count = counted(len(others), "policy comes", "policies come")
+        message = f"{count} as ClusterPolicy, without a form in CEL: {listed(others)}"
+        yield message, env.locate_policy_type()
+    if own := kinds.get(_ADMISSION, ()):
+        count = counted(len(own), "policy is", "policies are")
+        message = (
+            f"{count} the API server's own: no background scan judges the objects that are there, "
+            "and no exception applies"
+        )
+        yield message, env.locate_policy_type()
+    if mapping_at(subject.policies.lint_subject().values).get("failurePolicy") == "Ignore":
+        place = subject.policies.lint_subject().locate(("failurePolicy",))
+        yield "requests pass where Kyverno does not answer: failurePolicy Ignore", place
+
+
+def _versions(subject: CheckTarget) -> Iterator[Finding]:
+    """Yield the policies that the project switches off, with those that need a newer Kyverno, and
+    older versions of the Pod Security Standards."""
+    env = subject.environment
+    built_in = bundled.profiles_dir()
+    off = [
+        each
+        for each in _selected(subject).values()
+        if not each.enabled and not Path(each.location.file).is_relative_to(built_in)
+    ]
+    late = [each for each in off if each.policy.minimum_kyverno > env.kyverno]
+    others = [each for each in off if each not in late]
+    for found, why in ((others, ""), (late, f", for a newer Kyverno than {env.kyverno}")):
+        if found:
+            names = listed([each.policy.name for each in found])
+            count = counted(len(found), "policy is", "policies are")
+            yield f"{count} switched off{why}: {names}", found[0].location
+    values = subject.policies.lint_subject()
+    given = mapping_at(values.values, "parameters").get(_STANDARDS)
+    version = _version(given)
+    if version is not None and version < env.kubernetes:
+        message = f"the Pod Security Standards are those of {given}, older than the cluster"
+        place = env.locate("parameters", _STANDARDS)
+        if _STANDARDS not in env.parameters:
+            place = values.locate(("parameters", _STANDARDS))
+        yield message, place
+
+
+def _selected(subject: CheckTarget) -> Mapping[str, ResolvedPolicy]:
+    return subject.resolved.policies if subject.resolved else {}
+
+
+def _version(text: Json) -> Version | None:
+    try:
+        return parse_version(text, "Kubernetes")
+    except InputError:
+        return None

@@ -1,0 +1,112 @@
+"""Seven ways in which a project weakens a policy, each with a row that says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.project.project import read_project
+from chartkit.render.pipeline import RenderOptions, render_project
+from tests.unit.render.test_pipeline import PROFILE, rows
+from tests.unit.render.test_shipped_exceptions import LEGACY
+
+TEXT = """\
+profiles: [./small.yaml]
+environments:
+  qa: {kyverno: "1.19", kubernetes: "1.34", action: Enforce, ENGINE, SETTING}
+"""
+PROFILES = PROFILE + "    disallow-host-ports: {}\n"
+
+
+def said(
+    folder: Path, setting: str, engine: str = "engine: false", profile: str = PROFILES
+) -> list[str]:
+    (folder / "small.yaml").write_text(profile)
+    text = TEXT.replace("ENGINE", engine).replace("SETTING", setting)
+    (folder / "chartkit.yaml").write_text(text)
+    project = read_project(folder)
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
+    assert not done.failed, done.rows
+    return [each.message for each in (*rows(done, "weakened"), *rows(done, "exceptions"))]
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        pytest.param(
+            "policies: {disallow-host-path: {action: Audit}}",
+            "1 policy only reports (Audit), where qa says Enforce: disallow-host-path",
+            id="action",
+        ),
+        pytest.param(
+            "actions: [{namespaces: [old], action: Audit}]",
+            "policies only report (Audit) in namespaces old",
+            id="override",
+        ),
+        pytest.param(
+            "policies: {disallow-host-path: {actions: [{namespaces: [old], action: Audit}]}}",
+            "disallow-host-path only reports (Audit) in namespaces old",
+            id="override of a policy",
+        ),
+        pytest.param(
+            "exclude: [{namespaces: [kube-system], reason: the cluster's own}]",
+            "all policies leave out namespaces kube-system (the cluster's own)",
+            id="exclusion",
+        ),
+        pytest.param(
+            "policies: {disallow-host-path: {exclude: [{namespaces: [a]}]}}",
+            "1 policy leaves out objects of its own: disallow-host-path",
+            id="exclusion of a policy",
+        ),
+        pytest.param(
+            "policyType: ValidatingAdmissionPolicy",
+            "3 policies are the API server's own: no background scan judges the objects that are "
+            "there, and no exception applies",
+            id="form",
+        ),
+        pytest.param(
+            "parameters: {podSecurityVersion: v1.24}",
+            "the Pod Security Standards are those of v1.24, older than the cluster",
+            id="version",
+        ),
+        pytest.param(
+            "policies: {disallow-host-path: {enabled: false}}",
+            "1 policy is switched off: disallow-host-path",
+            id="switched off",
+        ),
+    ],
+)
+def test_each_way_has_a_row(tmp_path: Path, setting: str, expected: str) -> None:
+    assert expected in said(tmp_path, setting)
+
+
+def test_nothing_is_said_of_nothing(tmp_path: Path) -> None:
+    assert said(tmp_path, "policyType: ValidatingPolicy") == []
+
+
+def test_an_exception_has_a_row(tmp_path: Path) -> None:
+    (tmp_path / "exception.yaml").write_text(LEGACY)
+    found = said(tmp_path, "exceptions: [exception.yaml]")
+    assert found[0].startswith("exception agent lets objects off disallow-host-path, ")
+
+
+def test_a_filter_of_the_engine_has_a_row_at_its_line(tmp_path: Path) -> None:
+    filters = (
+        'config:\n  resourceFiltersInclude: ["[Pod,shop,*]"]\n  webhooks:\n    namespaceSelector:\n'
+    )
+    selector = "      matchLabels: {policies: 'on'}\n"
+    (tmp_path / "engine.yaml").write_text(filters + selector)
+    found = said(tmp_path, "highAvailability: false", "engineValues: [engine.yaml]")
+    assert "Kyverno is not sent everything: config.resourceFiltersInclude has [Pod,shop,*]" in found
+    assert "Kyverno is not sent everything: config.webhooks" in found
+
+
+def test_an_edit_of_the_values_has_a_row_too(tmp_path: Path) -> None:
+    said(tmp_path, "policyType: ValidatingPolicy")
+    file = tmp_path / "charts/kyverno-policies/values_qa.yaml"
+    edited = file.read_text().replace("Failure" + "Action: Enforce", "FailureAction: Audit")
+    file.write_text(edited + "failurePolicy: Ignore\n")
+    found = said(tmp_path, "policyType: ValidatingPolicy")
+    assert "policies only report (Audit), where qa says Enforce" in found
+    assert "requests pass where Kyverno does not answer: failurePolicy Ignore" in found

@@ -67,7 +67,9 @@ def _goes_with(change: ObjectChange, forms: dict[str, tuple[ObjectChange, Object
     kind = change.identity.kind.removeprefix("Namespaced")
     if kind not in (*_KINDS, _BINDING):
         return False
-    return any(f"{change.identity.namespace}/{name}" in forms for name in _names(change.identity))
+    return any(
+        f"{change.identity.namespace}/{name}" in forms for name in _names(change.identity.name)
+    )
 
 
 def policy_names(objects: Iterable[str]) -> list[str]:
@@ -90,17 +92,11 @@ def _bound(change: ObjectChange, found: Sequence[ObjectChange]) -> ObjectChange:
     if change.identity.kind != _ADMISSION:
         return change
     for each in found:
-        if each.what is change.what and each.identity.kind == _BINDING:
-            bodies = [
-                _with_actions(*pair) for pair in zip(_sides(change), _sides(each), strict=True)
-            ]
-            if each.identity.name == change.identity.name:
-                return replace(change, before=bodies[0], after=bodies[1])
+        same = each.identity.name == change.identity.name and each.what is change.what
+        if same and each.identity.kind == _BINDING:
+            before = _with_actions(change.before, each.before)
+            return replace(change, before=before, after=_with_actions(change.after, each.after))
     return change
-
-
-def _sides(change: ObjectChange) -> tuple[Body | None, Body | None]:
-    return change.before, change.after
 
 
 def _with_actions(policy: Body | None, binding: Body | None) -> Body | None:

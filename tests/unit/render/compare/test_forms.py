@@ -100,9 +100,3 @@ def test_an_exception_and_a_filter_are_said() -> None:
     ]
     assert "Kyverno is not sent [Pod,shop,*] any more" in text(filters[:1], filters[1:])[1]
     assert "any more" not in text(filters[1:], filters[:1])[1]
-
-
-def test_a_default_that_is_written_out_is_no_change() -> None:
-    written = legacy()
-    body = {**written.body, "spec": {**written.body["spec"], "failurePolicy": "Fail"}}
-    assert text([written], [Resource(body)]) == ["old → new: no difference"]

@@ -25,11 +25,12 @@ class CurrentRelease:
     """The release that `chartkit render` installs.
 
     app_version: Kyverno's, such as `v1.19.0`, also the tag of its images; chart_version: that of
-    both charts.
+    both charts; serves: the minor versions of Kyverno that the engine's chart can install.
     """
 
     app_version: str
     chart_version: str
+    serves: tuple[Version, ...]
 
     @property
     def version(self) -> Version:
@@ -75,7 +76,8 @@ BUILT_IN = ReleaseData({})
 def current() -> CurrentRelease:
     """Return the release that `chartkit render` installs."""
     body = BUILT_IN.section("current")
-    return CurrentRelease(body["appVersion"], body["chartVersion"])
+    serves = (parse_version(each, "Kyverno") for each in body["serves"])
+    return CurrentRelease(body["appVersion"], body["chartVersion"], tuple(serves))
 
 
 @cache

@@ -312,14 +312,16 @@ def _plan_engine(
 ) -> ChartPlan:
     available = {env.name: env.high_availability for env in with_engine}
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
-    version = releases.current().version
+    kyverno = {env.name: release for env in with_engine if (release := _installed_release(env))}
+    versions = dict.fromkeys(env.kyverno for env in with_engine)
     return engine_chart.plan(
         available,
-        matrix.kube_version_range([version]),
+        matrix.kube_version_range(versions, None, with_engine[0].versions),
         monitored,
         timeouts,
         metadata,
         own,
+        kyverno,
     )
 
 
@@ -328,12 +330,24 @@ def _own_values(env: Environment, exceptions: ShippedExceptions | None) -> Body:
     return merge(engine_features(exceptions or NO_EXCEPTIONS), own_values(env).merged)
 
 
+def _installed_release(env: Environment) -> str:
+    """Return the release that the engine's chart installs in an environment: the one that the
+    environment names, or the newest of its minor version; empty for that of the chart."""
+    release, current = env.release, releases.current()
+    if release is None and env.kyverno != current.version:
+        newest = matrix.compatibility(env.kyverno, None, env.versions).newest_release
+        release = newest[0] if newest else None
+    tag = f"v{release}" if release else ""
+    return "" if tag == current.app_version else tag
+
+
 def _require_supported(env: Environment) -> None:
-    supported = releases.current().version
-    if env.kyverno != supported:
-        message = f"the engine chart installs Kyverno {supported}, not {env.kyverno}"
+    current = releases.current()
+    if env.kyverno not in current.serves:
+        served = ", ".join(map(str, current.serves))
+        message = f"the engine chart installs Kyverno {served}, not {env.kyverno}"
         hint = (
-            f'set kyverno: "{supported}", or engine: false where another chart installs Kyverno; '
-            "`chartkit vendor chart kyverno` takes upstream's chart of another version"
+            f'set kyverno: "{current.version}", or engine: false where another chart installs '
+            "Kyverno; `chartkit vendor chart kyverno` takes upstream's chart of another version"
         )
         raise InputError(message, env.locate("kyverno"), hint)

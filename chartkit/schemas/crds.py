@@ -70,6 +70,21 @@ def kinds() -> tuple[Kind, ...]:
     )
 
 
+@cache
+def later_fields() -> Mapping[str, Mapping[tuple[str, ...], str]]:
+    """Return fields that came with a later Kyverno than the oldest of the engine's chart.
+
+    By the name of the type and the field's path in it, with the version; lists stand for their
+    items.
+    """
+    found: dict[str, dict[tuple[str, ...], str]] = {}
+    for version, types in read_file(_INDEX)[0].body["since"].items():
+        for name, fields in types.items():
+            paths = {tuple(field.split(".")): version for field in fields}
+            found.setdefault(name, {}).update(paths)
+    return found
+
+
 def definition(kind: Kind) -> Body:
     """The CustomResourceDefinition of a kind, without labels, its schemas written out."""
     types = type_library()

@@ -15,6 +15,7 @@ from chartkit.kyverno.releases import current
 from tests.e2e.command import PROGRAM, chartkit, snapshot
 
 _KYVERNO = current().version
+_SERVED = ", ".join(map(str, current().serves))
 
 ENVIRONMENTS = ("dev", "qa", "prd")
 
@@ -215,9 +216,9 @@ BAD_PROJECTS = {
     ),
     "another Kyverno": (
         f'kyverno: "{_KYVERNO}"',
-        'kyverno: "1.18"',
-        'kyverno: "1.18"',
-        f"the engine chart installs Kyverno {_KYVERNO}, not 1.18 (set kyverno:",
+        'kyverno: "1.16"',
+        'kyverno: "1.16"',
+        f"the engine chart installs Kyverno {_SERVED}, not 1.16 (set kyverno:",
     ),
     "a workload that is not there": (
         "  - workloads",

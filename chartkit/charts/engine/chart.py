@@ -65,6 +65,7 @@ def plan(
     timeouts: Mapping[str, WebhookTimeout] = MappingProxyType({}),
     metadata: ChartMetadata = UPSTREAM,
     own: Mapping[str, Body] = MappingProxyType({}),
+    kyverno: Mapping[str, str] = MappingProxyType({}),
 ) -> ChartPlan:
     """The chart for these environments.
 
@@ -72,7 +73,8 @@ def plan(
     range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`; monitoring: of the
     environments that are monitored; timeouts: of the environments whose policies need longer than
     Kyverno's webhooks wait by default; metadata: what the project says of its charts; own: values
-    of the project's own, which go over the others.
+    of the project's own, which go over the others; kyverno: the releases of environments that do
+    not have the chart's own.
     """
     context = _context(kube_version, metadata)
     values_catalogue = engine_values.read_catalogue(context)
@@ -84,7 +86,10 @@ def plan(
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     bodies = {
         name: merge(
-            _environment_values(context, available, monitoring.get(name), timeouts.get(name)),
+            {
+                **({"kyvernoVersion": kyverno[name]} if name in kyverno else {}),
+                **_environment_values(context, available, monitoring.get(name), timeouts.get(name)),
+            },
             own.get(name, {}),
         )
         for name, available in high_availability.items()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chartkit.bundled import chart_source_dir
 from chartkit.charts.engine.high_availability import ONE_OR_THREE, TWO_REPLICAS
 from chartkit.documents.reader import read_file
-from chartkit.model import Body
+from chartkit.kyverno import releases
+from chartkit.kyverno.versions import parse_version
+from chartkit.model import Body, Json
 
 SOURCE = chart_source_dir("kyverno")
 
@@ -21,6 +24,14 @@ def describe() -> Body:
     return {
         **source,
         "controllers": controllers,
+        "since": {
+            flag: parse_version(version, "Kyverno").number
+            for version, flags in source["flagsSince"].items()
+            for flag in flags
+        },
+        "later_values": list(_later_values(source["valuesSince"], controllers)),
+        "serves": [each.number for each in releases.current().serves],
+        "served": ", ".join(map(str, releases.current().serves)),
         "two_replicas": f"{TWO_REPLICAS}; set {ONE_OR_THREE}",
         "verb_sets": verbs,
         "roles": {
@@ -34,6 +45,20 @@ def describe() -> Body:
             for metric in metrics.split()
         },
     }
+
+
+def _later_values(
+    versions: Mapping[str, Mapping[str, Json]], controllers: Sequence[Body]
+) -> Iterator[Body]:
+    """Return the values that need a later Kyverno than the oldest that the chart installs."""
+    for version, values in versions.items():
+        number = parse_version(version, "Kyverno").number
+        for path, default in values.items():
+            owners = [each["key"] for each in controllers] if path.startswith("own.") else ["own"]
+            for owner in owners:
+                key = path.replace("own.", f"{owner}.", 1)
+                text = json.dumps(json.dumps(default))
+                yield {"path": key, "default": text, "number": number, "version": version}
 
 
 def _controller(entry: Mapping[str, Any], verbs: Mapping[str, list[str]]) -> Body:

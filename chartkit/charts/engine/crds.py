@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from chartkit.kyverno.versions import parse_version
+from chartkit.model import Json
 from chartkit.schemas.compact import Schema, flattened, type_library
-from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, specification
+from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, later_fields, specification
 
 _OPEN_REPORTS = "openreports"
 _HEAD = (
@@ -15,6 +17,8 @@ _HEAD = (
     "override them: values are the interface. */}}\n"
 )
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
+_SINCE = "$since"
+_NUMBER = '{{- $kyverno := include "kyverno.number" . | int }}\n'
 
 
 def crd_templates() -> dict[str, str]:
@@ -24,7 +28,8 @@ def crd_templates() -> dict[str, str]:
     for kind in kinds():
         groups.setdefault(kind.group, []).append(kind)
     for group, members in groups.items():
-        files[f"templates/crds/{group}.yaml"] = "".join(_definition(kind) for kind in members)
+        text = "".join(_definition(kind) for kind in members)
+        files[f"templates/crds/{group}.yaml"] = _NUMBER + text
     return files
 
 
@@ -46,6 +51,8 @@ def _types() -> Iterator[str]:
     for name, schema in sorted(flat.items()):
         if name in roots:
             schema = {**schema, "properties": {**OBJECT_FIELDS, **schema["properties"]}}
+        for path, version in later_fields().get(name, {}).items():
+            schema = _marked(schema, path, parse_version(version, "Kyverno").number)
         yield f'{{{{- define "type.{name}" }}}}{_template_text(schema)}{{{{ end }}}}\n'
 
 
@@ -66,7 +73,7 @@ def _definition(kind: Kind) -> str:
         condition = ".Values.crds.install .Values.openreports.installCrds"
     if kind.by_reports_server:
         condition += " (not .Values.crds.reportsServer.enabled)"
-    spec = _template_text(specification(kind, lambda name: {"$ref": name}))
+    spec = _template_text(specification(kind, lambda name: {"$ref": name}), "$kyverno")
     return (
         f"{{{{- if and {condition} }}}}\n"
         "---\n"
@@ -82,5 +89,34 @@ def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _template_text(value: object) -> str:
-    return _REFERENCE.sub(r'{{ template "type.\1" }}', _json(value))
+def _marked(schema: Schema, path: Sequence[str], number: int) -> Schema:
+    """Return a schema whose field at a path has the number of the Kyverno that brings it."""
+    if "items" in schema:
+        return {**schema, "items": _marked(schema["items"], path, number)}
+    name, *rest = path
+    field = schema["properties"][name]
+    marked = _marked(field, rest, number) if rest else {**field, _SINCE: number}
+    return {**schema, "properties": {**schema["properties"], name: marked}}
+
+
+def _template_text(value: Json, context: str = ".") -> str:
+    """Return a schema as JSON, with a template for each type that it refers to, and fields that
+    need a later Kyverno under a condition; context: the variable with Kyverno's number."""
+    if isinstance(value, list):
+        return f"[{','.join(_template_text(each, context) for each in value)}]"
+    if not isinstance(value, dict):
+        return _json(value)
+    if set(value) == {"$ref"}:
+        return f'{{{{ template "type.{value["$ref"]}" {context} }}}}'
+    late = {key: each for key, each in value.items() if isinstance(each, dict) and _SINCE in each}
+    text = ""
+    for key, each in late.items():
+        field = {name: part for name, part in each.items() if name != _SINCE}
+        member = f"{_json(key)}:{_template_text(field, context)}"
+        text += f" {{{{ if ge {context} {each[_SINCE]} }}}}{member},{{{{ end }}}}"
+    members = (
+        f"{_json(key)}:{_template_text(each, context)}"
+        for key, each in value.items()
+        if key not in late
+    )
+    return f"{{{text}{','.join(members)}}}"

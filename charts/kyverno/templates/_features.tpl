@@ -1,6 +1,7 @@
 {{/* Helpers for the arguments of features. Do not edit or override them: values are the interface. */}}
 {{/* The arguments of features, one flag a field. The context is the features that a controller knows */}}
 {{- define "kyverno.features" -}}
+{{- $kyverno := .kyverno }}
 {{- with .admissionReports }}
 {{- include "kyverno.flag" (list "admissionReports" .enabled) }}
 
@@ -28,8 +29,8 @@
 
 {{- end }}
 {{- with .excludeBootstrapResources }}
-{{- include "kyverno.flag" (list "excludeBootstrapResources" .enabled) }}
-
+{{- if ge $kyverno 1019 }}{{- include "kyverno.flag" (list "excludeBootstrapResources" .enabled) }}
+{{- end }}
 {{- end }}
 {{- with .backgroundScan }}
 {{- include "kyverno.flag" (list "backgroundScan" .enabled) }}
@@ -76,10 +77,10 @@
 {{- with .globalContext }}
 {{- include "kyverno.flag" (list "maxAPICallResponseLength" .maxApiCallResponseLength) }}
 
-{{- include "kyverno.flag" (list "apiCallTimeout" .apiCallTimeout) }}
-
-{{- include "kyverno.flag" (list "maxGlobalContextEntries" .maxGlobalContextEntries) }}
-
+{{- if ge $kyverno 1018 }}{{- include "kyverno.flag" (list "apiCallTimeout" .apiCallTimeout) }}
+{{- end }}
+{{- if ge $kyverno 1019 }}{{- include "kyverno.flag" (list "maxGlobalContextEntries" .maxGlobalContextEntries) }}
+{{- end }}
 {{- end }}
 {{- with .logging }}
 {{- include "kyverno.flag" (list "loggingFormat" .format) }}

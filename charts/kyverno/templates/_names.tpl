@@ -23,6 +23,16 @@
 {{- end -}}
 {{- end }}
 
+{{/* The release of Kyverno that is installed, and its minor version as a number that orders: 1018 for 1.18.2. */}}
+{{- define "kyverno.appVersion" -}}
+{{- printf "v%s" (.Values.kyvernoVersion | default .Chart.AppVersion | trimPrefix "v") -}}
+{{- end }}
+
+{{- define "kyverno.number" -}}
+{{- $parts := splitList "." (include "kyverno.appVersion" . | trimPrefix "v") -}}
+{{- add (mul 1000 (first $parts | int)) (index $parts 1 | int) -}}
+{{- end }}
+
 {{- define "kyverno.config.configMapName" -}}
 {{- with .Values.config -}}
 {{- if or .create .name }}{{ .name | default (include "kyverno.fullname" $) }}

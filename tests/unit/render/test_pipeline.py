@@ -90,13 +90,12 @@ def test_a_pair_that_is_not_supported_fails(tmp_path: Path) -> None:
     assert not (tmp_path / "charts").exists()
 
 
-def test_the_engine_chart_is_for_one_kyverno(tmp_path: Path) -> None:
-    text = NEW.replace("1.19", "1.18").replace("    engine: false\n", "")
+def test_the_engine_chart_is_for_some_kyvernos(tmp_path: Path) -> None:
+    text = NEW.replace("1.19", "1.16").replace("1.34", "1.33").replace("    engine: false\n", "")
     with pytest.raises(InputError) as caught:
         run(project(tmp_path, text))
-    assert (
-        caught.value.message == f"the engine chart installs Kyverno {current().version}, not 1.18"
-    )
+    served = ", ".join(map(str, current().serves))
+    assert caught.value.message == f"the engine chart installs Kyverno {served}, not 1.16"
     assert str(caught.value.location) == f"{tmp_path}/chartkit.yaml:4:5"
 
 

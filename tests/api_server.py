@@ -346,7 +346,7 @@ class ApiServer:
 
 def selected(body: Body, query: Mapping[str, str]) -> bool:
     """Whether an object is meant by the label and field selectors of a query: `a=b`, `a`, `a!=b`,
-    and `metadata.name=x`."""
+    and `metadata.name=x` or `type=x`."""
     metadata = body["metadata"]
     labels = metadata.get("labels") or {}
     for part in filter(None, query.get("labelSelector", "").split(",")):
@@ -357,7 +357,8 @@ def selected(body: Body, query: Mapping[str, str]) -> bool:
         elif (labels.get(key) != value) if equals else key not in labels:
             return False
     field_selector = query.get("fieldSelector", "")
-    return not field_selector or field_selector == f"metadata.name={metadata['name']}"
+    known = (f"metadata.name={metadata['name']}", f"type={body.get('type')}")
+    return not field_selector or field_selector in known
 
 
 def _patched(there: Any, patch: Any) -> Any:

@@ -93,6 +93,13 @@ def _libraries() -> list[Scenario]:
     return found
 
 
+_RECORD = """\
+cluster: c (127.0.0.1:1)
+opened:
+- {kind: MutatingWebhookConfiguration, configuration: a, uid: u, webhook: b, failurePolicy: Fail}
+"""
+
+
 def _projects() -> list[Scenario]:
     digest = hashlib.sha256(POLICY.encode()).hexdigest()
     lock = {
@@ -170,6 +177,13 @@ def _projects() -> list[Scenario]:
             environment=_REACHED,
             weight=8,
             starts_helm=True,
+        ),
+        Scenario(
+            "rescue",
+            [["rescue"], ["rescue", "--restore", "--force"], ["rescue", "--yes", "-o", "json"]],
+            {"kube": KUBECONFIG, "chartkit-rescue.yaml": _RECORD},
+            environment=_REACHED,
+            weight=8,
         ),
         Scenario(
             "publish",

@@ -46,6 +46,10 @@ COMMANDS = {
         "chartkit.cli.rollout.install:uninstall",
         "Remove an environment from a cluster, with its webhooks.",
     ),
+    "rescue": (
+        "chartkit.cli.rollout.rescue:rescue",
+        "Open a cluster that Kyverno's webhooks lock.",
+    ),
     "package": ("chartkit.cli.rollout.publish:package", "Check the charts and pack them."),
     "push": ("chartkit.cli.rollout.publish:push", "Push packed charts to an OCI registry."),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),

@@ -26,6 +26,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "policies-show": "PoliciesShow",
         "policies-coverage": "PoliciesCoverage",
         "plan": "Plan",
+        "rescue": "Rescue",
         "migrate-plan": "MigratePlan",
         "migrate-policies": "MigratePolicies",
         "values-migrate": "ValuesMigrate",

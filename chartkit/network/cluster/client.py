@@ -150,17 +150,42 @@ class Cluster:
         """Merge fields into the object at a path, lists as a whole, as Helm would write them."""
         self._request("PATCH", f"{path}?fieldManager={MANAGER}", patch, f"to change {path}")
 
+    def refusal_of(self, path: str, body: Body) -> str:
+        """Return how the API server refuses a dry run that creates an object, empty if it does not;
+        raise ClusterError where it does not answer, or does not know or allow the user."""
+        answer = self._send("POST", f"{path}?dryRun=All", body, f"to try {path}")
+        if answer.status < _REFUSED:
+            return ""
+        try:
+            message = parse_json(answer.data)["message"]
+        except (ValueError, KeyError, TypeError):
+            message = None
+        is_unknown = answer.status == 401 or "cannot create resource" in str(message)
+        if is_unknown or not isinstance(message, str):
+            raise self._refusal(answer.status, f"to try {path}")
+        return message
+
     def _request(self, method: str, path: str, body: Body | None, what: str) -> Body | None:
-        """Send a request by path: the client has methods for the kinds that it knows, and not for
-        the core's by name."""
+        answer = self._send(method, path, body, what)
+        if answer.status in _CONFLICT_OR_GONE and method == "GET":
+            return None
+        if answer.status >= _REFUSED:
+            raise self._refusal(answer.status, what)
+        with self._explained(what):
+            found: Body = parse_json(answer.data)
+        return found
+
+    def _send(self, method: str, path: str, body: Body | None, what: str) -> Any:
+        """Send a request by path: the client has no methods for the core's kinds by name."""
         settings = self._api.configuration.auth_settings()
         headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
         if body is not None:
-            headers["Content-Type"] = "application/merge-patch+json"
+            merge = "merge-patch+" if method == "PATCH" else ""
+            headers["Content-Type"] = f"application/{merge}json"
         from urllib3.util import Timeout
 
         with self._explained(what):
-            answer = self._api.rest_client.pool_manager.request(
+            return self._api.rest_client.pool_manager.request(
                 method,
                 f"{self.server.rstrip('/')}{path}",
                 headers={"Accept": "application/json", **headers},
@@ -169,12 +194,6 @@ class Cluster:
                 redirect=False,
                 retries=False,
             )
-            if answer.status in _CONFLICT_OR_GONE and method == "GET":
-                return None
-            if answer.status >= _REFUSED:
-                raise self._refusal(answer.status, what)
-            found: Body = parse_json(answer.data)
-        return found
 
     def pods(self, namespace: str, labels: str) -> list[Body]:
         """Return the Pods of a namespace with these labels."""

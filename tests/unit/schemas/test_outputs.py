@@ -56,7 +56,7 @@ COMMANDS = {
 }
 
 
-_CHECKED_ELSEWHERE = {"render", "diff", "values-migrate", "promote"}
+_CHECKED_ELSEWHERE = {"render", "diff", "values-migrate", "promote", "rescue"}
 
 
 def check(name: str, body: Any) -> None:

@@ -1,0 +1,108 @@
+"""`chartkit rescue`: open a cluster that Kyverno's webhooks lock."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chartkit.cli.options.output import OutputOptions, reports, show
+
+if TYPE_CHECKING:
+    from chartkit.network.cluster.client import Cluster
+    from chartkit.rollout.rescue.change import Outcome
+    from chartkit.rollout.rescue.diagnosis import Diagnosis
+
+
+@click.command()
+@click.option(
+    "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
+)
+@click.option(
+    "--yes", is_flag=True, help="Carry out the change; without this option it is only printed."
+)
+@click.option("--restore", is_flag=True, help="Set the webhooks back to what the record says.")
+@click.option("--force", is_flag=True, help="Restore even if nothing answers the webhooks yet.")
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("chartkit-rescue.yaml"),
+    show_default=True,
+    help="The file for what the webhooks were.",
+)
+@reports()
+def rescue(
+    options: OutputOptions,
+    context: str | None,
+    yes: bool,
+    restore: bool,
+    force: bool,
+    record: Path,
+) -> None:
+    """Find what locks a cluster whose Kyverno does not answer, and open it.
+
+    Prints which webhooks refuse requests and the smallest change that opens the cluster, and makes
+    it with --yes: failurePolicy Ignore, for these webhooks alone. Works while admission is refused.
+    Exits 1 while the cluster is locked.
+    """
+    from chartkit.network.cluster.client import connect
+    from chartkit.rollout.rescue import change
+    from chartkit.rollout.rescue.diagnosis import diagnose
+
+    if force and not restore:
+        raise click.UsageError("--force belongs to --restore")
+    if yes and restore:
+        raise click.UsageError("--restore needs no --yes: it undoes what the record names")
+    options.parsed()
+    cluster = connect(context)
+    found = diagnose(cluster)
+    if restore:
+        _restore(cluster, found, record, force)
+        return
+    _show(found, options)
+    if not found.is_locked:
+        return
+    if not yes:
+        click.echo("nothing was done: --yes does it", err=True)
+        raise SystemExit(1)
+    _tell(change.open_webhooks(cluster, found.opening, record))
+    click.echo(
+        f"{record} holds what they were: when Kyverno answers again, "
+        "`chartkit rescue --restore` sets them back"
+    )
+
+
+def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> None:
+    from chartkit.errors import InputError
+    from chartkit.model import Location
+    from chartkit.rollout.rescue import change
+
+    if not record.exists():
+        hint = "name the record by --record FILE"
+        raise InputError("there is no record to restore from", Location(str(record)), hint)
+    if found.unanswered and not force:
+        for service, reason in found.unanswered.items():
+            click.echo(f"nothing answers Kyverno's webhooks at {service}: {reason}", err=True)
+        click.echo("nothing was restored: it would lock the cluster (--force does it)", err=True)
+        raise SystemExit(1)
+    _tell(change.restore(cluster, record))
+    click.echo(f"restored; {record} is removed")
+
+
+def _tell(outcome: Outcome) -> None:
+    for line in (*outcome.changed, *outcome.notes):
+        click.echo(line)
+
+
+def _show(found: Diagnosis, options: OutputOptions) -> None:
+    from chartkit.report.command_report import CommandReport
+    from chartkit.report.text.layout import fold
+    from chartkit.rollout.rescue import report
+
+    writers = {
+        "text": lambda screen: fold(report.as_text(found), screen.width),
+        "json": lambda _screen: json.dumps(report.as_json(found)),
+    }
+    show(CommandReport(own=writers, rows="webhooks"), options)

@@ -44,6 +44,12 @@ CLUSTER_OPTIONS: Final = (
         "--fail-on-differences", is_flag=True, help="Like --reports; exit 1 if anything differs."
     ),
     click.option(
+        "--policies-from",
+        metavar="cluster|DIR",
+        help="Judge PATH by the policies that are installed in the live cluster (see --context) or "
+        "in a recording of one, with its exceptions, namespaces and Kyverno's configuration.",
+    ),
+    click.option(
         "--record",
         type=click.Path(path_type=Path),
         metavar="DIR",

@@ -10,9 +10,9 @@ from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Resource
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
-from chartkit.render.checks.unsent import configuration, unsent_reasons
 from chartkit.render.compare.sides import written_chart
 from chartkit.scan.environment import Labels, ProjectEnvironment
+from chartkit.scan.installed.configuration import configuration, unsent_reasons
 
 
 def project_environment(project: Project, environment: Environment) -> ProjectEnvironment:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from chartkit.errors import InputError
+from chartkit.model import Location
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
+
+LIVE: Final = "cluster"
+"""The value of `--policies-from` for the live cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,11 @@ def cluster_source(options: ScanOptions) -> ClusterSource | None:
     cluster = options.cluster
     paths = [Path(path) for path in options.request.paths if not is_remote(path)]
     recordings = [path for path in paths if is_recording(path)]
+    if cluster.policies_from is not None:
+        if cluster.cluster or recordings:
+            message = "--policies-from is for files, and a cluster has its own policies"
+            raise InputError(message, hint="--cluster-policies uses them")
+        return None
     if not cluster.cluster and not recordings:
         for name in _given(_needing_cluster(options)):
             raise InputError(f"{name} needs --cluster, or a recording of one as PATH")
@@ -46,6 +56,24 @@ def cluster_source(options: ScanOptions) -> ClusterSource | None:
     recording = recordings[0] if recordings else None
     namespace = options.request.named_namespace or ""
     return ClusterSource(cluster.context, recording, namespace, cluster.record)
+
+
+def policies_source(options: ScanOptions) -> ClusterSource:
+    """Return the cluster or recording whose policies judge files, by `--policies-from`; raise
+    InputError for what is neither."""
+    cluster, given = options.cluster, options.cluster.policies_from or ""
+    needless = {**_needing_cluster(options), "--context": None, "--record": None}
+    for name in _given(needless):
+        raise InputError(f"{name} needs --cluster, or a recording of one as PATH")
+    if given == LIVE:
+        return ClusterSource(cluster.context, None, "", cluster.record)
+    folder = Path(given)
+    if not is_recording(folder):
+        hint = f"'{LIVE}' is the live one; scan --cluster --cluster-policies --record DIR makes one"
+        raise InputError("is no recording of a cluster", Location(given), hint)
+    if cluster.context or cluster.record:
+        raise InputError("--context and --record are for a live cluster, not for a recording")
+    return ClusterSource(recording=folder)
 
 
 def _needing_cluster(options: ScanOptions) -> Mapping[str, object]:

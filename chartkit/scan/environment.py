@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chartkit.engine import PolicyAttachments, RunnablePolicy, read_exceptions
+from chartkit.engine import NO_ATTACHMENTS, PolicyAttachments, RunnablePolicy, read_exceptions
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
@@ -29,7 +29,8 @@ class ProjectEnvironment:
     gives the reasons why its Kyverno is not sent an object, from that and the labels of namespaces;
     kube_version, api_versions: of the cluster, as charts are rendered for it; allows_http: whether
     policies of a namespace may call services; suppressions: whether objects may let findings about
-    themselves off; sources: the folders of its charts.
+    themselves off; sources: the folders of its charts; attachments: exceptions
+    that are not among the resources.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ProjectEnvironment:
     allows_http: bool = False
     suppressions: bool = True
     sources: tuple[Path, ...] = ()
+    attachments: PolicyAttachments = NO_ATTACHMENTS
 
     def policies(self, around: PolicyAttachments) -> PolicySet:
         """Compile the policies; around: further exceptions. Raise CompileError for an exception
@@ -47,8 +49,12 @@ class ProjectEnvironment:
         own = read_exceptions(self.resources)
         both = replace(
             around,
-            exceptions=around.exceptions + own.exceptions,
-            cel_exceptions=around.cel_exceptions + own.cel_exceptions,
+            exceptions=(*around.exceptions, *self.attachments.exceptions, *own.exceptions),
+            cel_exceptions=(
+                *around.cel_exceptions,
+                *self.attachments.cel_exceptions,
+                *own.cel_exceptions,
+            ),
             allows_http=around.allows_http or self.allows_http,
         )
         return compile_all(self.resources, both)
@@ -61,16 +67,17 @@ def require_no_policies(options: ScanOptions) -> None:
     _require_not("--cluster", options.cluster.cluster)
 
 
-def require_no_named_policies(options: RequestOptions) -> None:
-    """Raise InputError for options that name policies, or their form, next to an environment."""
-    _require_not("--policies", bool(options.named_policies))
-    _require_not("--param", bool(options.parameters))
-    _require_not("--policy-type", options.policy_type != "ClusterPolicy")
+def require_no_named_policies(options: RequestOptions, beside: str = "--env") -> None:
+    """Raise InputError for options that name policies, or their form, next to an option that does."""
+    _require_not("--policies", bool(options.named_policies), beside)
+    _require_not("--param", bool(options.parameters), beside)
+    _require_not("--policy-type", options.policy_type != "ClusterPolicy", beside)
 
 
-def _require_not(option: str, is_given: bool) -> None:
+def _require_not(option: str, is_given: bool, beside: str = "--env") -> None:
     if is_given:
-        raise InputError(f"{option} and --env do not go together", hint="leave one of them out")
+        message = f"{option} and {beside} do not go together"
+        raise InputError(message, hint="leave one of them out")
 
 
 class UnsentObjects:

@@ -74,7 +74,8 @@ class RequestOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
     """Options of a scan of a live cluster, or of a recording of one; context: of the kubeconfig;
-    record: the folder to record into."""
+    record: the folder to record into; policies_from: `cluster` or a recording, whose policies judge
+    files."""
 
     cluster: bool
     context: str | None
@@ -82,6 +83,7 @@ class ClusterOptions:
     reports: bool
     fail_on_differences: bool
     record: Path | None
+    policies_from: str | None = None
 
     @property
     def compares_reports(self) -> bool:

@@ -11,8 +11,13 @@ from chartkit.engine import Deletion
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
-from chartkit.scan.cluster_source import cluster_source
-from chartkit.scan.environment import ProjectEnvironment, UnsentObjects, require_no_policies
+from chartkit.scan.cluster_source import cluster_source, policies_source
+from chartkit.scan.environment import (
+    ProjectEnvironment,
+    UnsentObjects,
+    require_no_named_policies,
+    require_no_policies,
+)
 from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
 from chartkit.scan.inputs import is_remote
@@ -31,6 +36,7 @@ from chartkit.scan.run import as_changed, run_scan
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
+    from chartkit.scan.installed.cluster import InstalledPolicies
 
 
 def scan(
@@ -60,12 +66,40 @@ def scan(
         raise InputError("--changed-since is about files, and --cluster about none")
     selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
     source = cluster_source(options)
+    if source is None and options.cluster.policies_from is not None:
+        return _scan_by_cluster(options, outputs, time, console, selection, environment)
     if source is None:
         return _scan_files(options, outputs, time, console, selection, environment)
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
     with open_cluster(source) as reader:
         return scan_cluster(options, outputs, reader, console, selection)
+
+
+def _scan_by_cluster(
+    options: ScanOptions,
+    outputs: Sequence[Output],
+    time: datetime | None,
+    console: Console,
+    selection: Selection,
+    environment: ProjectEnvironment | None,
+) -> int:
+    """Scan files by the policies of a cluster, or of a recording of one."""
+    if environment is not None:
+        raise InputError("--policies-from and --env do not go together", hint="leave one out")
+    require_no_named_policies(options.request, "--policies-from")
+    if options.changed_since is not None or options.is_json:
+        raise InputError("--policies-from does not go together with --changed-since and --json")
+    from chartkit.scan.installed.cluster import open_installed
+
+    with open_installed(policies_source(options), options) as found:
+        for diagnostic in found.diagnostics:
+            console.note(diagnostic)
+        code = _scan_files(options, outputs, time, console, selection, found.environment, found)
+        unread = found.unread()
+        for line in unread:
+            console.stderr(line)
+    return code or (1 if unread or found.diagnostics else 0)
 
 
 def _scan_files(
@@ -75,19 +109,24 @@ def _scan_files(
     console: Console,
     selection: Selection,
     environment: ProjectEnvironment | None,
+    installed: InstalledPolicies | None = None,
 ) -> int:
     changes = _changes(options, environment)
     requests = load_requests(
         options.request, console.stdin, console.note, options.is_json, environment, changes
     )
+    if installed is not None:
+        requests = installed.completed(requests)
     require_policies(requests.policies, console, options.is_json)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
         console.remark("cleanup policies: --at TIME says what they delete")
     report = ScanReport(options, outputs, requests, console, selection, deletions)
-    world = requests.inputs.world(
-        requests.policies.policies, () if options.is_json else requests.objects, requests.names
-    )
+    if installed is not None:
+        world = installed.world(requests)
+    else:
+        judged = () if options.is_json else requests.objects
+        world = requests.inputs.world(requests.policies.policies, judged, requests.names)
     context = replace(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )

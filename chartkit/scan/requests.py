@@ -47,7 +47,8 @@ _REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
 class Requests:
     """policies, objects: to evaluate; namespaces: labels by name; namespace_objects: the Namespaces
     themselves; inputs: the user's settings for requests; custom: the custom kinds that are defined
-    among the objects, or where the user says, None for none."""
+    among the objects, or where the user says, None for none; served: the names of those of
+    a cluster."""
 
     policies: PolicySet
     objects: Sequence[Resource]
@@ -55,11 +56,12 @@ class Requests:
     namespace_objects: Mapping[str, Body]
     inputs: UserInputs
     custom: CustomResources | None = None
+    served: CustomNames = UNKNOWN
 
     @property
     def names(self) -> CustomNames:
-        """The names of the custom kinds that have definitions."""
-        return UNKNOWN if self.custom is None else self.custom.names
+        """The names of the custom kinds that have definitions, or that a cluster serves."""
+        return self.served if self.custom is None else self.served.joined(self.custom.names)
 
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of policies, and of definitions of custom kinds, for reports."""

@@ -16,9 +16,10 @@ from chartkit.charts.engine import high_availability
 from chartkit.kyverno.controllers import ADMISSION, controllers
 from chartkit.kyverno.known_faults import running_release
 from chartkit.model import Body, Json, Location, Resource
-from chartkit.render.checks import permissions, unsent
+from chartkit.render.checks import permissions
 from chartkit.render.compare.report import as_json, as_markdown, as_text, comparison
 from chartkit.render.compare.sides import Side
+from chartkit.scan.installed.configuration import config_names
 from chartkit.values.lint import RENDERED_RULES, lint
 from tests.unit.values.lint.test_lint import subject
 
@@ -170,7 +171,7 @@ def test_checks_of_rendered_objects(kind: str) -> None:
         running_release(rendered, ADMISSION)
         assert list(permissions._allowed(rendered)) is not None
         for controller in controllers(rendered):
-            assert all(isinstance(each, str) for each in unsent._reads(controller))
+            assert all(isinstance(each, str) for each in config_names(controller))
 
 
 @pytest.mark.parametrize("kind", OBJECTS)

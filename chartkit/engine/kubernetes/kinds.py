@@ -121,6 +121,11 @@ class CustomNames:
     namespaced: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     plurals: Mapping[GroupVersionKind, str] = field(default_factory=dict)
 
+    def joined(self, other: CustomNames) -> CustomNames:
+        """Return the facts of both, those of the other first."""
+        namespaced = {**self.namespaced, **other.namespaced}
+        return CustomNames(namespaced, {**self.plurals, **other.plurals})
+
     def plural(self, kind: GroupVersionKind) -> str:
         """Return the name of a kind in URLs, guessed where it has no definition."""
         return self.plurals.get(kind) or resource_name(kind.kind)

@@ -1,0 +1,1 @@
+"""Kyverno as it is installed in a cluster, or recorded, for scans of files by its policies."""

@@ -1,0 +1,97 @@
+"""The policies of a cluster, with its exceptions, namespaces and Kyverno's configuration, as an
+environment that judges files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from chartkit.engine import Reason, World, as_submitted
+from chartkit.engine.kubernetes.kinds import CustomNames, is_custom
+from chartkit.errors import InputError
+from chartkit.kyverno.controllers import allows_http
+from chartkit.model import Diagnostic, Resource
+from chartkit.network.cluster.installed import policies_there
+from chartkit.network.cluster.reader import Reader
+from chartkit.scan.cluster import Survey, open_cluster
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.environment import Labels, ProjectEnvironment
+from chartkit.scan.installed.configuration import configuration, unsent_reasons
+from chartkit.scan.installed.engine import engine_there, server_version
+from chartkit.scan.installed.overlay import OverlaidSource
+from chartkit.scan.options import ScanOptions
+from chartkit.scan.requests import Requests, load_surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPolicies:
+    """environment: the cluster's policies and its Kyverno; survey: what else was read there;
+    diagnostics: what could not be used."""
+
+    environment: ProjectEnvironment
+    survey: Survey
+    diagnostics: tuple[Diagnostic, ...]
+
+    def completed(self, requests: Requests) -> Requests:
+        """Return requests with the namespaces and custom kinds of the cluster; those of files go
+        before them."""
+        return replace(
+            requests,
+            namespaces={**self.survey.namespaces, **requests.namespaces},
+            namespace_objects={**self.survey.namespace_objects, **requests.namespace_objects},
+            served=served_names(self.survey.reader),
+        )
+
+    def world(self, requests: Requests) -> World:
+        """Return the cluster as policies would see it with the objects."""
+        reader = self.survey.reader
+        objects = [as_submitted(each, custom=requests.names) for each in requests.objects]
+        reader.source = OverlaidSource(reader.source, reader.discovery, objects)
+        return self.survey.world(requests.inputs)
+
+    def unread(self) -> list[str]:
+        """Return a line for everything that could not be read."""
+        return list(self.survey.unread())
+
+
+@contextlib.contextmanager
+def open_installed(source: ClusterSource, options: ScanOptions) -> Iterator[InstalledPolicies]:
+    """Read the policies of a cluster, or of a recording of one. Raise InputError where there are
+    none, and SourceError where the cluster does not answer."""
+    with open_cluster(source) as reader:
+        survey = Survey(reader, load_surroundings(options.request))
+        found = policies_there(reader)
+        if not found:
+            hint = "a recording has them if it was made with --cluster-policies"
+            raise InputError("the cluster has no policy that can be read", hint=hint)
+        name = str(source.recording) if source.recording else source.context or "the cluster"
+        yield InstalledPolicies(_environment(name, survey, found), survey, survey.diagnostics)
+
+
+def _environment(name: str, survey: Survey, found: Sequence[Resource]) -> ProjectEnvironment:
+    engine = engine_there(survey.reader)
+    config, _ = configuration(engine)
+
+    def unsent(resource: Resource, labels: Labels) -> Sequence[Reason]:
+        return unsent_reasons(config, resource, labels)
+
+    discovery = survey.reader.discovery
+    return ProjectEnvironment(
+        name=name,
+        resources=found,
+        unsent=unsent,
+        kube_version=server_version(survey.reader),
+        api_versions=tuple(dict.fromkeys(each.api_version for each in discovery.all)),
+        allows_http=allows_http(engine),
+        attachments=survey.around,
+    )
+
+
+def served_names(reader: Reader) -> CustomNames:
+    """Return the scopes and plurals of the custom kinds that a cluster serves."""
+    custom = [each for each in reader.discovery.all if is_custom(each.kind)]
+    return CustomNames(
+        {(each.kind.group, each.kind.kind): each.namespaced for each in custom},
+        {each.kind: each.plural for each in custom},
+    )

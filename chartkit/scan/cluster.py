@@ -166,11 +166,6 @@ def _load_policies(options: ScanOptions, survey: Survey) -> PolicySet:
     if not options.cluster.cluster_policies:
         return load_named_policies(options.request, survey.around)
     found = survey.policies()
-    if options.cluster.record is not None:
-        # For scans of files by the policies of the recording.
-        from chartkit.scan.installed.engine import keep_engine
-
-        keep_engine(survey.reader)
     is_named = bool(options.request.named_policies)
     if not found and not is_named:
         raise InputError("the cluster has no policy that can be read", hint="-p names others")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from chartkit.engine import Deletion
+from chartkit.engine import Deletion, World
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
@@ -73,6 +73,11 @@ def scan(
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
     with open_cluster(source) as reader:
+        if source.record is not None and options.cluster.cluster_policies:
+            # For scans of files by the policies of the recording.
+            from chartkit.scan.installed.engine import keep_engine
+
+            keep_engine(reader)
         return scan_cluster(options, outputs, reader, console, selection)
 
 
@@ -122,20 +127,11 @@ def _scan_files(
     if time is None and requests.policies.cleanup:
         console.remark("cleanup policies: --at TIME says what they delete")
     report = ScanReport(options, outputs, requests, console, selection, deletions)
-    if installed is not None:
-        world = installed.world(requests)
-    else:
-        judged = () if options.is_json else requests.objects
-        world = requests.inputs.world(requests.policies.policies, judged, requests.names)
+    world = _world(requests, options.is_json) if installed is None else installed.world(requests)
     context = replace(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )
-    objects = list(filter(report.looks_at, requests.objects))
-    if changes is not None:
-        objects = list(filter(changes.judges, objects))
-        scope = f"all {len(objects)} objects: {changes.reason}"
-        found = f"{len(objects)} objects of files that changed"
-        console.remark(f"judged {scope if changes.reason else found}")
+    objects = _judged(filter(report.looks_at, requests.objects), changes, console)
     unsent = None if environment is None else UnsentObjects(environment, requests.namespaces)
     by_id = {each.policy.id: each for each in requests.policies.policies}
     with console.progress(len(objects)) as step:
@@ -156,6 +152,25 @@ def _scan_files(
     judging = any(each.judges_json is options.is_json for each in requests.policies.policies)
     is_partial = not judging or (changes is not None and not changes.reason)
     return report.finish(bool(requests.policies.diagnostics), planned, is_partial)
+
+
+def _world(requests: Requests, is_json: bool) -> World:
+    """Return the world that policies see: the objects, and what the user gives."""
+    judged = () if is_json else requests.objects
+    return requests.inputs.world(requests.policies.policies, judged, requests.names)
+
+
+def _judged(
+    objects: Iterable[Resource], changes: Changes | None, console: Console
+) -> list[Resource]:
+    """Return the objects that are judged: with `--changed-since`, those that changed."""
+    if changes is None:
+        return list(objects)
+    judged = list(filter(changes.judges, objects))
+    scope = f"all {len(judged)} objects: {changes.reason}"
+    found = f"{len(judged)} objects of files that changed"
+    console.remark(f"judged {scope if changes.reason else found}")
+    return judged
 
 
 def _changes(options: ScanOptions, environment: ProjectEnvironment | None) -> Changes | None:

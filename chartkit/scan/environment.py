@@ -68,7 +68,7 @@ def require_no_policies(options: ScanOptions) -> None:
 
 
 def require_no_named_policies(options: RequestOptions, beside: str = "--env") -> None:
-    """Raise InputError for options that name policies, or their form, next to an option that does."""
+    """Raise InputError for options that name policies, or their form, next to another."""
     _require_not("--policies", bool(options.named_policies), beside)
     _require_not("--param", bool(options.parameters), beside)
     _require_not("--policy-type", options.policy_type != "ClusterPolicy", beside)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
@@ -124,13 +125,7 @@ def load_requests(
     if changes is not None:
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
-    with _local(options.paths, options, note) as (paths, named, noting):
-        objects = read_inputs(paths, stdin, noting, chart, reads)
-        if any(group_of(each) in RELEASE_GROUPS for each in objects):
-            from chartkit.scan.gitops.releases import release_objects
-
-            objects += release_objects(objects, paths, chart, noting)
-        objects = list(map(named, objects))
+    objects = _load_objects(options, stdin, note, chart, reads)
     for diagnostic in overlooked(objects, bool(options.exceptions) or environment is not None):
         note(diagnostic)
     if options.api_defaults:
@@ -142,6 +137,23 @@ def load_requests(
     custom = custom_resources(own, objects, note)
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
     return Requests(policies, objects, labels, namespaces, inputs, custom)
+
+
+def _load_objects(
+    options: RequestOptions,
+    stdin: TextIO,
+    note: Note,
+    chart: ChartOptions,
+    reads: Callable[[Path], bool] | None,
+) -> list[Resource]:
+    """Return the objects at the paths, and those of the releases that they declare."""
+    with _local(options.paths, options, note) as (paths, named, noting):
+        objects = read_inputs(paths, stdin, noting, chart, reads)
+        if any(group_of(each) in RELEASE_GROUPS for each in objects):
+            from chartkit.scan.gitops.releases import release_objects
+
+            objects += release_objects(objects, paths, chart, noting)
+        return list(map(named, objects))
 
 
 def custom_resources(

@@ -41,6 +41,17 @@ promotions:
         before: {action: Audit}
         evidence: {objects: 1}
 """
+_AUDITED: Final = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  validationFailureAction: Audit
+  rules:
+    - name: r
+      match: {any: [{resources: {kinds: [Pod, ConfigMap, Deployment]}}]}
+      validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
+"""
 _REACHED: Final = {"KUBECONFIG": "kube"}
 
 
@@ -166,7 +177,14 @@ def _projects() -> list[Scenario]:
                 ["promote", "p", "--to", "dev", "--evidence", "objects.yaml", "--write"],
                 ["promote", "p", "--to", "dev", "--back", "--write"],
             ],
-            {**charts, **RECORDING, "objects.yaml": OBJECTS, "promotions.yaml": _PROMOTIONS},
+            {
+                **charts,
+                **RECORDING,
+                "charts/kyverno-policies/templates/p.yaml": _AUDITED,
+                "own/p/p.yaml": _AUDITED,
+                "objects.yaml": OBJECTS,
+                "promotions.yaml": _PROMOTIONS,
+            },
             weight=3,
             starts_helm=True,
         ),

@@ -44,6 +44,11 @@ def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
             rows.append(Row(Outcome.LEFT, _SUBJECT, error.message, place, hint, estate.name))
             continue
         texts[name] = migration.text
+        if not versions.has_engine:
+            message = f"{name} is not used while Kyverno is installed by another chart"
+            hint = "set engine: true and name it under engineValues, once Kyverno is upgraded"
+            place = Location(values.document.source.file, 1)
+            rows.append(Row(Outcome.NOTE, _SUBJECT, message, place, hint, estate.name))
         rows += _rows(migration, values, name, estate.name)
     return EngineFiles(texts, tuple(rows))
 

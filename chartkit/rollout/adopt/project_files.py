@@ -4,7 +4,7 @@ baselines."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.model import Body
@@ -18,12 +18,12 @@ from chartkit.schemas import json_schema
 
 PROFILE: Final = "profiles/adopted.yaml"
 _BASELINES: Final = "baselines"
-_EXCEPTIONS: Final = "exceptions"
 _MODELINE: Final = f"# yaml-language-server: $schema=.chartkit/{SCHEMA}"
 _HEAD: Final = (
     "The project file, written by `chartkit adopt` of what was in use. `chartkit render` writes "
     "charts/ and checks every environment."
 )
+_SHARED_EXCEPTIONS: Final = "exceptions/all"
 _COMMENTS: Final[Mapping[str, str]] = {
     "library": "The policies that were in use, each as it was written.",
     "profiles": "Every policy of the library; built-in profiles can be added.",
@@ -40,13 +40,16 @@ PathWriter = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class AdoptedEnvironment:
-    """An environment of the project; values: the paths of its engine's values files; exceptions,
-    baseline: whether it has any; workloads: paths as the user wrote them."""
+    """An environment of the project.
+
+    values: the paths of its engine's values files; exceptions: the folder of its exceptions, empty
+    for none; has_baseline: whether it has one; workloads: paths as the user wrote them.
+    """
 
     name: str
     versions: Versions
     values: tuple[str, ...] = ()
-    has_exceptions: bool = False
+    exceptions: str = ""
     has_baseline: bool = False
     workloads: tuple[str, ...] = ()
 
@@ -58,6 +61,31 @@ class AdoptedProject:
     environments: list[AdoptedEnvironment]
     policies: Sequence[AdoptedPolicy]
     texts: dict[str, str] = field(default_factory=dict)
+
+    def share(self) -> Mapping[str, str]:
+        """Keep values and exceptions that are the same in all environments once; return the new
+        path of each file that moved."""
+        moved: dict[str, str] = {}
+        if len(self.environments) > 1:
+            moved |= self._moved([each.values for each in self.environments], _values_name)
+            folders = [f"{each.exceptions}/" for each in self.environments if each.exceptions]
+            if len(folders) == len(self.environments):
+                names = [[n for n in self.texts if n.startswith(folder)] for folder in folders]
+                moved |= self._moved(names, _exceptions_name)
+        texts = {moved.get(name, name): text for name, text in self.texts.items()}
+        self.texts = texts
+        self.environments = [_after(each, moved) for each in self.environments]
+        return moved
+
+    def _moved(
+        self, names: Sequence[Sequence[str]], rename: Callable[[str, int], str]
+    ) -> Mapping[str, str]:
+        """Return the new names of files, in the same order for each environment, if their texts are
+        the same in all."""
+        texts = [[self.texts[name] for name in each] for each in names]
+        if not texts[0] or any(each != texts[0] for each in texts):
+            return {}
+        return {name: rename(name, at) for each in names for at, name in enumerate(each)}
 
     def files(self, path_of: PathWriter) -> dict[str, str]:
         """Return all files by path, chartkit.yaml last."""
@@ -92,15 +120,24 @@ class AdoptedProject:
         if self.policies:
             body |= {"library": [LIBRARY]}
         body |= {"profiles": [f"./{PROFILE}"]}
-        body["environments"] = self._environments(path_of)
+        environments = self._environments(path_of)
+        if shared := _in_common(list(environments.values())):
+            body["defaults"] = shared
+        body["environments"] = {
+            name: {key: each for key, each in one.items() if key not in shared}
+            for name, one in environments.items()
+        }
         said: dict[str, KeyPath] = {}
 
         def comments(path: KeyPath) -> str:
             key = str(path[-1])
             of_policy = "policies" in path[:-1]
             is_first = not of_policy and said.setdefault(key, path) == path
-            is_last_word = key != "engine" or not self.environments[0].versions.has_engine
-            return _COMMENTS.get(key, "") if is_first and is_last_word else ""
+            if not is_first or (key == "engine" and self.environments[0].versions.has_engine):
+                return ""
+            values = self.environments[0].values if key == "engine" else ()
+            later = f" Then: engineValues: [{', '.join(values)}]." if values else ""
+            return _COMMENTS.get(key, "") + later
 
         text = commented(body, comments)
         return f"{_MODELINE}\n{comment(_HEAD)}\n\n{text}"
@@ -118,12 +155,7 @@ class AdoptedProject:
             else:
                 found[name] = body
         for name, clusters in groups.items():
-            first = next(iter(clusters.values()))
-            shared = {
-                key: value
-                for key, value in first.items()
-                if all(key in one and one[key] == value for one in clusters.values())
-            }
+            shared = _in_common(list(clusters.values()))
             own = {
                 cluster: {key: one[key] for key in one if key not in shared}
                 for cluster, one in clusters.items()
@@ -141,8 +173,8 @@ class AdoptedProject:
         }
         if environment.values and versions.has_engine:
             body["engineValues"] = list(environment.values)
-        if environment.has_exceptions:
-            body["exceptions"] = [f"{_EXCEPTIONS}/{name}"]
+        if environment.exceptions:
+            body["exceptions"] = [environment.exceptions]
         if environment.has_baseline:
             body["baseline"] = baseline_file(name)
         if environment.workloads:
@@ -152,6 +184,36 @@ class AdoptedProject:
         return body
 
 
+def _in_common(bodies: Sequence[Body]) -> Body:
+    """Return the keys that all of several mappings have with the same value, nothing of one
+    alone."""
+    first, *others = bodies
+    if not others:
+        return {}
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in one and one[key] == value for one in others)
+    }
+
+
 def baseline_file(environment: str) -> str:
     """Return the path of an environment's baseline in the project."""
     return f"{_BASELINES}/{environment}.yaml"
+
+
+def _values_name(name: str, at: int) -> str:
+    return f"{name.partition('/')[0]}/values{f'-{at + 1}' if at else ''}.yaml"
+
+
+def _exceptions_name(name: str, _at: int) -> str:
+    return f"{_SHARED_EXCEPTIONS}/{name.rpartition('/')[2]}"
+
+
+def _after(environment: AdoptedEnvironment, moved: Mapping[str, str]) -> AdoptedEnvironment:
+    """Return an environment after files moved."""
+    folder = environment.exceptions
+    if folder and any(name.startswith(f"{folder}/") for name in moved):
+        folder = _SHARED_EXCEPTIONS
+    values = tuple(moved.get(name, name) for name in environment.values)
+    return replace(environment, values=values, exceptions=folder)

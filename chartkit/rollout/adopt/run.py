@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -18,6 +18,7 @@ from chartkit.output.together import write_together
 from chartkit.project.project import FILE_NAME
 from chartkit.rollout.adopt.cluster import read_cluster, unread_rows
 from chartkit.rollout.adopt.engine_values import migrate_values
+from chartkit.rollout.adopt.exceptions import FOLDER as EXCEPTIONS
 from chartkit.rollout.adopt.exceptions import take_exceptions
 from chartkit.rollout.adopt.files import FileReader
 from chartkit.rollout.adopt.meaning import compare_meanings
@@ -162,7 +163,14 @@ def _project(estates: Sequence[Estate], options: AdoptOptions) -> tuple[AdoptedP
     project = AdoptedProject([], policies)
     for estate in estates:
         rows += _add_environment(project, estate, inventory, options)
-    return project, rows
+    moved = project.share()
+    return project, [_with_paths(row, moved) for row in rows]
+
+
+def _with_paths(row: Row, moved: Mapping[str, str]) -> Row:
+    """Return a row with the paths of files where they are now."""
+    named = next((name for name in moved if name in row.message), "")
+    return replace(row, message=row.message.replace(named, moved[named])) if named else row
 
 
 def _add_environment(
@@ -183,7 +191,7 @@ def _add_environment(
             estate.name,
             versions,
             tuple(engine.texts),
-            bool(exceptions.texts),
+            f"{EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
             bool(baseline),
             tuple(estate.workloads),
         )

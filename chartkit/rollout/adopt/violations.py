@@ -67,7 +67,9 @@ def baseline_of(estate: Estate, policies: Sequence[Resource]) -> tuple[str, list
     if not entries:
         return "", []
     count = sum(each.count for each in entries)
-    violations = "violation" if count == 1 else f"violations of {len(known.objects)} objects"
+    number = len(known.objects)
+    objects = f"{number} object{'' if number == 1 else 's'}"
+    violations = "violation" if count == 1 else f"violations of {objects}"
     message = f"{count} {violations} known from now on"
     hint = ""
     if known.made:

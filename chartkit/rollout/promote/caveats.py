@@ -14,6 +14,9 @@ from chartkit.rollout.adopt.actions import described_actions
 from chartkit.rollout.promote.model import Candidate
 
 _USER: Final = re.compile(r"request\.(userInfo|roles|clusterRoles)|serviceAccountName\b.*\{\{")
+_REQUEST: Final = re.compile(r"\boldObject\b|\brequest\.(?!namespace\b)")
+_PARTS: Final = ("-ephemeral", "-controllers", "-cronjobs")
+"""The ends of the names of policies that are made of another one, for objects of their own."""
 _FILTERED_USER: Final = ("roles", "clusterRoles", "subjects")
 _OPERATION: Final = re.compile(r"request\.operation|request\.oldObject|\boldObject\b")
 
@@ -23,7 +26,8 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
 
     everywhere: whether it is promoted in all namespaces.
     """
-    found = (each for one in candidate.compiled for each in _caveats(one, everywhere))
+    whole = [one for one in candidate.compiled if not one.policy.name.endswith(_PARTS)]
+    found = (each for one in whole or candidate.compiled for each in _caveats(one, everywhere))
     unsent = candidate.evidence.unsent
     more = [_unsent(unsent)] if unsent else []
     return (*dict.fromkeys(found), *more)
@@ -38,7 +42,7 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
     if _names_operations(spec) or _OPERATION.search(text):
         yield "asks for the operation or the old object: reports and scans see objects as they are"
     conditions = [*_conditions(spec)]
-    if any("request" in each or "oldObject" in each for each in conditions):
+    if any(_REQUEST.search(each) for each in conditions):
         yield "has match conditions about the request, which admission alone evaluates"
     if spec.get("background") is False or _not_in_background(spec):
         yield "is not evaluated in the background: reports have results of admissions alone"

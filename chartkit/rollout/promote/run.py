@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 from chartkit.charts.engine.chart import NAMESPACE
@@ -170,12 +171,8 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     written = exceptions.exceptions_text(plan, until, NAMESPACE)
     file = ""
     if written:
-        file = f"exceptions/{plan.environment.replace('/', '_')}/promotion-{today}.yaml"
-        path = project.root / file
-        if path.exists():
-            hint = "rename it, or promote tomorrow"
-            raise InputError("is there already, and is not overwritten", Location(str(path)), hint)
-        files[path] = written
+        file = _free_name(project.root, plan.environment, today)
+        files[project.root / file] = written
         text = text.with_exceptions(file)
     entry = decisions.decision(plan, today, before, file)
     record = project.root / decisions.FILE_NAME
@@ -184,6 +181,13 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     files[project.file] = text.text
     _require_enforced(text, project, plan, names)
     return files
+
+
+def _free_name(root: Path, environment: str, today: date) -> str:
+    """Return the path of a file of exceptions that is not there yet."""
+    start = f"exceptions/{environment.replace('/', '_')}/promotion-{today}"
+    names = (f"{start}{f'-{number}' if number > 1 else ''}.yaml" for number in count(1))
+    return next(name for name in names if not (root / name).exists())
 
 
 def _text(project: Project, environment: str) -> edits.ProjectText:

@@ -150,9 +150,29 @@ def test_clusters_of_an_environment_share_what_they_have_in_common(team: Team) -
     team.write(legacy__p=POLICY)
     team.adopt("legacy", "--env", "prd/east", "--env", "prd/west", "--env", "qa", *VERSIONS)
     body = read_file(team.folder / "out/chartkit.yaml")[0].body["environments"]
-    assert body["prd"]["kyverno"] == "1.18.1"
-    assert body["prd"]["clusters"] == {"east": {}, "west": {}}
+    assert body == {"prd": {"clusters": {"east": {}, "west": {}}}, "qa": {}}
     assert list(read_project(team.folder / "out").environments) == ["prd/east", "prd/west", "qa"]
+
+
+def test_what_all_environments_share_is_there_once(team: Team) -> None:
+    team.write(legacy__p=POLICY, legacy__e=EXCEPTION, values="admissionController: {replicas: 3}\n")
+    environments = ("--env", "qa", "--env", "prd/eu", "--env", "prd/us")
+    _, body = team.adopt("legacy", "--values", "values.yaml", *environments, *VERSIONS)
+    assert "exceptions/all/shop.old.kyverno.yaml" in body["files"]
+    assert [each for each in body["files"] if each.startswith("engine/")] == ["engine/values.yaml"]
+    [exception] = [row for row in body["rows"] if row["subject"] == "PolicyException shop/old"]
+    assert exception["environments"] == ["qa", "prd/eu", "prd/us"]
+    for each in read_project(team.folder / "out").environments.values():
+        assert [named.path.name for named in each.exceptions] == ["all"]
+
+
+def test_what_one_environment_has_otherwise_is_its_own(team: Team) -> None:
+    team.write(legacy__p=POLICY, qa__e=EXCEPTION, prd__e=EXCEPTION.replace("[old]", "[older]"))
+    _, body = team.adopt("legacy", "--env", "qa=qa", "--env", "prd=prd", *VERSIONS)
+    assert [each for each in body["files"] if each.startswith("exceptions/")] == [
+        "exceptions/prd/shop.old.kyverno.yaml",
+        "exceptions/qa/shop.old.kyverno.yaml",
+    ]
 
 
 def test_an_adoption_overwrites_nothing(team: Team) -> None:

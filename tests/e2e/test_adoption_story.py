@@ -1,0 +1,143 @@
+"""Three legacy files of a team become a project with clusters, charts and a promotion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from chartkit.documents.reader import read_file, resources
+from chartkit.engine import is_exception, is_policy
+from tests.e2e.command import Done, chartkit
+
+_POLICIES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: require-team}
+spec:
+  # Reported everywhere, refused where money is moved.
+  validationFailureAction: Audit
+  validationFailureActionOverrides:
+    - {action: Enforce, namespaces: ["payments-*"]}
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Deployment]}}]}
+      validate:
+        message: A Deployment needs the label team.
+        pattern: {metadata: {labels: {team: "?*"}}}
+---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: no-public-load-balancer}
+spec:
+  validationFailureAction: Enforce
+  rules:
+    - name: internal
+      match: {any: [{resources: {kinds: [Service]}}]}
+      validate:
+        message: Load balancers are internal.
+        pattern: {spec: {type: "!LoadBalancer"}}
+"""
+_EXCEPTIONS = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: old-shop, namespace: shop}
+spec:
+  match: {any: [{resources: {kinds: [Deployment], namespaces: [shop], names: [old-*]}}]}
+  exceptions: [{policyName: require-team, ruleNames: [team]}]
+"""
+_VALUES = """\
+# Of Kyverno's chart 3.3.
+admissionController:
+  replicas: 3
+features:
+  policyExceptions: {enabled: true, namespace: "*"}
+"""
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, namespace: shop, labels: {LABELS}}
+spec:
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: a, image: "reg.example.com/a:1"}]}
+"""
+
+
+def _done(folder: Path, *arguments: str) -> Done:
+    done = chartkit(folder, *arguments)
+    assert done.code == 0, done.out + done.err
+    return done
+
+
+def _json(folder: Path, *arguments: str) -> Any:
+    return json.loads(chartkit(folder, *arguments, "-o", "json").out)
+
+
+def _adopted(folder: Path) -> Path:
+    for name, text in (
+        ("legacy/policies.yaml", _POLICIES),
+        ("legacy/exceptions.yaml", _EXCEPTIONS),
+        ("values.yaml", _VALUES),
+        ("apps/search.yaml", _DEPLOYMENT.replace("NAME", "search").replace("LABELS", "app: a")),
+        ("apps/old.yaml", _DEPLOYMENT.replace("NAME", "old-cart").replace("LABELS", "app: a")),
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    clusters = ("--env", "qa", "--env", "prd/eu", "--env", "prd/us")
+    versions = ("--kyverno", "1.19.1", "--eks", "1.34", "--values", "values.yaml")
+    _done(folder, "adopt", "legacy", "apps", *clusters, *versions, "--folder", "platform")
+    return folder / "platform"
+
+
+def test_from_three_legacy_files_to_a_promotion(tmp_path: Path) -> None:
+    platform = _adopted(tmp_path)
+    _done(platform, "render")
+    for target in ("qa", "prd/eu", "prd/us"):
+        _same_as_before(platform, target)
+    _is_known(platform)
+    held = chartkit(platform, "promote", "require-team", "--to", "prd")
+    assert (held.code, "Deployment shop/search" in held.out) == (1, True)
+    (tmp_path / "apps/search.yaml").write_text(
+        _DEPLOYMENT.replace("NAME", "search").replace("LABELS", "team: search")
+    )
+    _done(platform, "promote", "require-team", "--to", "prd", "--write", "-o", "markdown=pr.md")
+    assert "prd: 1 to Enforce" in (platform / "pr.md").read_text()
+    _done(platform, "render")
+    for name, action in (("qa", "Audit"), ("prd_eu", "Enforce"), ("prd_us", "Enforce")):
+        assert _action(platform, name) == action
+    project = (platform / "chartkit.yaml").read_text()
+    _done(platform, "promote", "require-team", "--to", "prd", "--back", "--write")
+    _done(platform, "render")
+    assert _action(platform, "prd_eu") == "Audit"
+    assert "# The exceptions that were in use; the chart installs them." in project
+
+
+def _same_as_before(platform: Path, target: str) -> None:
+    """No policy or exception differs from those in use but in the chart's labels."""
+    [compared] = _json(platform, "diff", target, "--against", "../legacy")["comparisons"]
+    kinds = ("ClusterPolicy", "PolicyException")
+    found = [each for each in compared["changes"] if each["kind"] in kinds]
+    assert {each["change"] for each in found} == {"changed"}
+    paths = [field["path"] for each in found for field in each["fields"]]
+    assert all(path.startswith(("metadata.labels", "metadata.annotations")) for path in paths)
+
+
+def _is_known(platform: Path) -> None:
+    """The exception holds, and what it does not let off is known."""
+    [known] = read_file(platform / "baselines/qa.yaml")[0].body["violations"]
+    assert known["object"] == "apps/v1/Deployment/shop/search"
+    files = ("rendered/qa/kyverno-policies.yaml", "rendered/prd_eu/kyverno-policies.yaml")
+    for name in files:
+        found = resources(read_file(platform / name))
+        assert sum(map(is_policy, found)) == 2
+        assert sum(map(is_exception, found)) == 1
+
+
+def _action(platform: Path, folder: str) -> str:
+    found = resources(read_file(platform / f"rendered/{folder}/kyverno-policies.yaml"))
+    [policy] = [each for each in found if each.name == "require-team" and is_policy(each)]
+    spec = policy.body["spec"]
+    [rule] = spec["rules"]
+    return str(rule["validate"].get("failureAction") or spec["validationFailureAction"])

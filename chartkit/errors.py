@@ -5,13 +5,14 @@ Only the boundary in `chartkit.cli` turns them into text and an exit code.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from chartkit.model import Diagnostic, Location
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DEBUG: Final = "CHARTKIT_DEBUG"
 """The environment variable that shows the traceback of a bug."""
@@ -92,6 +93,8 @@ class Bugs:
 
 def bug_message(error: Exception) -> str:
     """Return the message about an error that chartkit does not raise on purpose."""
+    import traceback  # Only a bug needs it.
+
     what = " ".join(f"{type(error).__name__}: {error}".split())
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "nowhere"

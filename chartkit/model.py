@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, Protocol, TypeVar
 
 from chartkit.safe_text import shown
@@ -85,6 +86,7 @@ class Location:
         return text
 
 
+@lru_cache(maxsize=4096)
 def pointer_steps(pointer: str) -> tuple[str, ...]:
     """Return the keys and indices of a JSON pointer (RFC 6901)."""
     steps = pointer.split("/")[1:]

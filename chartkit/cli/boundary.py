@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
@@ -110,4 +109,6 @@ def _bug(error: Exception) -> int:
 
 def _trace(error: Exception, is_bug: bool) -> None:
     if is_bug and os.environ.get(DEBUG):
+        import traceback
+
         traceback.print_exception(error)

@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +36,11 @@ def screen() -> Screen:
 
 def _width(stream: TextIO) -> int | None:
     """Return the columns of the terminal that a stream is; None if it is none."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    if not stream.isatty():
+        return None
+    import shutil  # It loads the libraries of archives.
+
+    return shutil.get_terminal_size().columns
 
 
 def wants_colour() -> bool:

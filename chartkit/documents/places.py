@@ -164,7 +164,8 @@ class _PlaceBuilder(Builder):
         next_event = self.next_event
         items: list[Any] = []
         while (event := next_event()).__class__ is not SequenceEndEvent:
-            items.append((event.start_mark, self._content(event)))
+            is_scalar = event.__class__ is ScalarEvent and event.anchor is None
+            items.append((event.start_mark, None if is_scalar else self.value(event)))
         self.nodes += len(items)
         return items
 
@@ -181,14 +182,12 @@ class _PlaceBuilder(Builder):
                 whole = [each for _, each in merged] if isinstance(merged, list) else merged
                 self._merge(members, whole, start)
                 continue
-            members[key] = (event.start_mark, self._content(next_event()))
+            # A scalar that nothing refers to holds no places.
+            content = next_event()
+            is_scalar = content.__class__ is ScalarEvent and content.anchor is None
+            members[key] = (event.start_mark, None if is_scalar else self.value(content))
         self.nodes += len(members)
         return members
-
-    def _content(self, event: Any) -> Any:
-        """Return the value that begins with an event; None for a scalar that nothing refers to."""
-        is_plain = event.__class__ is ScalarEvent and event.anchor is None
-        return None if is_plain else self.value(event)
 
 
 def _walk(tree: _Tree, path: Sequence[str], found: Found) -> Found:

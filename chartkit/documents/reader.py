@@ -71,7 +71,7 @@ class Document:
         parent."""
         steps = [str(step) for step in path]
         reached, line, column = finder(self.source.text, self.extent).find(steps)
-        pointer = pointer_of(*steps[:reached])
+        pointer = _pointer(tuple(steps[:reached]))
         return Location(self.source.file, line or self.line, column, pointer, self)
 
     def character(self, offset: int, *path: str | int) -> Location:
@@ -116,6 +116,11 @@ class Document:
             if isinstance(node, yaml.SequenceNode):
                 todo.extend((each, f"{pointer}/{at}") for at, each in enumerate(node.value))
         return None
+
+
+@lru_cache(maxsize=4096)
+def _pointer(steps: tuple[str, ...]) -> str:
+    return pointer_of(*steps)
 
 
 class _LineCounter:

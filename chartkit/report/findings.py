@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -77,15 +78,17 @@ class FieldPlace:
         return members
 
 
-def field_places(resource: Resource, result: RuleResult) -> Sequence[FieldPlace]:
+def field_places(
+    resource: Resource, result: RuleResult, most: int | None = None
+) -> Sequence[FieldPlace]:
     """Return the fields of a failure with their places, the most telling one first; none for a
-    result that names no field."""
+    result that names no field. most: how many of them, all if None."""
     if not result.fields:
         return ()
     location, body = resource.location, resource.body
     return [
         FieldPlace(field_text(pointer, body), location.within(pointer), location.value_of(pointer))
-        for pointer in result.fields
+        for pointer in result.fields[:most]
     ]
 
 
@@ -94,12 +97,22 @@ def field_text(pointer: str, body: Json) -> str:
 
     body: the object, which tells a position in a list from a key that is a number.
     """
-    path: list[str | int] = []
-    for step in pointer_steps(pointer):
-        is_position = step.isdecimal() and not isinstance(body, dict)
-        path.append(int(step) if is_position else step)
-        body = _child(body, path[-1])
-    return path_text(path)
+    keys: list[int] = []
+    for index, step in enumerate(pointer_steps(pointer)):
+        is_key = isinstance(body, dict)
+        if is_key and step.isdecimal():
+            keys.append(index)
+        body = _child(body, step if is_key or not step.isdecimal() else int(step))
+    return _text_of(pointer, tuple(keys))
+
+
+@lru_cache(maxsize=4096)
+def _text_of(pointer: str, keys: tuple[int, ...]) -> str:
+    """Return the text of a path; keys: the numbers in it that are no positions."""
+    return path_text(
+        int(step) if step.isdecimal() and index not in keys else step
+        for index, step in enumerate(pointer_steps(pointer))
+    )
 
 
 def _child(body: Json, step: str | int) -> Json:

@@ -248,7 +248,7 @@ def _finding_properties(
     """Return the most telling field of a failure with its place, and why it fails no run."""
     properties: dict[str, str] = {}
     if result.fields:
-        first = field_places(resource, result)[0]
+        first = field_places(resource, result, 1)[0]
         properties = first.members
     if acceptance is not None:
         properties["accepted"] = str(acceptance)

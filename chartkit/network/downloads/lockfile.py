@@ -14,7 +14,6 @@ from typing import Final
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
-from chartkit.network.http.urls import shown_source
 
 LOCK_FILE: Final = "chartkit.lock"
 VENDOR: Final = "vendor"
@@ -50,6 +49,9 @@ class Origin:
     @property
     def shown(self) -> str:
         """The location for people: of a URL without its query."""
+        # A checkout has a lock file's name, and no need of what speaks HTTP.
+        from chartkit.network.http.urls import shown_source
+
         return shown_source(self.location)
 
 

@@ -144,7 +144,6 @@ class TextWriter:
 
 def _place_lines(resource: Resource, result: RuleResult) -> list[str]:
     """Return a line for each place of a failure, the first few of them."""
-    places = field_places(resource, result)
-    lines = [shown(str(place)) for place in places[:_PLACES]]
-    more = len(places) - _PLACES
+    lines = [shown(str(place)) for place in field_places(resource, result, _PLACES)]
+    more = len(result.fields) - _PLACES
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines

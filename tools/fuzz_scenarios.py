@@ -119,7 +119,41 @@ def _gates() -> list[Scenario]:
         ),
         Scenario("selectors", [[*known, *select]], files, changes_arguments=True),
         Scenario("exceptions write", [written, [*written, "--into", "shop"]], files, weight=20),
+        Scenario(
+            "exceptions",
+            [
+                ["exceptions", "list", "e.yaml"],
+                ["exceptions", "check", "o.yaml", "-p", "p.yaml", "--exceptions", "e.yaml"],
+                [*written, "--findings", "--days", "9", "--annotation", "owner=me"],
+            ],
+            {**files, "e.yaml": EXCEPTIONS},
+            weight=20,
+        ),
     ]
+
+
+EXCEPTIONS: Final = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: web
+  namespace: shop
+  labels: {cleanup.kyverno.io/ttl: "2027-06-30"}
+spec:
+  exceptions:
+    - {policyName: require-team, ruleNames: ["*"]}
+  match:
+    any:
+      - resources: {kinds: [Pod], names: ["web*"]}
+---
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: cel, namespace: shop}
+spec:
+  policyRefs: [{name: require-team, kind: ValidatingPolicy}]
+  matchConditions: [{name: a, expression: "object.metadata.name == 'a'"}]
+  expiresAt: "2027-06-30T00:00:00Z"
+"""
 
 
 STORED: Final = """\
@@ -180,7 +214,7 @@ def _scans() -> list[Scenario]:
         Scenario(
             "migrate plan",
             [[*plans, "-o", output] for output in ("text", "json", "markdown")],
-            {"p.yaml": POLICY, "e.yaml": EXCEPTION},
+            {"p.yaml": POLICY, "e.yaml": EXCEPTIONS},
             weight=30,
         ),
         *_migrations(),
@@ -226,7 +260,7 @@ def _scans() -> list[Scenario]:
 def _migrations() -> list[Scenario]:
     command = ["migrate", "policies", "p.yaml", "e.yaml"]
     ways: tuple[list[str], ...] = (["-o", "text"], ["-o", "json"], ["-o", "markdown"], ["--write"])
-    files = {"p.yaml": POLICY, "e.yaml": EXCEPTION}
+    files = {"p.yaml": POLICY, "e.yaml": EXCEPTIONS}
     case = texts(_CASES / "selection", "*.yaml", "*.json")
     return [
         Scenario(

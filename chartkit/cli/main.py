@@ -55,8 +55,8 @@ COMMANDS = {
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (
-        "chartkit.cli.scan:exceptions",
-        "Write PolicyExceptions for suppressed findings.",
+        "chartkit.cli.reports.exceptions:exceptions",
+        "List and check PolicyExceptions, and write new ones.",
     ),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
     "policies": (

@@ -1,5 +1,4 @@
-"""`chartkit scan`: evaluate manifests, folders, charts or a cluster as Kyverno does; and
-`chartkit exceptions`: PolicyExceptions made of what objects say about themselves."""
+"""`chartkit scan`: evaluate manifests, folders, charts or a cluster as Kyverno does."""
 
 from __future__ import annotations
 
@@ -16,9 +15,7 @@ from chartkit.cli.options.output import formats_option, query_option
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import progress, screen
-from chartkit.errors import InputError
-from chartkit.model import Diagnostic
-from chartkit.scan.options import RequestOptions, ScanOptions
+from chartkit.scan.options import ScanOptions
 
 CLUSTER_OPTIONS: Final = (
     click.option(
@@ -137,52 +134,3 @@ def scan(options: ScanOptions) -> None:
     named = options.env
     environment = None if named is None else project_environment(options.path, named)
     raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
-
-
-@click.group()
-def exceptions() -> None:
-    """Write PolicyExceptions for suppressed findings."""
-
-
-@exceptions.command(short_help="Write a PolicyException for each suppression.")
-@takes(RequestOptions, *REQUEST_OPTIONS)
-@environment_option
-@project_option
-@click.option(
-    "--into",
-    metavar="NAMESPACE",
-    default="kyverno",
-    show_default=True,
-    help="The namespace of the exceptions, in which Kyverno has to look for them.",
-)
-def write(options: RequestOptions, env: str | None, path: Path, into: str) -> None:
-    """Write a PolicyException to standard output for each suppression of the objects at PATH.
-
-    Exits 1 if a suppression does not hold, or if no exception can stand for it.
-    """
-    from datetime import UTC, datetime
-
-    from chartkit.documents.yaml_dump import dump_documents
-    from chartkit.scan.environment import require_no_named_policies
-    from chartkit.scan.gate.exceptions import exceptions_of
-    from chartkit.scan.requests import load_requests
-
-    environment = None if env is None else project_environment(path, env)
-    if environment is not None:
-        require_no_named_policies(options)
-    requests = load_requests(options, sys.stdin, _note, environment=environment)
-    policies = requests.policies.policies
-    allowed = environment is None or environment.suppressions
-    today = datetime.now(UTC).date()
-    found = exceptions_of(requests.objects, policies, today, into, allowed)
-    for each in found.diagnostics:
-        _note(each)
-    if not found.bodies and not found.diagnostics:
-        raise InputError("no object has a suppression", hint="the annotation chartkit.dev/suppress")
-    if found.bodies:
-        click.echo(dump_documents(found.bodies), nl=False)
-    raise SystemExit(1 if found.diagnostics or requests.policies.diagnostics else 0)
-
-
-def _note(diagnostic: Diagnostic) -> None:
-    click.echo(str(diagnostic), err=True)

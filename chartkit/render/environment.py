@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from chartkit.charts.plan import ENGINE, POLICIES
+from chartkit.charts.policies import chart as policies_chart
+from chartkit.charts.policies.installed import InstalledPolicy
 from chartkit.engine import Reason
 from chartkit.kyverno.controllers import allows_http
-from chartkit.model import Resource
+from chartkit.model import Body, Resource
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.compare.sides import written_chart
+from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions, shipped_exceptions
 from chartkit.scan.environment import Labels, ProjectEnvironment
 from chartkit.scan.installed.configuration import configuration, unsent_reasons
+
+
+def project_exceptions(project: Project, environment: Environment) -> ShippedExceptions:
+    """Return the exceptions of an environment, in the kinds of its policies; raise InputError."""
+    found = NO_EXCEPTIONS
+
+    def exceptions_of(each: Environment, policies: Mapping[str, InstalledPolicy]) -> Sequence[Body]:
+        nonlocal found
+        if each.name == environment.name:
+            found = shipped_exceptions(each, policies)
+        return ()
+
+    policies_chart.plan(project, exceptions_of)
+    return found
 
 
 def project_environment(project: Project, environment: Environment) -> ProjectEnvironment:

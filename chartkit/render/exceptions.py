@@ -20,6 +20,7 @@ from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.project.environment import Environment
 from chartkit.render.model import Outcome, Row, listed
 from chartkit.scan.exceptions.files import read_files
+from chartkit.scan.exceptions.model import FiledException
 from chartkit.suggestions import suggestion
 
 CHECK: Final = "exceptions"
@@ -31,10 +32,12 @@ _SERVED: Final = ((Version(1, 17), "v1"), (Version(1, 16), "v1beta1"), (Version(
 
 @dataclass(frozen=True, slots=True)
 class ShippedExceptions:
-    """The exceptions of an environment's chart; rows: what is said of them."""
+    """The exceptions of an environment's chart; rows: what is said of them; filed: those of the
+    files, each with what the chart has of it."""
 
     bodies: tuple[Body, ...] = ()
     rows: tuple[Row, ...] = ()
+    filed: tuple[FiledException, ...] = ()
 
     @property
     def namespaces(self) -> frozenset[str]:
@@ -52,7 +55,7 @@ def shipped_exceptions(
     shipping = _Shipping(environment, policies)
     for each in read_files(environment.exceptions):
         shipping.add(each)
-    return ShippedExceptions(tuple(shipping.bodies), tuple(shipping.rows))
+    return ShippedExceptions(tuple(shipping.bodies), tuple(shipping.rows), tuple(shipping.filed))
 
 
 NO_EXCEPTIONS: Final = ShippedExceptions()
@@ -79,6 +82,7 @@ class _Shipping:
     def __init__(self, environment: Environment, policies: Mapping[str, InstalledPolicy]) -> None:
         self.bodies: list[Body] = []
         self.rows: list[Row] = []
+        self.filed: list[FiledException] = []
         self._environment = environment
         self._policies = policies
 
@@ -89,6 +93,9 @@ class _Shipping:
         known = [name for name in names if self._is_there(resource, name)]
         made = list(self._legacy(resource, known) if is_legacy else self._cel(resource, known))
         self.bodies += made
+        forms = (Resource(each, resource.location) for each in made)
+        is_same = [each for each in made if each["spec"] == resource.body["spec"]] == made != []
+        self.filed.append(FiledException(resource, (resource,) if is_same else tuple(forms)))
         if made:
             kinds = " and ".join(dict.fromkeys(each["apiVersion"] for each in made))
             message = f"{_shown(resource)} lets objects off {listed(known)} ({kinds})"

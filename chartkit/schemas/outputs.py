@@ -31,6 +31,8 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "migrate-policies": "MigratePolicies",
         "values-migrate": "ValuesMigrate",
         "check-compat": "CheckCompat",
+        "exceptions-list": "ExceptionsList",
+        "exceptions-check": "ExceptionsCheck",
         "report-merge": "ReportMerge",
         "report-diff": "ReportDiff",
         "test": "TestRun",

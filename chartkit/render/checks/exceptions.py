@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from typing import Final
 
-from chartkit.model import mapping_at
+from chartkit.model import Severity, mapping_at
 from chartkit.render.chart import CheckTarget
 from chartkit.render.exceptions import CHECK, heeded
-from chartkit.render.model import Outcome, Row, listed
+from chartkit.render.model import Outcome, Row, findings, listed
+from chartkit.scan.exceptions.lifetime import EXPIRED, lifetime
+
+_MILD: Final = {EXPIRED: Severity.WARNING}
 
 
-def exceptions(subject: CheckTarget) -> Iterator[Row]:
-    """Yield a row for each exception of chartkit.yaml, and for those that Kyverno does not read."""
+def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
+    """Yield a row for each exception of chartkit.yaml, for those that Kyverno does not read, and
+    for what the project wants of them. One that has ended fails nothing: time alone would."""
     env, shipped = subject.environment, subject.exceptions
     if env.exceptions and subject.resolved is None:
         message = "upstream's chart has no exceptions: those of chartkit.yaml are not installed"
@@ -19,6 +26,11 @@ def exceptions(subject: CheckTarget) -> Iterator[Row]:
         hint = "apply the files, or render chartkit's own chart"
         yield Row(env.name, CHECK, Outcome.WARNING, message, place, hint)
     yield from shipped.rows
+    now, rules = datetime.combine(today, time.min, UTC), subject.project.exception_rules
+    for each in shipped.filed:
+        found = lifetime(each, rules, now, 0)
+        mild = (replace(one, severity=_MILD.get(one.rule_id, one.severity)) for one in found)
+        yield from findings(env.name, CHECK, mild, each.resource.location)
     if not shipped.bodies:
         return
     if subject.engine is None:

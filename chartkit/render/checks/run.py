@@ -63,7 +63,7 @@ def check_environment(
     found += policies_compile(subject, compiled)
     found += policy_warnings(subject, compiled)
     found += both_forms(subject, compiled)
-    found += exceptions(subject)
+    found += exceptions(subject, today)
     found += weakened(subject)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())

@@ -1,0 +1,223 @@
+"""`chartkit exceptions`: PolicyExceptions listed, checked, and made of what objects say about
+themselves or of findings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chartkit.cli.options.groups import takes
+from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.project import environment_option, project_environment, project_option
+from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.errors import InputError
+from chartkit.model import Diagnostic
+from chartkit.scan.options import RequestOptions
+
+if TYPE_CHECKING:
+    from chartkit.engine import RunnablePolicy
+    from chartkit.project.project import ExceptionRules
+    from chartkit.scan.environment import ProjectEnvironment
+    from chartkit.scan.exceptions.model import FiledException
+    from chartkit.scan.requests import Requests
+
+
+@click.group()
+def exceptions() -> None:
+    """List and check PolicyExceptions, and write new ones."""
+
+
+@exceptions.command("list", short_help="List the exceptions of files or environments.")
+@click.argument("files", nargs=-1, metavar="[PATH…]", type=click.Path(path_type=Path))
+@click.option("--env", "names", multiple=True, metavar="NAME", help="Only this environment's.")
+@project_option
+@reports()
+def list_(options: OutputOptions, files: Sequence[Path], names: Sequence[str], path: Path) -> None:
+    """List the exceptions at PATH, or those of the project's environments: what they are from, when
+    they end, and what the project wants to know of each."""
+    from chartkit.project.project import read_project
+    from chartkit.scan.exceptions.listing import listed_exceptions, listing
+
+    options.parsed()
+    if files and names:
+        raise click.UsageError("name files or environments")
+    project = None if files else read_project(path)
+    show(listing(listed_exceptions(files, project, names), datetime.now(UTC)), options)
+
+
+@exceptions.command(short_help="Find exceptions that are expired, unused, too wide or unknown.")
+@takes(RequestOptions, *REQUEST_OPTIONS)
+@environment_option
+@project_option
+@click.option(
+    "--soon",
+    "soon_days",
+    type=click.IntRange(0, 3650),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="Warn of an exception that ends within these days.",
+)
+@reports()
+def check(
+    options: RequestOptions, output: OutputOptions, env: str | None, path: Path, soon_days: int
+) -> None:
+    """Check the exceptions of --exceptions, or those of --env, with the objects at PATH.
+
+    Without PATH the objects are the environment's workloads; without any, what is unused or too
+    wide is not looked for. Exits 1 for an exception that has
+    ended, names what there is not, or lacks what exceptionRules of chartkit.yaml wants; warnings,
+    such as of one that no object needs, fail nothing.
+    """
+    from chartkit.scan.exceptions.check import check as checked
+    from chartkit.scan.exceptions.listing import check_report
+    from chartkit.scan.exceptions.need import Needs
+
+    output.parsed()
+    filed, environment, rules, paths = _subjects(options, env, path)
+    without = replace(options, exceptions=(), paths=paths)
+    needs = None
+    if paths:
+        requests = _requests(without, environment)
+        policies: Sequence[RunnablePolicy] = requests.policies.policies
+        needs = Needs(policies, requests.objects, requests.context(requests.world()))
+    else:
+        click.echo("no objects: what is unused or too wide is not looked for", err=True)
+        policies = _policies(without, environment)
+    now = datetime.now(UTC)
+    found = list(checked(filed, policies, needs, rules, now, soon_days))
+    show(check_report(filed, found), output)
+    raise SystemExit(1 if any(each.severity == "error" for each in found) else 0)
+
+
+def _subjects(
+    options: RequestOptions, env: str | None, path: Path
+) -> tuple[list[FiledException], ProjectEnvironment | None, ExceptionRules, tuple[str, ...]]:
+    """Return the exceptions to check, the environment, the project's rules and the objects."""
+    from chartkit.engine import is_exception
+    from chartkit.model import Location
+    from chartkit.project.project import FILE_NAME, ExceptionRules, read_project
+    from chartkit.project.settings import NamedFile
+    from chartkit.render.environment import project_exceptions
+    from chartkit.scan.environment import require_no_named_policies
+    from chartkit.scan.exceptions.files import read_files
+    from chartkit.scan.exceptions.model import filed
+
+    if env is None:
+        if not options.exceptions:
+            raise InputError("no exceptions are named", hint="--exceptions FILE, or --env NAME")
+        named = [NamedFile(each, Location(str(each))) for each in options.exceptions]
+        has_project = (path / FILE_NAME if path.is_dir() else path).is_file()
+        none = ExceptionRules((), None, Location(FILE_NAME))
+        rules = read_project(path).exception_rules if has_project else none
+        return list(map(filed, read_files(named))), None, rules, options.paths
+    require_no_named_policies(options)
+    project = read_project(path)
+    chosen = project.environment(env)
+    found = project_environment(path, env)
+    own = tuple(each for each in found.resources if not is_exception(each))
+    shipped = project_exceptions(project, chosen)
+    paths = options.paths or tuple(str(each.path) for each in chosen.workloads)
+    return list(shipped.filed), replace(found, resources=own), project.exception_rules, paths
+
+
+@exceptions.command(short_help="Write PolicyExceptions for suppressions or findings.")
+@takes(RequestOptions, *REQUEST_OPTIONS)
+@environment_option
+@project_option
+@click.option(
+    "--into",
+    metavar="NAMESPACE",
+    default="kyverno",
+    show_default=True,
+    help="The namespace of the exceptions, in which Kyverno has to look for them.",
+)
+@click.option(
+    "--findings",
+    is_flag=True,
+    help="Write one for each object and rule that fails, in place of suppressions.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    default=30,
+    show_default=True,
+    help="The days after which exceptions from findings end.",
+)
+@click.option("--reason", default="", help="The reason of exceptions from findings.")
+@click.option(
+    "--annotation",
+    "annotations",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An annotation of exceptions, such as their owner; repeatable.",
+)
+def write(
+    options: RequestOptions,
+    env: str | None,
+    path: Path,
+    into: str,
+    findings: bool,
+    days: int,
+    reason: str,
+    annotations: Sequence[str],
+) -> None:
+    """Write a PolicyException to standard output for each suppression of the objects at PATH, or
+    for each finding.
+
+    Exits 1 if a suppression does not hold, or if no exception can stand for it or for a finding.
+    """
+    from chartkit.documents.yaml_dump import dump_documents
+    from chartkit.scan.environment import require_no_named_policies
+    from chartkit.scan.exceptions.written import annotated, of_findings
+    from chartkit.scan.gate.exceptions import exceptions_of
+
+    environment = None if env is None else project_environment(path, env)
+    if environment is not None:
+        require_no_named_policies(options)
+    requests = _requests(options, environment)
+    today = datetime.now(UTC).date()
+    if findings:
+        until: date = today + timedelta(days=days)
+        found = of_findings(requests, reason or "violates the policy today", until, into)
+    else:
+        allowed = environment is None or environment.suppressions
+        policies: Sequence[RunnablePolicy] = requests.policies.policies
+        found = exceptions_of(requests.objects, policies, today, into, allowed)
+    for each in found.diagnostics:
+        _note(each)
+    if not found.bodies and not found.diagnostics:
+        hint = "nothing fails" if findings else "the annotation chartkit.dev/suppress"
+        what = "there is no finding" if findings else "no object has a suppression"
+        raise InputError(what, hint=hint)
+    if found.bodies:
+        click.echo(dump_documents(annotated(found.bodies, annotations)), nl=False)
+    raise SystemExit(1 if found.diagnostics or requests.policies.diagnostics else 0)
+
+
+def _policies(
+    options: RequestOptions, environment: ProjectEnvironment | None
+) -> Sequence[RunnablePolicy]:
+    """Return the policies alone, without exceptions."""
+    from chartkit.engine import NO_ATTACHMENTS
+    from chartkit.scan.requests import load_named_policies
+
+    if environment is not None:
+        return environment.policies(NO_ATTACHMENTS).policies
+    return load_named_policies(options, NO_ATTACHMENTS).policies
+
+
+def _requests(options: RequestOptions, environment: ProjectEnvironment | None) -> Requests:
+    from chartkit.scan.requests import load_requests
+
+    return load_requests(options, sys.stdin, _note, environment=environment)
+
+
+def _note(diagnostic: Diagnostic) -> None:
+    click.echo(str(diagnostic), err=True)

@@ -1,0 +1,85 @@
+"""Everything that is wrong with a project's PolicyExceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from chartkit.engine import RunnablePolicy
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.model import Diagnostic, Severity, mappings_at
+from chartkit.project.project import ExceptionRules
+from chartkit.scan.exceptions.lifetime import lifetime
+from chartkit.scan.exceptions.model import FiledException
+from chartkit.scan.exceptions.narrow import narrower
+from chartkit.scan.exceptions.need import Needs
+from chartkit.scan.gate.selection import rule_names
+from chartkit.suggestions import suggestion
+
+UNKNOWN: Final = "unknown-policy"
+UNKNOWN_RULE: Final = "unknown-rule"
+UNUSED: Final = "unused"
+WIDE: Final = "too-wide"
+
+
+def check(
+    exceptions: Sequence[FiledException],
+    policies: Sequence[RunnablePolicy],
+    needs: Needs | None,
+    rules: ExceptionRules,
+    now: datetime,
+    soon_days: int,
+) -> Iterator[Diagnostic]:
+    """Yield what is wrong with exceptions.
+
+    policies: those that they may be from, compiled without exceptions; needs: of the objects that
+    there are, None where there are none; soon_days: see `lifetime`.
+    """
+    known = {name for one in policies for name in (one.policy.key, one.policy.name)}
+    for each in exceptions:
+        yield from lifetime(each, rules, now, soon_days)
+        yield from _unknown(each, policies)
+        if needs is not None and each.forms and not known.isdisjoint(each.policies):
+            yield from _need(each, needs)
+
+
+def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
+    """Yield the policies and rules that an exception names and that there are not."""
+    resource = exception.resource
+    known = {name: one for one in policies for name in (one.policy.key, one.policy.name)}
+    for name in exception.policies:
+        if name not in known:
+            message = f"exception {resource.name} names policy '{name}', which there is not"
+            hint = suggestion(name, known) or "take it out, or correct the name"
+            yield Diagnostic(UNKNOWN, Severity.ERROR, message, resource.location, hint)
+    for index, one in enumerate(mappings_at(resource.body["spec"], "exceptions")):
+        policy = known.get(str(one.get("policyName")))
+        if policy is None or not isinstance(policy.policy, Policy):
+            continue
+        names = rule_names(policy)
+        for at, rule in enumerate(one.get("ruleNames") or ()):
+            if not any(map(compile_wildcard(str(rule)), names)):
+                place = resource.location.within(f"/spec/exceptions/{index}/ruleNames/{at}")
+                message = f"exception {resource.name} names rule '{rule}' of {policy.policy.key}, "
+                message += "which there is not"
+                hint = suggestion(str(rule), names) or f"its rules are {', '.join(names)}"
+                yield Diagnostic(UNKNOWN_RULE, Severity.ERROR, message, place, hint)
+
+
+def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:
+    resource = exception.resource
+    lifted = needs.lifted(exception.forms)
+    if not lifted:
+        message = f"no object needs exception {resource.name}"
+        hint = "take it out, or scan the objects that it is for"
+        yield Diagnostic(UNUSED, Severity.WARNING, message, resource.location, hint)
+        return
+    if exception.forms != (resource,):
+        return  # What is installed is narrowed where it is as the file has it.
+    found = narrower(resource, lifted, needs)
+    if found is not None:
+        message = f"exception {resource.name} is wider than what needs it: {'; '.join(found.steps)}"
+        hint = "a narrower one lets the same objects off"
+        yield Diagnostic(WIDE, Severity.WARNING, message, resource.location, hint)

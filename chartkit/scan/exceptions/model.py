@@ -1,0 +1,70 @@
+"""PolicyExceptions as the project has them, and what is known of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final
+
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
+from chartkit.model import Body, Resource, mapping_at, mappings_at
+
+TTL: Final = "cleanup.kyverno.io/ttl"
+"""The label by which Kyverno's cleanup controller deletes an object."""
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(T.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class FiledException:
+    """An exception of a file.
+
+    forms: the objects that a cluster gets of it; the exception itself where nothing says otherwise.
+    """
+
+    resource: Resource
+    forms: tuple[Resource, ...]
+
+    @property
+    def is_legacy(self) -> bool:
+        """Return whether it is one of kyverno.io."""
+        return group_of(self.resource) == KYVERNO_GROUP
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Return the names of the policies that it names."""
+        spec = mapping_at(self.resource.body, "spec")
+        names = [str(each.get("policyName")) for each in mappings_at(spec, "exceptions")]
+        names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def expires(self) -> datetime | None:
+        """Return when it ends, None where it says no date."""
+        return expiry(self.resource.body)
+
+    def marked(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the annotations, or labels, of these names that it has."""
+        metadata = mapping_at(self.resource.body, "metadata")
+        given = {**mapping_at(metadata, "labels"), **mapping_at(metadata, "annotations")}
+        return {name: str(given[name]) for name in names if str(given.get(name) or "").strip()}
+
+
+def filed(resource: Resource) -> FiledException:
+    """Return an exception that is installed as it is."""
+    return FiledException(resource, (resource,))
+
+
+def expiry(body: Body) -> datetime | None:
+    """Return when an exception ends: its `expiresAt`, or the label of the cleanup controller; None
+    for none, and for a time to live, which begins when it is created."""
+    labels = mapping_at(body, "metadata", "labels")
+    given = mapping_at(body, "spec").get("expiresAt") or labels.get(TTL)
+    if not isinstance(given, str | date) or not _DATE.fullmatch(str(given)):
+        return None
+    try:
+        time = datetime.fromisoformat(str(given))
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

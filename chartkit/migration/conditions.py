@@ -18,24 +18,22 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     parse_conditions,
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.duration import duration_or_none
 from chartkit.go.int64 import mark_literals
-from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
+from chartkit.migration.equality import equals, equals_constant, natural
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
-from chartkit.migration.expressions.wildcards import fits, fits_any, fits_any_value, fits_value
+from chartkit.migration.expressions.wildcards import fits, fits_any, fits_value
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
-from chartkit.migration.jmespath.terms import is_json, is_path
+from chartkit.migration.jmespath.terms import is_json, is_path, is_truthy
 from chartkit.migration.orders import durations, ordered, whole_number
 from chartkit.migration.texts import term_of
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]
 _LABELS: Final = "metadata.labels."
-_QUANTITY_START: Final = frozenset("+-.0123456789*?")
 
 
 def conditions_hold(body: Json, names: Names) -> Expr:
@@ -95,7 +93,21 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
         # No operator holds of null.
         held = test(Value(key.place.settled()), value)
         return conjunction(key.place.is_present(), held)
-    return test(key, value)
+    held = test(key, value)
+    if isinstance(key, Value | Stream) and key.blank:
+        return _with_blank(held, key, condition.operator, value)
+    return held
+
+
+def _with_blank(held: Expr, key: Term, operator: str, value: Term) -> Expr:
+    """Return whether a condition holds of a key that is an empty text in place of an empty list;
+    held: whether it holds of the list."""
+    if not isinstance(value, Constant):
+        raise NotConvertible("a key that is a list or an empty text, and a value that is computed")
+    some = is_truthy(key)
+    if _of_constants(operator, "", value.value) == cel.TRUE:
+        return held if operator in _OF_ALL else disjunction(cel.negate(some), held)
+    return conjunction(some, held) if operator in _OF_ALL else held
 
 
 def _as_text(term: Term) -> Term:
@@ -115,87 +127,8 @@ def _of_constants(operator: str, key: Json, value: Json) -> Expr:
     return cel.literal(bool(compare(mark_literals(key))))
 
 
-def _equals(key: Term, value: Term) -> Expr:
-    match key, value:
-        case Value(place), Constant(wanted):
-            return _equals_constant(place, wanted)
-        case Constant(wanted), Value(place):
-            if isinstance(wanted, str) and not _is_plain(wanted):
-                raise NotConvertible("a text with wildcards or a size is compared with a value")
-            return _equals_constant(place, wanted)
-        case Value(left), Value(right):
-            if left.type == TEXT and right.type in (TEXT, UNKNOWN):
-                return _equal_texts(left, right.taken_for(TEXT))
-            if left.type != right.type or left.type not in ("int", "bool"):
-                raise NotConvertible("two values are compared whose texts may be wildcards")
-            return cel.equal(left.value, right.value)
-    raise NotConvertible("a list is compared with Equals")
-
-
-def _equal_texts(left: Place, right: Place) -> Expr:
-    """Return whether a text fits another, which may have wildcards."""
-    if is_name(right):
-        return cel.equal(left.value, right.value)
-    return fits_any_value(left.value, right.value)
-
-
-def _natural(wanted: Json) -> str:
-    """Return the type that a constant is compared with where nothing else is known."""
-    if isinstance(wanted, bool):
-        return "bool"
-    if isinstance(wanted, int | float):
-        return "int" if isinstance(wanted, int) else "double"
-    if not isinstance(wanted, str) or (wanted and not _is_plain(wanted.replace("*", "a"))):
-        raise NotConvertible(f"{wanted!r} is compared with a field of unknown type")
-    return TEXT
-
-
-def _equals_constant(place: Place, wanted: Json) -> Expr:
-    if not place.is_known:
-        place = place.taken_for(_natural(wanted))
-    value = place.value
-    match wanted:
-        case [] if place.is_list:
-            return cel.equal(cel.method(value, "size"), 0)
-        case bool():
-            if place.type not in ("bool", UNKNOWN):
-                return cel.FALSE
-            if place.type == "bool":
-                return value if wanted else cel.negate(value)
-            return cel.equal(value, wanted)
-        case int() | float() if place.type in ("int", "double"):
-            return cel.equal(value, float(wanted) if place.type == "double" else wanted)
-        case str() if place.type == "int":
-            if not wanted.lstrip("+-").isdigit():
-                return cel.FALSE
-            return cel.equal(value, int(wanted))
-        case str() if place.type in (TEXT, UNKNOWN):
-            return _equals_text(place, wanted)
-    raise NotConvertible(f"a value is compared with {wanted!r}, which its type does not take")
-
-
-def _equals_text(place: Place, wanted: str) -> Expr:
-    value = place.value
-    if _is_plain(wanted) or not wanted:
-        return cel.equal(value, wanted)
-    if not has_wildcard(wanted):
-        raise NotConvertible(f"the size or duration {wanted} is compared with a text")
-    if place.type != TEXT:
-        raise NotConvertible("a wildcard is compared with a value that may be no text")
-    if wanted[0] in _QUANTITY_START:
-        # A text that reads as a size fits no wildcard.
-        return conjunction(fits(value, wanted), cel.negate(cel.call("isQuantity", value)))
-    return fits(value, wanted)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a text is compared as it is: without wildcards, no size and no duration."""
-    is_size = quantity_or_none(text) is not None or duration_or_none(text) is not None
-    return not (has_wildcard(text) or is_size)
-
-
 def _not_equals(key: Term, value: Term) -> Expr:
-    return cel.negate(_equals(key, value))
+    return cel.negate(equals(key, value))
 
 
 def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
@@ -203,7 +136,7 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
 
     def test(place: Place) -> Expr:
         if not place.is_known:
-            types = {_natural(each) for each in values}
+            types = {natural(each) for each in values}
             place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
         if place.type == "int":
             numbers = [number for each in values if (number := whole_number(each)) is not None]
@@ -299,7 +232,7 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
             case Stream() if has_wildcard(str(constant)):
                 return value.exists(lambda item: fits(item.value, str(constant)))
             case Stream():
-                return value.exists(lambda item: _equals_constant(item, constant))
+                return value.exists(lambda item: equals_constant(item, constant))
             case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
                 test = fits(cel.ident("item"), str(constant))
                 return cel.macro(place.value, "exists", "item", test)
@@ -371,9 +304,11 @@ def _listed(test: Test) -> Test:
     return checked
 
 
+_OF_ALL: Final = ("AllIn", "AllNotIn", "In")
+"""Operators that hold of an empty list."""
 _OPERATORS: Final[Mapping[str, Test]] = {
-    "Equal": _equals,
-    "Equals": _equals,
+    "Equal": equals,
+    "Equals": equals,
     "NotEqual": _not_equals,
     "NotEquals": _not_equals,
     "In": _listed(_in(every=True, negated=False)),

@@ -76,6 +76,11 @@ DIVISION: Final = "a division by zero is infinite, or no number, and no error"
 """A change of rules that divide."""
 ASCII_CASE: Final = "letters other than a to z keep their case"
 """A change of rules that turn texts to upper or lower case."""
+PARENT_FOLDERS: Final = (
+    "of a path, .. stays as it is written, which an API server refuses of a hostPath, and of . "
+    "alone nothing is left"
+)
+"""A change of rules that take paths apart."""
 DECIMALS: Final = "texts such as 1_000, 0x1p4 and inf are no numbers"
 """A change of rules that read numbers of texts."""
 CONDITION_MESSAGES: Final = "messages of preconditions are not shown where a rule does not apply"

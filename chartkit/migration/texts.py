@@ -32,7 +32,8 @@ from chartkit.migration.jmespath.embedded import (
     text_of_term,
     with_json_literals,
 )
-from chartkit.migration.jmespath.terms import computed, list_of_terms, mixed
+from chartkit.migration.jmespath.lists import list_of_terms
+from chartkit.migration.jmespath.terms import computed, mixed
 from chartkit.model import Json
 
 _MAX_VARIABLES: Final = 120

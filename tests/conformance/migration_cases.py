@@ -24,6 +24,7 @@ from chartkit.migration.differences import (
     DECIMALS,
     DECODED,
     FAILING_CONDITIONS,
+    PARENT_FOLDERS,
     READ_TEXTS,
     TIMES,
 )
@@ -37,7 +38,7 @@ _WIDGET: Body = {
 _PLACE = Location("recorded.jsonl")
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NUMBER = re.compile(r"`(-?\d{1,15})`")
-_NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, READ_TEXTS, TIMES))
+_NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, PARENT_FOLDERS, READ_TEXTS, TIMES))
 """Changes that explain a difference of an unusual text."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from chartkit.engine.cel.parser.parser import RESERVED
-from chartkit.engine.cel.syntax.tree import Call, Expr, Select
+from chartkit.engine.cel.syntax.tree import Binary, Call, Expr, Select
 from chartkit.migration.expressions.place import Place
 
 _SINGULAR: Final = {"ies": "y", "sses": "ss", "xes": "x", "s": ""}
@@ -50,6 +50,10 @@ def is_name(place: Place) -> bool:
 
 
 def _field_of(expr: Expr) -> str:
-    while isinstance(expr, Call) and expr.target is not None:
-        expr = expr.target
+    while True:
+        match expr:
+            case Call(_, Call() | Select() | Binary() as inner) | Binary("+", inner):
+                expr = inner
+            case _:
+                break
     return expr.field if isinstance(expr, Select) else "item"

@@ -20,15 +20,21 @@ from chartkit.migration.conversion import NotConvertible
 
 UNKNOWN: Final = "dyn"
 TEXT: Final = "string"
+MIXED: Final = "one of several"
+"""The type of a value that is of one of several types, which nothing takes for any of them."""
 TIME: Final = "timestamp"
 """The type of a time that functions give: a timestamp in CEL, a text in JMESPath."""
 SPAN: Final = "duration"
 """The type of a span between times: a duration in CEL, a text in JMESPath."""
+QUANTITY: Final = "quantity"
+SIZE: Final = "size"
+"""The type of what arithmetic of sizes gives: a quantity in CEL, a text in JMESPath."""
 _LIST: Final = "[]"
 _MAP: Final = "{}"
 _RULES: Final = "[]rbac.v1.PolicyRule"
 """Go's type of a role's rules has no `omitempty`: of an aggregated role they are null."""
 _EITHER: Final = "|"
+_TEMPLATE: Final = "template of "
 OBJECT: Final = "object"
 """The type of an object of a kind that the table does not have."""
 _ALWAYS: Final = {"apiVersion": TEXT, "kind": TEXT, "metadata": "meta.v1.ObjectMeta"}
@@ -81,7 +87,7 @@ class Place:
     one that is not known; path: where it is in the object, `spec.hosts[]`; assumed: what was taken
     for granted of fields of unknown types, by path, for all places of an object; whole: whether
     there is an object at all, as the old one of a CREATE is not; given: what else must hold for
-    there to be a value.
+    there to be a value; among: the texts that it may be, none where they are not known.
     """
 
     root: Expr
@@ -91,6 +97,7 @@ class Place:
     whole: bool = True
     assumed: dict[str, str] | None = field(default=None, compare=False, repr=False)
     given: Expr = cel.TRUE
+    among: tuple[str, ...] = ()
 
     @property
     def is_optional(self) -> bool:
@@ -110,7 +117,7 @@ class Place:
     @property
     def is_map(self) -> bool:
         """Return whether it is known to be an object or a map."""
-        return self.type.startswith(_MAP) or bool(_fields(self.type))
+        return self.type.startswith(_MAP) or all(map(_fields, self.type.split(_EITHER)))
 
     @property
     def value(self) -> Expr:
@@ -130,6 +137,9 @@ class Place:
         """Return the value, or a default where there may be none and is none."""
         if self.given != cel.TRUE:
             inner = replace(self, given=cel.TRUE).or_value(default)
+            if default == cel.NULL:
+                # Of a type that CEL knows there is no null.
+                inner = cel.call("dyn", inner)
             return cel.conditional(self.given, inner, default)
         if not self.optional:
             return self.value
@@ -195,7 +205,10 @@ class Place:
     @property
     def requires_something(self) -> bool:
         """Return whether an object here cannot be empty."""
-        return any(each.required for each in _fields(self.type).values())
+        return all(
+            any(each.required for each in _fields(type_).values())
+            for type_ in self.type.split(_EITHER)
+        )
 
     def element(self, variable: str) -> Place:
         """Return the place of a loop's variable over the list here."""
@@ -219,6 +232,12 @@ class Place:
         return known.type, known.required or holds
 
 
+def of_templates(pod: Place) -> Place:
+    """Return the place of a Pod as it is in a rule that is extended to controllers: what stands
+    for its metadata is that of a template, which may have none."""
+    return replace(pod, type=f"{_TEMPLATE}{pod.type}")
+
+
 def list_type(type_: str) -> str:
     """Return the type of the list that an API server answers with, its elements in `items`."""
     return f"{_LIST_OF}{type_}"
@@ -237,7 +256,7 @@ def _fields(type_name: str) -> Mapping[str, Field]:
     for other in others:
         fields = {
             name: Field(
-                _either(fields[name].type, other[name].type),
+                either(fields[name].type, other[name].type),
                 fields[name].required and other[name].required,
             )
             for name in fields
@@ -246,14 +265,22 @@ def _fields(type_name: str) -> Mapping[str, Field]:
     return fields
 
 
-def _either(one: str, other: str) -> str:
+def either(one: str, other: str) -> str:
+    """Return the type of a value that is of one of two types."""
+    for holder in (_LIST, _MAP):
+        if one.startswith(holder) and other.startswith(holder):
+            return holder + either(one.removeprefix(holder), other.removeprefix(holder))
     names = set(one.split(_EITHER)) | set(other.split(_EITHER))
-    return UNKNOWN if UNKNOWN in names else _EITHER.join(sorted(names))
+    is_mixed = len(names) > 1 and any(each.startswith((_LIST, _MAP)) for each in names)
+    return UNKNOWN if UNKNOWN in names or is_mixed else _EITHER.join(sorted(names))
 
 
 def _fields_of_one(type_name: str) -> Mapping[str, Field]:
     if type_name.startswith(_LIST_OF):
         return {"items": Field(f"{_LIST}{type_name.removeprefix(_LIST_OF)}", required=True)}
+    if type_name.startswith(_TEMPLATE):
+        fields = _fields_of_one(type_name.removeprefix(_TEMPLATE))
+        return {**fields, "metadata": Field(fields["metadata"].type, required=False)}
     if type_name in _IMAGES:
         return _IMAGES[type_name]
     if type_name == CONFIG_MAP:

@@ -13,7 +13,7 @@ from chartkit.migration.expressions.place import Place
 from chartkit.migration.expressions.verdict import disjunction
 from chartkit.migration.generate.source import Step, applied, object_of, steps_of, target_namespace
 from chartkit.migration.generate.template import certain
-from chartkit.migration.jmespath import Constant, Names, Translator, Value
+from chartkit.migration.jmespath import Constant, Names, Value, stream_of
 from chartkit.migration.texts import query_term, term_of
 from chartkit.model import Body
 
@@ -29,7 +29,7 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         for element in found.value:
             yield from _of_constant(loop, element, names, namespace, path)
         return
-    stream = Translator(names).stream(found)
+    stream = stream_of(found, names)
     variables = {each.variable for each in stream.generators}
 
     def made(item: Place) -> Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from chartkit.migration.expressions.presence import NOTHING, Known
 from chartkit.migration.jmespath.terms import Term
 
 
@@ -15,13 +16,14 @@ class Names:
     objects: `request.object` and so on, by their path; others: context variables, `element` and
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
     that placeholders in a query stand for; changes: behaviour that differs, noted for all of a
-    rule's expressions.
+    rule's expressions; known: the paths that are there where an expression is evaluated.
     """
 
     objects: Mapping[tuple[str, ...], Term]
     others: Mapping[str, Term] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     embedded: Mapping[str, Term] = field(default_factory=dict)
+    known: Known = NOTHING
     changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     def with_others(self, **named: Term) -> Names:

@@ -6,15 +6,16 @@ lists and an item), so that a question about it becomes `exists` or `all` and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Select
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.expressions.place import SPAN, TEXT, TIME, UNKNOWN, Place
+from chartkit.migration.expressions.place import ANY_MAP, SIZE, SPAN, TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.model import Json
 
@@ -30,11 +31,13 @@ class Constant:
 class Value:
     """A single value, or nothing.
 
-    place: where it is; strict: whether it is an error for JMESPath if there is nothing.
+    place: where it is; strict: whether it is an error for JMESPath if there is nothing; blank:
+    whether it is an empty text instead of an empty list.
     """
 
     place: Place
     strict: bool = True
+    blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +59,32 @@ class Stream:
     """The items of nested loops, without those that are nothing.
 
     item: the place of an item, by the variable of the innermost loop; presence: whether there is
-    a list at all (without one JMESPath gives null); strict: whether null is an error.
+    a list at all (without one JMESPath gives null); strict: whether null is an error; depth: how
+    deep the items are in lists of lists, of which a flatten alone is converted; members: those of
+    items that are objects made of several values; blank: whether it is an empty text instead of an
+    empty list.
     """
 
     generators: tuple[Generator, ...]
     item: Place
     presence: Expr = cel.TRUE
     strict: bool = False
+    depth: int = 1
+    members: Members | None = None
+    blank: bool = False
+
+    @property
+    def current(self) -> Term:
+        """Return an item as an expression about it sees it."""
+        if self.members is not None:
+            return Constant(self.members)
+        return Value(self.item, strict=False)
+
+    def flat(self) -> Stream:
+        """Return the stream itself; raises `NotConvertible` for a list of lists."""
+        if self.depth > 1:
+            raise NotConvertible("a list of lists")
+        return self
 
     @property
     def is_plain(self) -> bool:
@@ -70,17 +92,25 @@ class Stream:
         (first, *rest) = self.generators
         return not rest and first.where == cel.TRUE and self.item.value == cel.ident(first.variable)
 
+    def settled(self) -> Stream:
+        """Return the stream with items that are always there: those that are nothing are none."""
+        if not self.item.is_optional:
+            return self
+        *outer, last = self.generators
+        kept = replace(last, where=conjunction(last.where, self.item.is_present()))
+        return replace(self, generators=(*outer, kept), item=self.item.settled())
+
     def exists(self, test: Callable[[Place], Expr]) -> Expr:
         """Return whether a test holds of an item."""
-        item = self.item.settled()
+        item = self.flat().item.settled()
         body = conjunction(self.item.is_present(), test(item))
         for each in reversed(self.generators):
-            body = cel.macro(each.list, "exists", each.variable, conjunction(each.where, body))
+            body = _exists(each, conjunction(each.where, body))
         return body
 
     def all(self, test: Callable[[Place], Expr]) -> Expr:
         """Return whether a test holds of every item."""
-        item = self.item.settled()
+        item = self.flat().item.settled()
         body = disjunction(cel.negate(self.item.is_present()), test(item))
         for each in reversed(self.generators):
             inner = disjunction(cel.negate(each.where), body)
@@ -97,7 +127,7 @@ class Stream:
 
     def list(self) -> Expr:
         """Return the items as a list."""
-        found, *outer = reversed(self.generators)
+        found, *outer = reversed(self.flat().generators)
         made = _mapped(found, self.item)
         for each in outer:
             made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
@@ -113,6 +143,12 @@ class Stream:
         return cel.method(self.list(), "size")
 
 
+def _exists(generator: Generator, body: Expr) -> Expr:
+    if body == cel.TRUE:
+        return cel.compare(">", cel.method(generator.list, "size"), 0)
+    return cel.macro(generator.list, "exists", generator.variable, body)
+
+
 def _filtered(generator: Generator, *further: Expr) -> Expr:
     where = conjunction(generator.where, *further)
     if where == cel.TRUE:
@@ -122,7 +158,9 @@ def _filtered(generator: Generator, *further: Expr) -> Expr:
 
 def _mapped(generator: Generator, item: Place) -> Expr:
     kept = _filtered(generator, item.is_present())
-    if item.value == cel.ident(generator.variable):
+    # A map is a loop over its keys, and a filter gives a list of them.
+    is_map = kept == generator.list and generator.elements.is_map
+    if item.value == cel.ident(generator.variable) and not is_map:
         return kept
     return cel.macro(kept, "map", generator.variable, item.value)
 
@@ -132,9 +170,18 @@ Term: TypeAlias = Constant | Value | Stream
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """An object made of several values, whose members are asked for one by one."""
+    """An object made of several values, whose members are asked for one by one.
+
+    given: what must hold for there to be one.
+    """
 
     terms: Mapping[str, Term]
+    given: Expr = cel.TRUE
+
+    def place(self) -> Place:
+        """Return the object as a whole; raises `NotConvertible`."""
+        members = dict(zip(self.terms, mixed(self.terms.values()), strict=True))
+        return Place(cel.map_of(members), (), ANY_MAP)
 
 
 def computed(expression: Expr, type_: str = UNKNOWN) -> Value:
@@ -159,12 +206,18 @@ def expression_of(term: Term) -> Expr:
     match term:
         case Constant(value) if not is_json(value):
             raise NotConvertible("the request as a whole")
+        case Constant(list() as values):
+            return cel.list_of(mixed(map(Constant, values)))
+        case Constant(dict() as members):
+            return cel.map_of(
+                dict(zip(members, mixed(map(Constant, members.values())), strict=True))
+            )
         case Constant(value):
             return cel.literal(value)
         case Value(place) if place.type == TIME:
             return cel.call("string", place.value)
-        case Value(place) if place.type == SPAN:
-            raise NotConvertible("the text of a span between two times")
+        case Value(place) if place.type in (SPAN, SIZE):
+            raise NotConvertible("the text of a computed span or size")
         case Value(place, strict):
             if place.is_optional and not strict:
                 return place.or_value(cel.NULL)
@@ -203,7 +256,8 @@ def mixed(terms: Iterable[Term]) -> list[Expr]:
     """Return terms as members of one list or map, which CEL wants to have one type."""
     terms = list(terms)
     expressions = [expression_of(term) for term in terms]
-    if len(expressions) < 2 or all(isinstance(each, Literal) for each in expressions):
+    kinds = {type(each.value) if isinstance(each, Literal) else None for each in expressions}
+    if len(expressions) < 2 or (len(kinds) == 1 and None not in kinds):
         return expressions
     return [
         cel.call("dyn", each) if isinstance(each, Literal | ListLiteral | MapLiteral) else each
@@ -211,16 +265,11 @@ def mixed(terms: Iterable[Term]) -> list[Expr]:
     ]
 
 
-def list_of_terms(terms: Sequence[Term]) -> Term:
-    """Return terms as a list."""
-    types = set(map(type_of, terms))
-    inner = types.pop() if len(types) == 1 else UNKNOWN
-    return computed(cel.list_of(mixed(terms)), f"[]{inner}")
-
-
 def is_truthy(term: Term) -> Expr:
     """Return whether JMESPath takes a term for true: it is not null, false or empty."""
     match term:
+        case Constant(Members() as members):
+            return members.given
         case Constant(value):
             return cel.literal(value not in (None, False, "", [], {}) or value is True)
         case Stream():
@@ -230,8 +279,11 @@ def is_truthy(term: Term) -> Expr:
 
 
 def _is_truthy(place: Place) -> Expr:
+    if place.among and "" not in place.among:
+        return cel.TRUE
     if place.type == "bool":
-        return place.or_value(cel.FALSE)
+        inner = replace(place, given=cel.TRUE).or_value(cel.FALSE)
+        return conjunction(place.given, inner)
     if place.type == TEXT:
         return cel.not_equal(place.or_value(""), "")
     if place.type in ("int", "double", "quantity"):
@@ -242,7 +294,16 @@ def _is_truthy(place: Place) -> Expr:
         if place.requires_something:
             return place.is_present()
         return cel.compare(">", cel.method(place.or_value({}), "size"), 0)
+    if place.type == "int-or-string":
+        return cel.not_equal(place.or_value(""), "")
+    if place.type == UNKNOWN:
+        return cel.negate(cel.contains(_FALSE, place.or_value(cel.NULL)))
     raise NotConvertible("a value of a type that is not known is asked for its truth")
+
+
+_NO_MEMBERS: Final = cel.map_of({})
+_FALSES: Final[tuple[Operand, ...]] = (cel.NULL, False, "", [], _NO_MEMBERS)
+_FALSE: Final = cel.list_of(cel.call("dyn", each) for each in _FALSES)
 
 
 def falsy(place: Place) -> Json:

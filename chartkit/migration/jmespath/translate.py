@@ -8,7 +8,6 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel.syntax.tree import ListLiteral
 from chartkit.engine.jmespath import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.compiler import keeps_null
 from chartkit.engine.jmespath.errors import JMESPathError
@@ -16,38 +15,39 @@ from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import IMAGE_PARTS, SERVICE_ACCOUNTS
-from chartkit.migration.expressions.names import loop_variable
 from chartkit.migration.expressions.place import (
-    ANY_LIST,
     ANY_MAP,
     IMAGE_REFERENCE,
     TEXT,
     TIME,
     Place,
 )
+from chartkit.migration.expressions.presence import path_of, present_if
 from chartkit.migration.expressions.verdict import conjunction, disjunction
-from chartkit.migration.jmespath.alternatives import first_truthy
+from chartkit.migration.jmespath import projections
+from chartkit.migration.jmespath.alternatives import chosen, first_truthy
+from chartkit.migration.jmespath.comparisons import compared
 from chartkit.migration.jmespath.constants import constant_result
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions import FUNCTIONS
-from chartkit.migration.jmespath.functions.collections import members
 from chartkit.migration.jmespath.images import Images, part_of
-from chartkit.migration.jmespath.lists import concatenated, element_at, without_null
+from chartkit.migration.jmespath.lists import (
+    element_at,
+    list_of_terms,
+)
 from chartkit.migration.jmespath.terms import (
     Constant,
-    Generator,
     Members,
     Stream,
     Term,
     Value,
     computed,
     double_of,
-    expression_of,
     is_truthy,
-    list_of_terms,
 )
 
+_NULL: Final = Constant(None)
 _ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
@@ -60,8 +60,8 @@ class Translator:
         self.names = names
         self._strict = strict
 
-    def _left(self, node: Node, current: Term | None) -> Term:
-        """Return the list of a projection: what is missing there is null."""
+    def left(self, node: Node, current: Term | None) -> Term:
+        """Return what a node gives where what is missing is null."""
         return Translator(self.names, strict=False).node(
             node, current if current is None else self.lenient(current)
         )
@@ -112,8 +112,8 @@ class Translator:
         match term:
             case Constant(_Unfinished(path)):
                 return self._root((*path, key))
-            case Constant(Members(terms)):
-                return terms.get(key, Constant(None))
+            case Constant(Members() as members):
+                return chosen(members.given, members.terms.get(key, Constant(None)), _NULL)
             case Constant(Images()):
                 raise NotConvertible("the image of a container that is named")
             case Constant(dict() as value):
@@ -127,9 +127,14 @@ class Translator:
                 place = place.taken_for(ANY_MAP)
                 if not place.is_map:
                     raise NotConvertible(f"the field {key} of a value that is no object")
-                return Value(place.child(key), strict)
+                return Value(self._known(place.child(key)), strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
+
+    def _known(self, place: Place) -> Place:
+        """Return a place, plainly where it is known to be there."""
+        is_known = place.is_optional and path_of(place.value) in self.names.known
+        return replace(place, root=place.value, optional=()) if is_known else place
 
     def _entry(self, term: Term, key: Expr) -> Term:
         """Return the entry of a map by a key that is computed."""
@@ -195,108 +200,42 @@ class Translator:
 
     def _pipe(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        found = self._left(left, current)
+        found = self.left(left, current)
         return Translator(self.names, strict=False).node(right, self.lenient(found))
 
-    def _projection(self, node: Node, current: Term | None) -> Term:
-        left, right = node.children
-        return self._projected(self.stream(self._left(left, current)), right)
-
-    def _value_projection(self, node: Node, current: Term | None) -> Term:
-        left, right = node.children
-        found = self._left(left, current)
-        match found:
-            case Constant(Images() as images):
-                variable = loop_variable(images.containers, self.names.taken)
-                return self._projected(images.all(variable), right)
-            case Value():
-                return self._projected(members(self.names, found), right)
-        raise NotConvertible("the members of a value that is computed")
-
-    def _flatten(self, node: Node, current: Term | None) -> Term:
-        (inner,) = node.children
-        if inner.kind is Kind.SUBEXPRESSION and inner.children[1].kind is Kind.MULTI_SELECT_LIST:
-            parent = self._left(inner.children[0], current)
-            return concatenated(
-                [self._left(one, parent) for one in inner.children[1].children], self.names.taken
-            )
-        if inner.kind is Kind.MULTI_SELECT_LIST:
-            return concatenated(
-                [self._left(one, current) for one in inner.children], self.names.taken
-            )
-        term = self._left(inner, current)
-        if isinstance(term, Stream) and term.item.is_list:
-            return self._nested(without_null(term), term.item)
-        return term if isinstance(term, Stream) else self.stream(term)
-
-    def stream(self, term: Term) -> Stream:
-        """Return a list as a stream of its elements."""
-        match term:
-            case Stream():
-                return term
-            case Value(place, _strict):
-                place = place.taken_for(ANY_LIST)
-                if not place.is_list:
-                    raise NotConvertible("a value that is no list is read as one")
-                if isinstance(place.root, ListLiteral):
-                    raise NotConvertible("a list that is written in the expression")
-                variable = loop_variable(place, self.names.taken)
-                loop = Generator(variable, place)
-                return Stream((loop,), place.element(variable), place.is_present())
-            case Constant():
-                raise NotConvertible("a list that is written in the expression")
-
-    def _nested(self, outer: Stream, inner: Place) -> Stream:
-        taken = self.names.taken | {each.variable for each in outer.generators}
-        variable = loop_variable(inner, taken)
-        loop = Generator(variable, inner)
-        return Stream((*outer.generators, loop), inner.element(variable), outer.presence)
-
-    def _projected(self, stream: Stream, node: Node) -> Term:
-        taken = replace(
-            self.names,
-            taken=self.names.taken | {each.variable for each in stream.generators},
+    def inside(self, stream: Stream) -> Translator:
+        """Return the translator of what is asked of each item."""
+        taken = self.names.taken | {each.variable for each in stream.generators}
+        return Translator(replace(self.names, taken=taken), strict=False).where(
+            *(each.where for each in stream.generators)
         )
-        if node.kind is Kind.CURRENT:
-            return stream
-        item = Translator(taken, strict=False).node(node, Value(stream.item, strict=False))
-        match item:
-            case Value(place):
-                return replace(stream, item=place)
-            case Stream():
-                # Lists in a list: a flatten that follows reads them as one.
-                return replace(
-                    stream, generators=(*stream.generators, *item.generators), item=item.item
-                )
-            case Constant():
-                raise NotConvertible("a constant for each element of a list")
 
-    def _filter(self, node: Node, current: Term | None) -> Term:
-        left, right, condition = node.children
-        stream = self.stream(self._left(left, current))
-        *outer, last = stream.generators
-        taken = replace(
-            self.names,
-            taken=self.names.taken | {each.variable for each in stream.generators},
-        )
-        holds = Translator(taken, strict=False).truth(condition, Value(stream.item, strict=False))
-        if stream.item.is_optional or stream.item.value != cel.ident(last.variable):
-            holds = conjunction(stream.item.is_present(), holds)
-        kept = replace(last, where=conjunction(last.where, holds))
-        filtered = replace(stream, generators=(*outer, kept))
-        return self._projected(filtered, right)
+    def where(self, *tests: Expr, holds: bool = True) -> Translator:
+        """Return the translator of what is asked where tests hold, or do not."""
+        known = self.names.known.union(*(present_if(each, holds=holds) for each in tests))
+        if known == self.names.known:
+            return self
+        return Translator(replace(self.names, known=known), strict=self._strict)
 
     def truth(self, node: Node, current: Term | None) -> Expr:
         """Return whether JMESPath takes what a node gives for true."""
         match node.kind:
             case Kind.AND_EXPRESSION:
-                return conjunction(*(self.truth(each, current) for each in node.children))
+                return conjunction(*self._in_order(node, current, holds=True))
             case Kind.OR_EXPRESSION:
-                return disjunction(*(self.truth(each, current) for each in node.children))
+                return disjunction(*self._in_order(node, current, holds=False))
             case Kind.NOT_EXPRESSION:
                 return cel.negate(self.truth(node.children[0], current))
             case _:
                 return is_truthy(self.lenient(self.node(node, current)))
+
+    def _in_order(self, node: Node, current: Term | None, *, holds: bool) -> list[Expr]:
+        """Return the operands of a chain, each asked only where those before it hold, or do not."""
+        translator, found = self, list[Expr]()
+        for each in _operands(node.kind, node):
+            found.append(translator.truth(each, current))
+            translator = translator.where(found[-1], holds=holds)
+        return found
 
     @staticmethod
     def lenient(term: Term) -> Term:
@@ -304,12 +243,26 @@ class Translator:
         return replace(term, strict=False) if isinstance(term, Value | Stream) else term
 
     def _or(self, node: Node, current: Term | None) -> Term:
-        return first_truthy(*(self._left(each, current) for each in node.children))
+        *firsts, last = _operands(Kind.OR_EXPRESSION, node)
+        found = self.left(last, current)
+        for each in reversed(firsts):
+            *tests, value = _operands(Kind.AND_EXPRESSION, each)
+            translator, held = self, list[Expr]()
+            for test in tests:
+                held.append(translator.truth(test, current))
+                translator = translator.where(held[-1])
+            first = translator.left(value, current)
+            if self.truth(value, current) not in held:
+                first = first_truthy(first, found)
+            found = chosen(conjunction(*held), first, found)
+        return found
 
     def _multi_select(self, node: Node, current: Term | None) -> Term:
-        if isinstance(current, Value) and current.place.is_optional:
-            raise NotConvertible("a list made of several values of what may be absent")
-        return list_of_terms([self.lenient(self.node(each, current)) for each in node.children])
+        inner, given = _settled(current)
+        made = list_of_terms([self.left(each, inner) for each in node.children])
+        if given == cel.TRUE:
+            return made
+        return Value(replace(made.place, given=given), strict=False)
 
     def _argument(self, function: str, node: Node, current: Term | None) -> Term:
         if function in _OF_NUMBERS and node.kind is Kind.MULTI_SELECT_LIST:
@@ -319,35 +272,36 @@ class Translator:
         return self.node(node, current)
 
     def _multi_select_dict(self, node: Node, current: Term | None) -> Term:
-        if isinstance(current, Value) and current.place.is_optional:
-            raise NotConvertible("an object made of several values of what may be absent")
-        terms = {pair.value: self.node(pair.children[0], current) for pair in node.children}
-        return Constant(Members(terms))
+        inner, given = _settled(current)
+        terms = {pair.value: self.left(pair.children[0], inner) for pair in node.children}
+        return Constant(Members(terms, given))
 
     def _comparator(self, node: Node, current: Term | None) -> Term:
         left, right = (self.lenient(self.node(each, current)) for each in node.children)
         sign = _SIGNS[str(node.value.name)] if hasattr(node.value, "name") else str(node.value)
-        if sign in ("==", "!="):
-            return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
-        if any(isinstance(each, Value) and each.place.type != "int" for each in (left, right)):
-            raise NotConvertible("an order of values that are no numbers")
-        if any(isinstance(each, Value) and each.place.is_optional for each in (left, right)):
-            raise NotConvertible("an order of values that may be absent")
-        return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
+        return compared(sign, left, right)
 
     def _truth_value(self, node: Node, current: Term | None) -> Term:
-        if node.kind is Kind.AND_EXPRESSION and not all(
-            _is_bool(self.node(each, current)) for each in node.children
-        ):
-            # As a value, `a && b` is one of its operands.
-            raise NotConvertible("a value that && chooses")
         return computed(self.truth(node, current), "bool")
+
+    def _and(self, node: Node, current: Term | None) -> Term:
+        *tests, last = _operands(Kind.AND_EXPRESSION, node)
+        if not all(_is_bool(self.left(each, current)) for each in tests):
+            # Where one is not true, the value is that one.
+            raise NotConvertible("a value that && chooses")
+        holds = self._in_order(replace(node, children=tuple(tests)), current, holds=True)
+        value = self.where(*holds).node(last, current)
+        if _is_bool(value):
+            return computed(conjunction(*holds, is_truthy(self.lenient(value))), "bool")
+        return chosen(conjunction(*holds), value, Constant(False))
 
     def _call(self, node: Node, current: Term | None) -> Term:
         function = FUNCTIONS.get(node.value)
         if function is None:
             raise NotConvertible(f"the function {node.value} has no form in CEL yet")
-        if len(node.children) != len(DECLARED[node.value].parameters):
+        declared, given = DECLARED[node.value], len(node.children)
+        least = len(declared.parameters)
+        if given < least or (given > least and not declared.variadic):
             raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
         args = [self._argument(node.value, each, current) for each in node.children]
         found = constant_result(node.value, args)
@@ -364,6 +318,22 @@ class _Unfinished:
 
 
 _OF_NUMBERS: Final = ("max", "min", "sum")
+
+
+def _operands(kind: Kind, node: Node) -> list[Node]:
+    """Return the operands of a chain of operators."""
+    if node.kind is not kind:
+        return [node]
+    return [operand for each in node.children for operand in _operands(kind, each)]
+
+
+def _settled(current: Term | None) -> tuple[Term | None, Expr]:
+    """Return the value that several are made from, as it is where it is there, and whether it
+    is."""
+    if not isinstance(current, Value) or not current.place.is_optional:
+        return current, cel.TRUE
+    given = cel.TRUE if current.strict else current.place.is_present()
+    return Value(current.place.settled(), strict=False), given
 
 
 def _is_bool(term: Term) -> bool:
@@ -386,12 +356,12 @@ _HANDLERS: Final[Mapping[Kind, _Handler]] = {
     Kind.IDENTITY: Translator._current,
     Kind.LITERAL: Translator._literal,
     Kind.PIPE: Translator._pipe,
-    Kind.PROJECTION: Translator._projection,
-    Kind.VALUE_PROJECTION: Translator._value_projection,
-    Kind.FLATTEN: Translator._flatten,
-    Kind.FILTER_PROJECTION: Translator._filter,
+    Kind.PROJECTION: projections.projection,
+    Kind.VALUE_PROJECTION: projections.value_projection,
+    Kind.FLATTEN: projections.flatten,
+    Kind.FILTER_PROJECTION: projections.filtered,
     Kind.OR_EXPRESSION: Translator._or,
-    Kind.AND_EXPRESSION: Translator._truth_value,
+    Kind.AND_EXPRESSION: Translator._and,
     Kind.NOT_EXPRESSION: Translator._truth_value,
     Kind.COMPARATOR: Translator._comparator,
     Kind.MULTI_SELECT_LIST: Translator._multi_select,

@@ -20,10 +20,10 @@ def names_of(scope: Scope) -> Names:
     request = cel.ident("request")
     user = cel.path(request, "userInfo")
     old = replace(scope.object, root=cel.ident("oldObject"))
-    if not operations_of(scope) <= {"UPDATE", "DELETE"}:
+    operations = operations_of(scope)
+    if not operations <= {"UPDATE", "DELETE"}:
         old = replace(old, whole=False)
     namespace = Place(request, ("namespace",), TEXT)
-    operations = operations_of(scope)
     judged = scope.object
     if "DELETE" in operations:
         # Of a deletion, Kyverno calls the object that goes `request.object`.
@@ -34,7 +34,9 @@ def names_of(scope: Scope) -> Names:
         ("request", "object"): Value(judged),
         ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),
         ("request", "name"): Value(Place(request, ("name",), TEXT)),
-        ("request", "operation"): Value(Place(cel.path(request, "operation"), (), TEXT)),
+        ("request", "operation"): Value(
+            Place(cel.path(request, "operation"), (), TEXT, among=tuple(sorted(operations)))
+        ),
         ("request", "userInfo", "username"): Value(Place(user, ("username",), TEXT)),
         ("request", "userInfo", "groups"): Value(Place(user, ("groups",), "[]string")),
         ("request", "kind", "kind"): Value(Place(cel.path(request, "kind", "kind"), (), TEXT)),

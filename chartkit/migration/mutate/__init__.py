@@ -14,6 +14,7 @@ from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.presence import NOTHING, Known, empty_if
 from chartkit.migration.jmespath import Names
 from chartkit.migration.matching.environment import names_of
 from chartkit.migration.matching.operations import operations_in
@@ -53,10 +54,12 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
     context = context_of(rule.context, names_of(scope), namespace)
     conditions: list[Condition] = []
+    empty = NOTHING
     if stated.rest is not None:
         met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
         conditions.append(Condition("preconditions", met))
-    mutations = _mutations(body, scope, context.names, namespace)
+        empty = empty_if(met)
+    mutations = _mutations(body, scope, context.names, namespace, empty)
     anchors = [each for mutation in mutations for each in mutation.conditions]
     if anchors and len(mutations) > 1:
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
@@ -75,9 +78,12 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     )
 
 
-def _mutations(body: Body, scope: Scope, names: Names, namespace: str) -> list[Mutation]:
+def _mutations(
+    body: Body, scope: Scope, names: Names, namespace: str, empty: Known
+) -> list[Mutation]:
+    """Return the mutations of a rule; empty: the lists that are empty where it applies."""
     if body.get("patchStrategicMerge") is not None:
-        merge = StrategicMerge(names)
+        merge = StrategicMerge(names, empty=empty)
         made = merge.configuration(body["patchStrategicMerge"], object_field(scope, scope.object))
         return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
     if body.get("patchesJson6902"):

@@ -13,7 +13,7 @@ from chartkit.migration.context import with_entries
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import Place
 from chartkit.migration.expressions.verdict import conjunction
-from chartkit.migration.jmespath import Names, Stream, Translator, Value
+from chartkit.migration.jmespath import Names, Stream, Translator, Value, stream_of
 from chartkit.migration.matching.scope import Scope
 from chartkit.migration.mutate.fields import object_field
 from chartkit.migration.mutate.json_patch import Base, in_order, steps_of
@@ -85,7 +85,7 @@ def _patches(body: Body, names: Names, namespace: str, path: str) -> Expr:
     """
     translator = Translator(names)
     found = translator.text(str(body.get("list") or "").strip())
-    stream = translator.stream(found)
+    stream = stream_of(found, names)
     (generator,) = stream.generators
     variable = generator.variable
     if generator.where != cel.TRUE or stream.item.value != cel.ident(variable):
@@ -124,9 +124,9 @@ def _elements(text: str, patch: Json, names: Names) -> tuple[Stream, bool]:
         if patched not in named:
             raise NotConvertible("a foreach over lists that its patch does not name")
         found = translator.text(f"{several[1]}.{patched}")
-        return translator.stream(found), False
+        return stream_of(found, names), False
     found = translator.text(text)
-    stream = translator.stream(found)
+    stream = stream_of(found, names)
     if len(stream.generators) != 1 or stream.item.value != cel.ident(stream.generators[0].variable):
         raise NotConvertible("a foreach over values that are computed")
     return stream, isinstance(found, Value) and found.strict

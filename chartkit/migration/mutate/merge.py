@@ -23,8 +23,9 @@ from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import loop_variable
 from chartkit.migration.expressions.place import ANY_LIST, TEXT, Place
+from chartkit.migration.expressions.presence import NOTHING, Known, path_of
 from chartkit.migration.expressions.verdict import conjunction
-from chartkit.migration.jmespath import Names, Translator, Value
+from chartkit.migration.jmespath import Constant, Names, Translator, Value
 from chartkit.migration.jmespath.terms import expression_of
 from chartkit.migration.mutate.anchors import (
     added,
@@ -79,7 +80,8 @@ class StrategicMerge:
     """The conversion of one patch.
 
     conditions: what must hold for the patch to be applied at all; replaces: whether it replaces
-    what server-side apply calls atomic; patches_loop: whether it patches the elements of its loop.
+    what server-side apply calls atomic; patches_loop: whether it patches the elements of its loop;
+    empty: the lists that are empty where the patch is applied.
     """
 
     names: Names
@@ -87,6 +89,7 @@ class StrategicMerge:
     conditions: list[Expr] = field(default_factory=list)
     replaces: bool = False
     patches_loop: bool = False
+    empty: Known = NOTHING
 
     def configuration(self, patch: Body, whole: Field) -> Expr:
         """Return the apply configuration of a patch; raises `NotConvertible`."""
@@ -103,7 +106,9 @@ class StrategicMerge:
                 is_optional = False
             case list():
                 value = self._list(patch, at)
-                is_optional = has_anchors(patch, HANDLED) and at.place.is_optional
+                in_loop = self.loop is not None and at.place.path == self.loop.elements.path
+                may_lack = has_anchors(patch, HANDLED) or (in_loop and not self._is_strict)
+                is_optional = may_lack and at.place.is_optional
                 if value is not None and is_optional:
                     # An empty list would be written as null.
                     value = cel.method(_OPTIONAL, "ofNonZeroValue", value)
@@ -112,18 +117,32 @@ class StrategicMerge:
         if value is not None:
             entries[key] = value, is_optional
 
+    @property
+    def _is_strict(self) -> bool:
+        return self.loop is not None and self.loop.is_strict
+
     def _scalar(self, value: Json, at: Field) -> tuple[Expr, bool]:
         """Return a scalar that is written, and whether it is an optional."""
         if value is None:
             raise NotConvertible(f"the patch removes {at.place.path}")
         if isinstance(value, str) and "{{" in value:
             if not at.takes(""):
-                raise NotConvertible(f"{at.place.path} is set to a variable, and is no text")
+                return self._of_type(value, at), False
             return self._first_given(value, at) or (self._computed(value, at), False)
         if not at.takes(value):
             raise NotConvertible(f"{at.place.path} does not take {value!r}")
         at.place.taken_for(_SCALARS[type(value)])
         return constant(value, self.names), False
+
+    def _of_type(self, text: str, at: Field) -> Expr:
+        """Return a variable that gives what a field takes that is no text."""
+        found = term_of(text, self.names)
+        match found:
+            case Constant(value) if at.takes(value):
+                return constant(value, self.names)
+            case Value(place) if place.type == at.place.type and not place.is_optional:
+                return place.value
+        raise NotConvertible(f"{at.place.path} is set to a variable, and is no text")
 
     def _computed(self, text: str, at: Field) -> Expr:
         found = term_of(text, self.names)
@@ -207,6 +226,9 @@ class StrategicMerge:
         if len(elements) < len(patch):
             raise NotConvertible("a list of a patch with an empty object")
         at.place.taken_for(ANY_LIST)
+        if path_of(at.place.value) in self.empty:
+            self.replaces = self.replaces or _replaces(elements, at)
+            return literal_value(elements, at.place, self.names, at.type_name)
         if at.keys is None:
             self.replaces = True
             return literal_value(elements, at.place, self.names, at.type_name)
@@ -319,7 +341,7 @@ def _replaces(value: Json, at: Field) -> bool:
         )
     if isinstance(value, list):
         return at.is_whole_list or any(_replaces(each, at.element("element")) for each in value)
-    return False
+    return at.is_whole_object and isinstance(value, str) and "{{" in value
 
 
 def _where(condition: Expr, value: Expr) -> Expr:

@@ -20,7 +20,11 @@ from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.texts import text_of
 from chartkit.migration.validate.containers import one_loop_for_all_containers
 from chartkit.migration.validate.deny import denial_texts, denied
-from chartkit.migration.validate.extension import require_one_extension
+from chartkit.migration.validate.extension import (
+    of_extended_pods,
+    require_one_extension,
+    with_template_metadata,
+)
 from chartkit.migration.validate.foreach import every_element
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.validate.variables import with_variables
@@ -40,7 +44,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     operations = [
         name for name in stated.allowed if name in WRITES or (may_delete and name == "DELETE")
     ]
-    scope = scope_of(rule, operations)
+    scope = of_extended_pods(scope_of(rule, operations), policy)
     context = context_of(rule.context, names_of(scope), policy.namespace)
     names = context.names
     conditions: tuple[Condition, ...] = ()
@@ -58,7 +62,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     loops = [each.expression for each in variables if not isinstance(each.expression, str)]
     loops += [text for text in message.values() if not isinstance(text, str)]
     validations = [{**message, "expression": as_bool(each)} for each in facts]
-    return ConvertedRule(
+    converted = ConvertedRule(
         CelKind.VALIDATING,
         scope,
         {"validations": validations},
@@ -68,6 +72,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         changes=(*_changes(rule, stated), *names.changes),
         assumed=scope.object.assumed or {},
     )
+    return with_template_metadata(converted)
 
 
 def _expression(validation: Validation, scope: Scope, names: Names, namespace: str) -> Expr:

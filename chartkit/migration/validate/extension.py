@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Call, Ident, Select, replaced, transform
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.place import of_templates
+from chartkit.migration.matching.scope import Condition, Scope
+from chartkit.migration.rule import ConvertedRule, Variable
 
 _POD: Final = "Pod"
+_OPTIONAL: Final = Select(Ident("object"), "metadata", optional=True)
+_PLAIN: Final = cel.path("object", "metadata")
+_IS_THERE: Final = cel.has(cel.ident("object"), "metadata")
+_METADATA: Final = cel.conditional(_IS_THERE, _PLAIN, cel.map_of({}))
+_NAME: Final = "metadata"
 
 
 def require_one_extension(rule: Rule, policy: Policy) -> None:
@@ -24,3 +36,50 @@ def require_one_extension(rule: Rule, policy: Policy) -> None:
             raise NotConvertible(
                 "a rule of Pods and other kinds is extended to controllers", "match"
             )
+
+
+def of_extended_pods(scope: Scope, policy: Policy) -> Scope:
+    """Return the scope of a rule of Pods with what its extension to controllers means for it."""
+    if not (scope.about_pods and autogen.controllers(policy)):
+        return scope
+    return replace(scope, object=of_templates(scope.object))
+
+
+def with_template_metadata(rule: ConvertedRule) -> ConvertedRule:
+    """Return a rule that reads the metadata of a Pod so that Kyverno can extend it.
+
+    Kyverno replaces the text `object.metadata`, and knows no `object.?metadata`. A template, most
+    of all that of a CronJob, may have no metadata.
+    """
+    plain = _changed(rule, _read)
+    conditions = tuple(
+        Condition(each.name, _of(each.expression, _read)) for each in rule.conditions
+    )
+    plain = replace(plain, conditions=conditions)
+    if any(each.name == _NAME for each in rule.variables) or plain.spec == rule.spec:
+        return plain
+    named = _changed(plain, lambda expr: replaced(expr, _METADATA, cel.variable(_NAME)))
+    return replace(named, variables=(Variable(_NAME, _METADATA), *named.variables))
+
+
+def _changed(rule: ConvertedRule, change: Callable[[Expr], Expr]) -> ConvertedRule:
+    """Return a rule with the expressions of its validations and variables changed."""
+    validations = [
+        {key: _of(each, change) for key, each in one.items()} for one in rule.spec["validations"]
+    ]
+    variables = [Variable(each.name, _of(each.expression, change)) for each in rule.variables]
+    spec = {**rule.spec, "validations": validations}
+    return replace(rule, spec=spec, variables=tuple(variables))
+
+
+def _of(expression: Expr | str, change: Callable[[Expr], Expr]) -> Expr | str:
+    return expression if isinstance(expression, str) else change(expression)
+
+
+def _read(expression: Expr) -> Expr:
+    match expression:
+        case Call("orValue", Select() as asked, (default,)) if asked == _OPTIONAL:
+            return cel.conditional(_IS_THERE, _PLAIN, default)
+        case Select() if expression == _OPTIONAL:
+            return _METADATA
+    return transform(expression, _read)

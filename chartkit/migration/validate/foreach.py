@@ -12,7 +12,7 @@ from chartkit.migration.context import bound, with_entries
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import ANY_MAP, Place
 from chartkit.migration.expressions.verdict import disjunction
-from chartkit.migration.jmespath import Names, Translator, Value
+from chartkit.migration.jmespath import Names, Translator, Value, stream_of
 from chartkit.migration.validate.deny import denied, refuse_messages
 from chartkit.migration.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.migration.validate.variables import with_variables
@@ -31,8 +31,8 @@ def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
     path = f"validate/foreach/{index}"
     if loop.get("elementScope") is False:
         raise NotConvertible("elementScope: false", f"{path}/elementScope")
-    translator = Translator(names)
-    stream = translator.stream(translator.text(str(loop.get("list") or "").strip()))
+
+    stream = stream_of(Translator(names).text(str(loop.get("list") or "").strip()), names)
 
     def holds(item: Place) -> Expr:
         variables = {each.variable for each in stream.generators}

@@ -32,14 +32,14 @@ def _pod(image: str = "a:1", **metadata: object) -> Body:
             "{{ regex_match('^v[0-9]', '{{request.object.metadata.labels.v || 'none'}}') }}",
             "Equals",
             "false",
-            "(object.metadata.?labels.?v.orValue('') != '' ? object.metadata.labels.v : 'none')"
+            "(variables.metadata.?labels.?v.orValue('') != '' ? object.metadata.labels.v : 'none')"
             ".matches('^v[0-9]')",
         ),
         (
             "{{ request.object.metadata.labels.\\\"{{request.namespace}}\\\" || '' }}",
             "Equals",
             "a",
-            "object.metadata.?labels[?request.namespace].orValue('') != 'a'",
+            "variables.metadata.?labels[?request.namespace].orValue('') != 'a'",
         ),
         (
             "{{ label_match(`{{request.object.metadata.labels}}`, `{{request.object.spec.nodeSelector}}`) }}",  # noqa: E501

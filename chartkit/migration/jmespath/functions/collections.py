@@ -8,18 +8,30 @@ from dataclasses import replace
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import names_several
-from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
-from chartkit.migration.expressions.verdict import conjunction
+from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
+from chartkit.migration.expressions.presence import where_there
+from chartkit.migration.expressions.verdict import conjunction, disjunction
+from chartkit.migration.jmespath.alternatives import chosen
 from chartkit.migration.jmespath.environment import Names
-from chartkit.migration.jmespath.functions.declaration import declare, if_there, there
+from chartkit.migration.jmespath.functions.declaration import (
+    constant_text,
+    declare,
+    if_there,
+    text_or_field,
+    there,
+)
+from chartkit.migration.jmespath.lists import element_at
 from chartkit.migration.jmespath.terms import (
     Constant,
     Generator,
+    Members,
     Stream,
     Term,
     Value,
     computed,
     expression_of,
+    is_json,
+    type_of,
 )
 
 
@@ -43,11 +55,14 @@ def contains(names: Names, args: Sequence[Term]) -> Term:
     where, what = args
     part = expression_of(what)
     match where:
+        case Constant(list() as values):
+            return computed(cel.contains(cel.list_of(values), part), "bool")
         case Stream():
             return computed(where.exists(lambda item: cel.equal(item.value, part)), "bool")
         case Value(place) if place.is_list:
             return if_there(where, cel.contains(place.value, part))
-        case Value(place) if place.type == TEXT:
+        case Value(place) if place.type == TEXT and type_of(what) == TEXT:
+            part = there(what).value if isinstance(what, Value) else part
             return if_there(where, cel.method(place.value, "contains", part))
         case Value(place) if not place.is_known:
             kind = ANY_LIST if names_several(place) else TEXT
@@ -78,7 +93,7 @@ def _keys(names: Names, term: Value) -> Stream:
     while variable in names.taken:
         variable += "_"
     place = term.place
-    entries = Place(place.value if term.strict else place.or_value({}))
+    entries = Place(place.value if term.strict else place.or_value({}), (), ANY_MAP)
     presence = cel.TRUE if term.strict else place.is_present()
     item = Place(cel.ident(variable), (), TEXT)
     return Stream((Generator(variable, entries),), item, presence)
@@ -97,9 +112,72 @@ def members(names: Names, term: Term) -> Stream:
     found, place = _keys(names, object_), object_.place
     inner = place.type.removeprefix("{}") if place.type.startswith("{}") else "dyn"
     path = f"{place.path}.*" if place.path else ""
-    value = cel.index(place.value, found.item.value)
+    value = cel.index(where_there(place.value), found.item.value)
     item = replace(place.settled(), root=value, type=inner, path=path)
     return Stream(found.generators, item, found.presence)
+
+
+@declare
+def items(names: Names, args: Sequence[Term]) -> Term:
+    """The members of an object as objects of a key and a value."""
+    object_, key_name, value_name = args
+    found = members(names, object_)
+    key = found.generators[-1].variable
+    called = [
+        constant_text(each, "the name of a key or a value") for each in (key_name, value_name)
+    ]
+    terms = {called[0]: computed(cel.ident(key), TEXT), called[1]: Value(found.item)}
+    made = Members(terms)
+    return replace(found, item=made.place(), members=made)
+
+
+@declare
+def lookup(_names: Names, args: Sequence[Term]) -> Term:
+    """The member of an object, or the element of a list; null where there is none."""
+    where, key = args
+    if not isinstance(where, Value):
+        raise NotConvertible("lookup in a value that is computed")
+    if isinstance(key, Constant) and isinstance(key.value, int):
+        return element_at(where, key.value) if key.value >= 0 else Constant(None)
+    place = there(where).taken_for(ANY_MAP)
+    if not place.type.startswith("{}"):
+        raise NotConvertible("lookup in a value that is no map")
+    return Value(place.entry(text_or_field(key)), strict=False)
+
+
+@declare
+def not_null(_names: Names, args: Sequence[Term]) -> Term:
+    """The first value that is not null."""
+    found: Term = Constant(None)
+    for each in reversed(args):
+        match each:
+            case Constant(value) if is_json(value):
+                found = found if value is None else each
+            case Stream():
+                found = chosen(each.presence, replace(each, presence=cel.TRUE), found)
+            case Value(place):
+                found = _or_else(place, found)
+            case _:
+                raise NotConvertible("a value of not_null that is not known")
+    return found
+
+
+def _or_else(place: Place, other: Term) -> Term:
+    """Return a value, or another where there is none."""
+    if place.type == UNKNOWN and place.path:
+        raise NotConvertible("not_null of a value whose type is not known, which may be null")
+    if isinstance(other, Constant) and other.value is not None:
+        type_ = place.type if type_of(other) == place.type else UNKNOWN
+        return computed(place.or_value(cel.literal(other.value)), type_)
+    if type_of(other) == place.type and isinstance(other, Value) and not other.place.is_optional:
+        return computed(place.or_value(other.place.value), place.type)
+    present = place.is_present()
+    if isinstance(other, Value) and other.place.is_optional:
+        chain = chosen(present, Value(place.settled()), Value(other.place.settled()))
+        if isinstance(chain, Value) and chain.place.given == cel.TRUE:
+            given = disjunction(present, other.place.is_present())
+            return Value(replace(chain.place, given=given), strict=False)
+    return chosen(present, Value(place.settled()), other)
 
 
 @declare

@@ -9,11 +9,10 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
-from chartkit.go.duration import duration_or_none
 from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import DECIMALS, DIVISION
-from chartkit.migration.expressions.place import Place
+from chartkit.migration.expressions.place import QUANTITY, SIZE, Place
 from chartkit.migration.jmespath.constants import EXACT
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions.declaration import (
@@ -79,8 +78,11 @@ def to_number(names: Names, args: Sequence[Term]) -> Term:
     return Value(replace(number.place, given=cel.method(written, "matches", _IS_NUMBER)), False)
 
 
-def _arithmetic(name: str, operator: str) -> None:
+def _arithmetic(name: str, operator: str, of_sizes: str = "") -> None:
     def function(_names: Names, args: Sequence[Term]) -> Term:
+        if of_sizes and all(map(_is_size, args)):
+            first, second = map(_quantity, args)
+            return computed(cel.method(first, of_sizes, second), SIZE)
         left, right = (_whole(each) for each in args)
         return computed(cel.compare(operator, left, right), "int")
 
@@ -100,8 +102,8 @@ def _is_exact(number: float) -> bool:
     return float(number).is_integer() and abs(number) < EXACT
 
 
-_arithmetic("add", "+")
-_arithmetic("subtract", "-")
+_arithmetic("add", "+", "add")
+_arithmetic("subtract", "-", "sub")
 _arithmetic("multiply", "*")
 _arithmetic("modulo", "%")
 
@@ -135,12 +137,26 @@ def divide(names: Names, args: Sequence[Term]) -> Term:
 
 def _size(term: Term) -> Expr:
     """Return a text that is a size, as a number; a text that is none is an error in both."""
+    return cel.method(_quantity(term), "asApproximateFloat")
+
+
+def _is_size(term: Term) -> bool:
+    try:
+        _quantity(term)
+    except NotConvertible:
+        return False
+    return True
+
+
+def _quantity(term: Term) -> Expr:
+    """Return a text that is a size as a quantity; raises `NotConvertible` for another value."""
     match term:
-        case Constant(str() as size) if quantity_or_none(size) and duration_or_none(size) is None:
-            return cel.method(cel.call("quantity", size), "asApproximateFloat")
-        case Value(place) if place.type == "quantity":
-            written = cel.call("string", there(term).value)
-            return cel.method(cel.call("quantity", written), "asApproximateFloat")
+        case Constant(str() as size) if quantity_or_none(size) is not None:
+            return cel.call("quantity", size)
+        case Value(place) if place.type == SIZE:
+            return there(term).value
+        case Value(place) if place.type == QUANTITY:
+            return cel.call("quantity", cel.call("string", there(term).value))
         case Value(Place(Call("string", None) as written, ())):
-            return cel.method(cel.call("quantity", written), "asApproximateFloat")
+            return cel.call("quantity", written)
     raise NotConvertible("arithmetic of values that may be no sizes")

@@ -11,8 +11,8 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, ListLiteral
 from chartkit.go.regexp import quote_meta
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.differences import ASCII_CASE
-from chartkit.migration.expressions.place import TEXT, Place
+from chartkit.migration.differences import ASCII_CASE, PARENT_FOLDERS
+from chartkit.migration.expressions.place import QUANTITY, SIZE, TEXT, Place
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions.declaration import (
     FUNCTIONS,
@@ -21,10 +21,12 @@ from chartkit.migration.jmespath.functions.declaration import (
     declare,
     if_there,
     text,
+    text_or_field,
     there,
 )
 from chartkit.migration.jmespath.terms import Constant, Stream, Term, Value, computed
 
+_PRINTED: Final = ("int", "bool", QUANTITY, "int-or-string")
 _BOOLEANS: Final = cel.map_of({"true": True, "false": False})
 
 
@@ -41,7 +43,7 @@ def _tests(name: str, method: str) -> None:
         first, second = args
         if not isinstance(first, Value):
             return computed(cel.method(text(first), method, text(second)), "bool")
-        searched = text(replaced(first, strict=True))
+        searched = text_or_field(replaced(first, strict=True))
         return if_there(first, cel.method(searched, method, text(second)))
 
     FUNCTIONS[name] = function
@@ -121,6 +123,18 @@ def trim_prefix(_names: Names, args: Sequence[Term]) -> Term:
 
 
 @declare
+def path_canonicalize(names: Names, args: Sequence[Term]) -> Term:
+    """A path without `.` and doubled slashes."""
+    names.note(PARENT_FOLDERS)
+    path = text_or_field(args[0])
+    is_absolute = cel.method(path, "startsWith", "/")
+    root = cel.conditional(is_absolute, "/", "")
+    parts = cel.method(path, "findAll", "[^/]+")
+    kept = cel.macro(parts, "filter", "part", cel.not_equal(cel.ident("part"), "."))
+    return computed(cel.concat(root, cel.method(kept, "join", "/")), TEXT)
+
+
+@declare
 def truncate(_names: Names, args: Sequence[Term]) -> Term:
     """The first characters of a text."""
     whole, length = args
@@ -153,8 +167,8 @@ def to_string(_names: Names, args: Sequence[Term]) -> Term:
     if isinstance(term, Value) and term.place.type == "double":
         # Read as a size, every way of writing a number is the same.
         return replaced(term, place=replaced(term.place, type="quantity"))
-    if isinstance(term, Value) and term.place.type == TEXT:
+    if isinstance(term, Value) and term.place.type in (TEXT, SIZE):
         return term
-    if isinstance(term, Value) and term.place.type in ("int", "bool"):
-        return computed(cel.call("string", term.place.value), TEXT)
+    if isinstance(term, Value) and term.place.type in _PRINTED:
+        return computed(cel.call("string", there(term).value), TEXT)
     raise NotConvertible("to_string of a value whose type is not known")

@@ -1,0 +1,125 @@
+"""Projections: lists read element by element, filtered, and taken apart by a flatten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax import tree
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.expressions.names import loop_variable
+from chartkit.migration.expressions.place import ANY_LIST
+from chartkit.migration.expressions.verdict import conjunction
+from chartkit.migration.jmespath.environment import Names
+from chartkit.migration.jmespath.functions.collections import members
+from chartkit.migration.jmespath.images import Images
+from chartkit.migration.jmespath.lists import concatenated, literal_elements, nested, without_null
+from chartkit.migration.jmespath.terms import Constant, Generator, Members, Stream, Term, Value
+
+if TYPE_CHECKING:
+    from chartkit.migration.jmespath.translate import Translator
+
+
+def projection(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list with an expression of each element: `a[*].b`."""
+    left, right = node.children
+    found = translator.left(left, current)
+    if isinstance(found, Constant) and isinstance(found.value, Images):
+        # Those of several lists of containers: what is asked of each list is asked of all.
+        return translator.node(right, found)
+    return _projected(translator, stream_of(found, translator.names), right)
+
+
+def value_projection(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list with an expression of each member of an object: `a.*.b`."""
+    left, right = node.children
+    found = translator.left(left, current)
+    match found:
+        case Constant(Images() as images):
+            variable = loop_variable(images.containers, translator.names.taken)
+            return _projected(translator, images.all(variable), right)
+        case Value():
+            return _projected(translator, members(translator.names, found), right)
+    raise NotConvertible("the members of a value that is computed")
+
+
+def filtered(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list with an expression of those elements that a condition holds of: `a[?b].c`."""
+    left, right, condition = node.children
+    stream = stream_of(translator.left(left, current), translator.names)
+    *outer, last = stream.generators
+    holds = translator.inside(stream).truth(condition, stream.current)
+    kept = replace(last, where=conjunction(last.where, holds))
+    return _projected(translator, replace(stream, generators=(*outer, kept)), right)
+
+
+def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list without the lists that its elements are in: `a[]`, `[a, b][]`."""
+    (inner,) = node.children
+    parent, listed = current, inner
+    if inner.kind is Kind.SUBEXPRESSION:
+        parent, listed = translator.left(inner.children[0], current), inner.children[1]
+    if listed.kind is Kind.MULTI_SELECT_LIST:
+        elements = [_element(translator, one, parent) for one in listed.children]
+        found = concatenated(elements, translator.names.taken)
+        if isinstance(parent, Value) and isinstance(found, Stream):
+            return replace(found, presence=parent.place.is_present())
+        return found
+    term = translator.left(inner, current)
+    match term:
+        case Stream() if term.depth > 1:
+            return replace(term, depth=term.depth - 1)
+        case Stream() if term.item.is_list:
+            return nested(without_null(term), term.item, translator.names.taken)
+    return stream_of(term, translator.names)
+
+
+def _element(translator: Translator, node: Node, parent: Term | None) -> Term:
+    """Return a value of a list of several ones that a flatten takes apart."""
+    if node.kind is Kind.MULTI_SELECT_LIST:
+        return literal_elements([translator.left(each, parent) for each in node.children])
+    return translator.left(node, parent)
+
+
+def stream_of(term: Term, names: Names) -> Stream:
+    """Return a list as a stream of its elements; raises `NotConvertible`."""
+    match term:
+        case Stream():
+            return term.flat().settled()
+        case Value(place, _strict):
+            place = place.taken_for(ANY_LIST)
+            if not place.is_list:
+                raise NotConvertible("a value that is no list is read as one")
+            variable = loop_variable(place, names.taken)
+            is_literal = isinstance(place.root, tree.ListLiteral)
+            if is_literal and place.type == ANY_LIST:
+                raise NotConvertible("a list that is written in the expression")
+            has_null = is_literal and tree.count(place.root, cel.NULL)
+            kept = cel.not_equal(cel.ident(variable), cel.NULL) if has_null else cel.TRUE
+            loop = Generator(variable, place, kept)
+            return Stream((loop,), place.element(variable), place.is_present())
+        case Constant():
+            raise NotConvertible("a list that is written in the expression")
+
+
+def _projected(translator: Translator, stream: Stream, node: Node) -> Term:
+    if node.kind is Kind.CURRENT:
+        return stream
+    item = translator.inside(stream).node(node, stream.current)
+    stream = replace(stream, members=None)
+    match item:
+        case Constant(Members() as found):
+            *outer, last = stream.generators
+            kept = replace(last, where=conjunction(last.where, found.given))
+            whole = replace(found, given=cel.TRUE)
+            return replace(stream, generators=(*outer, kept), item=whole.place(), members=whole)
+        case Value(place):
+            return replace(stream, item=place)
+        case Stream():
+            generators = (*stream.generators, *item.generators)
+            depth = stream.depth + item.depth
+            return replace(stream, generators=generators, item=item.item, depth=depth)
+        case Constant():
+            raise NotConvertible("a constant for each element of a list")

@@ -1,0 +1,110 @@
+"""Queries that choose among values, join lists, and read what a test before says is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.model import Body
+from tests.unit.migration.conversions import converted, deny, same_result
+
+_NOTE = "request.object.metadata.annotations.note"
+
+
+def _map(note: str, **data: str) -> Body:
+    annotations = {"annotations": {"note": note}} if note else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "d", **annotations},
+        "data": data,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "expression"),
+    [
+        (
+            f"({_NOTE} && 'some') || 'none'",
+            "some",
+            "(object.metadata.?annotations.?note.orValue('') != '' ? 'some' : 'none') != 'some'",
+        ),
+        (
+            f"({_NOTE} && {_NOTE}) || 'none'",
+            "a",
+            "(object.metadata.?annotations.?note.orValue('') != '' ? "
+            "object.metadata.annotations.note : 'none') != 'a'",
+        ),
+        (
+            "request.operation != 'DELETE' && request.object.data.a || 'b'",
+            "a",
+            "(object.?data.?a.orValue('') != '' ? object.data.a : 'b') != 'a'",
+        ),
+        (
+            "lookup(request.object.data || `{}`, 'a') || ''",
+            "x",
+            "object.?data.orValue({})[?'a'].orValue('') != 'x'",
+        ),
+        (
+            "not_null(request.object.data.a, request.object.data.b, 'c')",
+            "c",
+            "object.?data.?a.orValue(object.?data.?b.orValue('c')) != 'c'",
+        ),
+        (
+            "length(items(request.object.data || `{}`, 'k', 'v')[?v != ''].k)",
+            "1",
+            "object.?data.orValue({}).filter(key, object.data[key] != '').size() != 1",
+        ),
+    ],
+)
+def test_choices(query: str, value: str, expression: str) -> None:
+    found = converted(deny(f"{{{{ {query} }}}}", "Equals", value))
+    assert found.reason == ""
+    assert found.expressions == [expression]
+
+
+@pytest.mark.parametrize(
+    ("query", "operator", "value"),
+    [
+        (f"({_NOTE} && 'some') || 'none'", "Equals", "some"),
+        (f"({_NOTE} == 'a' && 'x') || ({_NOTE} == 'b' && 'y') || 'z'", "Equals", "y"),
+        (f"[{_NOTE} || 'n', request.object.data.a || 'b'][]", "AnyIn", "[b]"),
+        (f"[{_NOTE}, request.object.data.a][] | [0] || 'none'", "Equals", "none"),
+        ("[request.object.data.*, ['z']][]", "AnyNotIn", "[z, x]"),
+        ("items(request.object.data || `{}`, 'k', 'v')[?k == 'a'].v", "AnyIn", "[x]"),
+        ("request.object.metadata.finalizers[] || ''", "AnyNotIn", "[x]"),
+        ("request.object.metadata.finalizers[] || ''", "AllNotIn", "[x]"),
+        ("request.object.metadata.finalizers[] || ''", "AllIn", "['']"),
+        (f"not_null({_NOTE}, request.object.data.a) == `null`", "Equals", "true"),
+        ("request.object.data.[a || 'n', b] == `[\\\"x\\\", null]`", "Equals", "true"),
+    ],
+)
+def test_both_forms_of_choices_agree(query: str, operator: str, value: str) -> None:
+    rule = deny(f"{{{{ {query} }}}}", operator, value)
+    for body in (_map(""), _map("a"), _map("b", a="x"), _map("", a="x", b="y"), _map("x", b="z")):
+        same_result(rule, body)
+
+
+def test_list_of_lists_is_left_unless_it_is_flattened() -> None:
+    containers = "request.object.spec.containers"
+    left = converted(deny(f"{{{{ length({containers}[*].ports[*]) }}}}", "Equals", "1"), "Pod")
+    assert left.reason == "a list of lists"
+    flat = converted(deny(f"{{{{ length({containers}[*].ports[*][]) }}}}", "Equals", "1"), "Pod")
+    assert flat.expressions == [
+        "object.spec.containers.map(container, container.?ports.orValue([])).flatten().size() != 1"
+    ]
+
+
+def test_template_of_a_controller_may_have_no_metadata() -> None:
+    rule = deny("{{ request.object.metadata.annotations.note || 'none' }}", "Equals", "a")
+    found = converted(rule, "Pod")
+    assert found.variables == {"metadata": "has(object.metadata) ? object.metadata : {}"}
+    job: Body = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j", "namespace": "d"},
+        "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
+    }
+    pod = {**job, "apiVersion": "v1", "kind": "Pod", "spec": job["spec"]["template"]["spec"]}
+    assert same_result(rule, pod) == "allowed"
+    annotated = {**pod, "metadata": {**pod["metadata"], "annotations": {"note": "a"}}}
+    assert same_result(rule, annotated) == "refused"

@@ -220,7 +220,12 @@ def _projects() -> list[Scenario]:
         ),
         Scenario(
             "render",
-            [["render"], ["render", "--check", "-o", "json"], ["render", "--kustomize"]],
+            [
+                ["render"],
+                ["render", "--check", "-o", "json"],
+                ["render", "--kustomize"],
+                ["render", "--gitops", "flux", "--gitops", "terraform"],
+            ],
             {**_own(_LIBRARY[1]), **_FILES, "mine.yaml": _with(_LIBRARY[1])},
             weight=1,
             starts_helm=True,

@@ -18,6 +18,8 @@ from chartkit.model import Body, Location
 
 if TYPE_CHECKING:
     from chartkit.project.environment import Environment
+    from chartkit.project.project import Project
+    from chartkit.render.gitops.installed import Repository
     from chartkit.render.pipeline import RenderResult
     from chartkit.report.command_report import CommandReport
 
@@ -45,6 +47,18 @@ if TYPE_CHECKING:
     help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
 )
 @click.option(
+    "--gitops",
+    multiple=True,
+    type=click.Choice(["argocd", "flux", "helmfile", "terraform"]),
+    help="Write gitops/NAME/ too: the charts of all environments as this deployer installs them.",
+)
+@click.option(
+    "--repository",
+    metavar="URL",
+    help="The git repository that Argo CD or Flux reads; the first of `sources` if not given.",
+)
+@click.option("--revision", metavar="REV", help="Its branch; main if not given.")
+@click.option(
     "--update-baseline",
     is_flag=True,
     help="Write the violations of the workloads to each environment's baseline; reasons, ends and "
@@ -61,6 +75,9 @@ def render(
     workloads: Sequence[Path],
     prefer: str | None,
     kustomize: bool,
+    gitops: Sequence[str],
+    repository: str | None,
+    revision: str | None,
     update_baseline: bool,
     verbose: bool,
 ) -> None:
@@ -88,6 +105,8 @@ def render(
         prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
         check=check,
         kustomize=kustomize,
+        gitops=tuple(dict.fromkeys(gitops)),
+        repository=_repository(project, gitops, repository, revision),
         update_baseline=update_baseline,
         track=track("checking"),
     )
@@ -100,6 +119,19 @@ def render(
     result = render_project(project, how)
     show(_report(result, check, verbose), options)
     raise SystemExit(1 if result.failed else 0)
+
+
+def _repository(
+    project: Project, gitops: Sequence[str], url: str | None, revision: str | None
+) -> Repository:
+    from chartkit.render.gitops.deployers import FROM_GIT
+    from chartkit.render.gitops.installed import NO_REPOSITORY, read_repository
+
+    if not FROM_GIT & set(gitops):
+        if url or revision:
+            raise click.UsageError("--repository and --revision are for --gitops argocd or flux")
+        return NO_REPOSITORY
+    return read_repository(project, url, revision)
 
 
 def _require_own_baselines(environments: Sequence[Environment]) -> None:

@@ -51,6 +51,8 @@ from chartkit.render.exceptions import (
     engine_features,
     shipped_exceptions,
 )
+from chartkit.render.gitops import deployers
+from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
 from chartkit.render.manifests import drift, manifests
 from chartkit.render.model import Outcome, Row
 from chartkit.temporary import temporary_folder
@@ -59,7 +61,8 @@ from chartkit.temporary import temporary_folder
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
     """environments: those to check and to write manifests of; workloads: further ones to scan;
-    kustomize: whether to write overlays as well; update_baseline: whether to write the baselines
+    kustomize: whether to write overlays as well; gitops: the deployers whose files are written,
+    repository: the one that holds the charts; update_baseline: whether to write the baselines
     of environments that name one; track: shows how many environments are checked."""
 
     environments: tuple[Environment, ...]
@@ -67,6 +70,8 @@ class RenderOptions:
     prefer: Prefer = Prefer.NEITHER
     check: bool = False
     kustomize: bool = False
+    gitops: tuple[str, ...] = ()
+    repository: Repository = NO_REPOSITORY
     update_baseline: bool = False
     track: Track = untracked
 
@@ -130,7 +135,8 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
 def written_folders(project: Project) -> tuple[Path, ...]:
     """Return the folders in which a project's generated folders are."""
     manifests = () if project.manifests is None else (project.manifests,)
-    return (project.charts, *manifests, project.root / overlays.FOLDER)
+    others = (overlays.FOLDER, deployers.FOLDER)
+    return (project.charts, *manifests, *(project.root / each for each in others))
 
 
 def _generate(
@@ -160,6 +166,7 @@ def _generate(
         trees = [each.tree for each in (*composed, *others)]
         if options.kustomize:
             trees += overlays.trees(project.root, subjects)
+        trees += deployers.trees(project, options.gitops, options.repository)
         generated = _GeneratedFolders(trees)
         if project.manifests is not None and not failed(rows):
             installed = [manifests(project.manifests, each) for each in subjects]

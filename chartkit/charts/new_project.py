@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
 from chartkit.library.profiles import read_profile, resolve
+from chartkit.library.project_schema import project_schema
 from chartkit.library.templating import render_tree
 from chartkit.model import Location
 from chartkit.output import atomic_folder
@@ -21,7 +23,6 @@ from chartkit.project.environment import DEFAULT_ACTIONS
 from chartkit.project.monitoring import Mode, first_monitoring
 from chartkit.project.project import FILE_NAME, SCHEMA
 from chartkit.project.settings import Action
-from chartkit.schemas import json_schema
 
 _WHY = {
     Action.ENFORCE: "A violation is refused: developers see it at once.",
@@ -69,7 +70,13 @@ def project_files(
         ],
     }
     files = render_tree(bundled.chart_source_dir("project"), context)
-    return {**files, f".chartkit/{SCHEMA}": json_schema.text(SCHEMA)}
+    return {**files, f".chartkit/{SCHEMA}": schema_text()}
+
+
+def schema_text() -> str:
+    """Return the schema of chartkit.yaml for editors, with the names of the built-in policies."""
+    policies = read_library([bundled.library_dir()]).policies.values()
+    return json.dumps(project_schema(policies), indent=1, ensure_ascii=False) + "\n"
 
 
 def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:

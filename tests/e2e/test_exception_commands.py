@@ -11,6 +11,7 @@ import yaml
 
 from tests.e2e.command import Done, chartkit
 from tests.e2e.transcript import DOCS, check_page
+from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
 from tests.unit.render.test_pipeline import PROFILE
 
 _PAGE = "how-to/exceptions.md"
@@ -159,3 +160,29 @@ def test_page_about_exceptions_is_true(folder: Path, request: pytest.FixtureRequ
     for name, content in files:
         (folder / name).write_text(content)
     check_page(_PAGE, folder, request.config.getoption("--update-golden"))
+
+
+LABEL_EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: pods, namespace: kyverno}
+spec:
+  exceptions: [{policyName: POLICY, ruleNames: ["*"]}]
+  match: {any: [{resources: {kinds: [Pod], namespaces: [NAMESPACE]}}]}
+"""
+
+
+def test_a_recording_of_a_cluster_is_asked(tmp_path: Path) -> None:
+    policy = labelled()
+    with PagedServer() as running:
+        running.add(namespace("shop"), pod("a"))
+        (tmp_path / "kubeconfig").write_text(running.kubeconfig)
+        (tmp_path / "policy.json").write_text(json.dumps(policy))
+        scanned = ("scan", "--cluster", "-p", "policy.json", "--record", "rec")
+        chartkit(tmp_path, *scanned, KUBECONFIG="kubeconfig")
+    text = LABEL_EXCEPTION.replace("POLICY", policy["metadata"]["name"])
+    for where, expected in (("no-such", ["unused"]), ("*", ["too-wide"])):
+        (tmp_path / "exception.yaml").write_text(text.replace("NAMESPACE", f'"{where}"'))
+        given = ("rec", "-p", "policy.json", "--exceptions", "exception.yaml", "-o", "json")
+        done = chartkit(tmp_path, "exceptions", "check", *given)
+        assert ids(json.loads(done.out)["findings"]) == expected, done.err

@@ -21,7 +21,6 @@ from chartkit.model import Diagnostic
 from chartkit.scan.options import RequestOptions
 
 if TYPE_CHECKING:
-    from chartkit.engine import RunnablePolicy
     from chartkit.project.project import ExceptionRules
     from chartkit.scan.environment import ProjectEnvironment
     from chartkit.scan.exceptions.model import FiledException
@@ -77,21 +76,15 @@ def check(
     """
     from chartkit.scan.exceptions.check import check as checked
     from chartkit.scan.exceptions.listing import check_report
-    from chartkit.scan.exceptions.need import Needs
+    from chartkit.scan.exceptions.objects import needs_of
 
     output.parsed()
     filed, environment, rules, paths = _subjects(options, env, path)
-    without = replace(options, exceptions=(), paths=paths)
-    needs = None
-    if paths:
-        requests = _requests(without, environment)
-        policies: Sequence[RunnablePolicy] = requests.policies.policies
-        needs = Needs(policies, requests.objects, requests.context(requests.world()))
-    else:
+    if not paths:
         click.echo("no objects: what is unused or too wide is not looked for", err=True)
-        policies = _policies(without, environment)
-    now = datetime.now(UTC)
-    found = list(checked(filed, policies, needs, rules, now, soon_days))
+    given = replace(options, paths=paths)
+    with needs_of(given, environment, sys.stdin, _note) as (policies, needs):
+        found = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
     show(check_report(filed, found), output)
     raise SystemExit(1 if any(each.severity == "error" for each in found) else 0)
 
@@ -188,7 +181,7 @@ def write(
         found = of_findings(requests, reason or "violates the policy today", until, into)
     else:
         allowed = environment is None or environment.suppressions
-        policies: Sequence[RunnablePolicy] = requests.policies.policies
+        policies = requests.policies.policies
         found = exceptions_of(requests.objects, policies, today, into, allowed)
     for each in found.diagnostics:
         _note(each)
@@ -199,18 +192,6 @@ def write(
     if found.bodies:
         click.echo(dump_documents(annotated(found.bodies, annotations)), nl=False)
     raise SystemExit(1 if found.diagnostics or requests.policies.diagnostics else 0)
-
-
-def _policies(
-    options: RequestOptions, environment: ProjectEnvironment | None
-) -> Sequence[RunnablePolicy]:
-    """Return the policies alone, without exceptions."""
-    from chartkit.engine import NO_ATTACHMENTS
-    from chartkit.scan.requests import load_named_policies
-
-    if environment is not None:
-        return environment.policies(NO_ATTACHMENTS).policies
-    return load_named_policies(options, NO_ATTACHMENTS).policies
 
 
 def _requests(options: RequestOptions, environment: ProjectEnvironment | None) -> Requests:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -52,10 +53,23 @@ def _command(name: str) -> str:
     return f"chartkit {name}" if name == "check-compat" else f"chartkit {first} {second}".rstrip()
 
 
+def _project() -> Any:
+    """Return the schema of chartkit.yaml with the names of policies, those of the project in this
+    folder among them."""
+    from chartkit.charts.policies.chart import read_libraries
+    from chartkit.library.project_schema import project_schema
+    from chartkit.project.project import FILE_NAME, read_project
+
+    project = read_project(Path(FILE_NAME)) if Path(FILE_NAME).is_file() else None
+    return project_schema(read_libraries(project).policies.values())
+
+
 def _schema(name: str) -> Any:
     from chartkit.schemas import json_schema
     from chartkit.schemas.outputs import output_schema
 
+    if name == "project":
+        return _project()
     if name in _FILES:
         return json_schema.load(f"{name}.schema.json")
     if name == _VALUES:

@@ -14,7 +14,6 @@ from chartkit.project.project import FILE_NAME, SCHEMA
 from chartkit.project.settings import Action
 from chartkit.rollout.adopt.policies import LIBRARY, AdoptedPolicy, settings_of
 from chartkit.rollout.adopt.versions import Versions
-from chartkit.schemas import json_schema
 
 PROFILE: Final = "profiles/adopted.yaml"
 _BASELINES: Final = "baselines"
@@ -92,7 +91,7 @@ class AdoptedProject:
         return {
             **self.texts,
             **{each.file: each.text for each in self.policies},
-            f".chartkit/{SCHEMA}": json_schema.text(SCHEMA),
+            f".chartkit/{SCHEMA}": schema_text(),
             PROFILE: self._profile(),
             FILE_NAME: self._project(path_of),
         }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from chartkit.charts.new_project import schema_text
 from chartkit.model import Body
 from chartkit.output.commented_yaml import Path as KeyPath
 from chartkit.output.commented_yaml import comment, commented

@@ -26,6 +26,7 @@ from chartkit.model import Body, Json, Location, Resource, pointer_of
 
 _LIST_SUFFIX = "List"
 _TYPE = ("apiVersion", "kind")
+_MAPPING = "expected a mapping"
 _AROUND = 2
 """The lines above and below one that an excerpt has."""
 
@@ -197,7 +198,7 @@ def resources(documents: Iterable[Document]) -> list[Resource]:
 def _objects(document: Document) -> Iterator[Resource]:
     body = document.body
     if not isinstance(body, dict):
-        raise InputError("is not a Kubernetes object", document.location, "expected a mapping")
+        raise InputError("is not a Kubernetes object", document.location, _hint(document))
     for key in _TYPE:
         if not _is_named(body, key):
             hint = "every Kubernetes object names its apiVersion and kind"
@@ -208,9 +209,19 @@ def _objects(document: Document) -> Iterator[Resource]:
         return
     for index, item in enumerate(items):
         location = document.locate("items", index)
+        if isinstance(item, dict) and not any(key in item for key in _TYPE):
+            # As an API server lists objects of one kind.
+            kind = body["kind"].removesuffix(_LIST_SUFFIX)
+            item = {"apiVersion": body["apiVersion"], "kind": kind, **item} if kind else item
         if not isinstance(item, dict) or not all(_is_named(item, key) for key in _TYPE):
             raise InputError("is not a Kubernetes object", location, "an item of a List")
         yield Resource(item, location)
+
+
+def _hint(document: Document) -> str:
+    head = document.source.text[document.start : document.end].lstrip().partition(" ")[0]
+    is_table = head in ("NAME", "NAMESPACE") and isinstance(document.body, str)
+    return "that is a table of kubectl: take -o json or -o yaml" if is_table else _MAPPING
 
 
 def _is_named(body: Body, key: str) -> bool:

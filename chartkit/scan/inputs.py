@@ -16,8 +16,15 @@ from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import InputError, system_errors
 from chartkit.helm.chart_values import ValuesSource
-from chartkit.model import Diagnostic, Location, Resource
-from chartkit.scan.overlooked import is_kustomization, kustomization_note
+from chartkit.model import Diagnostic, Location, Resource, Severity
+from chartkit.scan.overlooked import (
+    RULE,
+    answer_fault,
+    incomplete_lists,
+    is_kustomization,
+    kustomization_note,
+    unread_files,
+)
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"
@@ -152,26 +159,56 @@ def _read_input(
     reads: Callable[[Path], bool] | None,
 ) -> list[Resource]:
     if path == STDIN:
-        return resources(read_stdin(stdin))
+        return _named_objects(read_stdin(stdin), note)
     where = existing(Path(path))
     is_one = not where.is_dir() or is_chart(where)
     if is_one and reads is not None and not reads(where):
         return []
     if not where.is_dir():
-        return resources(read_file(where))
+        return _named_objects(read_file(where), note)
     if is_one:
         return render_inputs(where, chart, note)
     found: list[Resource] = []
+    for unread in unread_files(where):
+        note(unread)
     for file in walk(where):
         if is_kustomization(file):
             note(kustomization_note(file))
             continue
         if reads is not None and not reads(file):
             continue
-        found.extend(
-            render_inputs(file, chart, note) if file.is_dir() else _objects_of(read_file(file))
-        )
+        if file.is_dir():
+            found.extend(render_inputs(file, chart, note))
+        else:
+            found.extend(_folder_objects(read_file(file), note))
     return found
+
+
+def _named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
+    """Return the objects of documents that the user names; raise InputError for anything else."""
+    for gap in incomplete_lists(documents):
+        note(gap)
+    found = resources(documents)
+    for each in found:
+        if fault := answer_fault(each):
+            raise InputError(fault, each.location, _AS_OBJECTS)
+    return found
+
+
+def _folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
+    """Return the objects of documents in a folder; note is called for answers of API servers."""
+    for gap in incomplete_lists(documents):
+        note(gap)
+    found = []
+    for each in _objects_of(documents):
+        if fault := answer_fault(each):
+            note(Diagnostic(RULE, Severity.WARNING, fault, each.location, _AS_OBJECTS))
+        else:
+            found.append(each)
+    return found
+
+
+_AS_OBJECTS: Final = "kubectl get -o json or -o yaml gives objects"
 
 
 def read_payloads(paths: Sequence[str], stdin: TextIO) -> list[Resource]:
@@ -216,6 +253,9 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     for warning in rendered.warnings:
         note(warning)
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)
+    if not found:
+        place = Location(str(folder))
+        note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", place))
     return [in_namespace(resource, options.namespace) for resource in found]
 
 

@@ -1,19 +1,52 @@
-"""Notes about what is among the objects and has no effect there: exceptions, kustomizations, and
-policies that no controller evaluates."""
+"""Notes about what is among the inputs and has no effect there: exceptions, policies,
+kustomizations, templates of other programs, lists that are not whole, answers that are no objects.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine import is_exception
+from chartkit.documents.reader import Document
+from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
 
 RULE: Final = "scan-input"
-_KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml"})
+_KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+_PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
+    ".jsonnet": ("Jsonnet", "jsonnet FILE"),
+    ".libsonnet": ("Jsonnet", "jsonnet FILE"),
+    ".cue": ("CUE", "cue export --out yaml FILE"),
+    ".k": ("KCL", "kcl run FILE"),
+    ".pkl": ("Pkl", "pkl eval -f yaml FILE"),
+    ".dhall": ("Dhall", "dhall-to-yaml --file FILE"),
+    ".tpl": ("a template", "helm template CHART"),
+    ".gotmpl": ("a template", "helmfile template"),
+    ".j2": ("a template", "PROGRAM FILE"),
+}
+"""Files of which programs make manifests: what they are called, and the command that does so."""
+_HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml"})
+_CLI_GROUP: Final = "cli.kyverno.io"
+_CLI_OPTIONS: Final[Mapping[str, str]] = {
+    "Values": "-f FILE",
+    "UserInfo": "--userinfo FILE",
+    "Context": "--context-file FILE",
+    "Test": "chartkit test FILE",
+}
+_KUSTOMIZE_GROUP: Final = "kustomize.toolkit.fluxcd.io"
+_CHANGING: Final = ("postBuild", "patches", "patchesStrategicMerge", "patchesJson6902", "images")
+_META: Final = "meta.k8s.io"
+_ANSWERS: Final = frozenset(
+    {(_META, "Table"), (_META, "PartialObjectMetadata"), ("v1", "Status"), (_META, "Status")}
+)
+
+
+def _note(message: str, location: Location, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(RULE, Severity.NOTE, message, location, hint)
 
 
 def is_kustomization(file: Path) -> bool:
@@ -24,21 +57,108 @@ def is_kustomization(file: Path) -> bool:
 def kustomization_note(file: Path) -> Diagnostic:
     """Return the note about a kustomization among the files of a folder."""
     message = "the files are scanned as they are, without its patches, images and generators"
-    hint = f"kustomize build {file.parent} | chartkit scan -"
-    return Diagnostic(RULE, Severity.NOTE, message, Location(str(file)), hint)
+    return _note(message, Location(str(file)), f"kustomize build {file.parent} | chartkit scan -")
 
 
-def overlooked(objects: Sequence[Resource], has_exceptions: bool) -> Iterator[Diagnostic]:
+def unread_files(folder: Path) -> Iterator[Diagnostic]:
+    """Yield a note for each kind of file below a folder of which another program makes manifests,
+    and for each link to a folder, which is not followed; charts have templates of their own."""
+    found: dict[str, list[str]] = {}
+    for here, folders, names in os.walk(folder):
+        if "Chart.yaml" in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for each in folders:
+            path = os.path.normpath(os.path.join(here, each))
+            if os.path.islink(path) and not os.path.exists(os.path.join(path, "Chart.yaml")):
+                yield _note("links to folders are not followed", Location(path), "name it as PATH")
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(here, name))
+            if name in _HELMFILES:
+                hint = "helmfile template | chartkit scan -"
+                yield _note("the releases of Helmfile are not rendered", Location(path), hint)
+            elif name == "Kustomization":
+                yield kustomization_note(Path(path))
+            elif (suffix := os.path.splitext(name)[1]) in _PROGRAMS and name[0] != ".":
+                found.setdefault(suffix, []).append(path)
+    for suffix, paths in found.items():
+        language, command = _PROGRAMS[suffix]
+        more = f", nor are {len(paths) - 1} more of {suffix}" if len(paths) > 1 else ""
+        message = f"is {language} and is not read{more}"
+        yield _note(message, Location(paths[0]), f"{command} | chartkit scan -")
+
+
+def incomplete_lists(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """Yield a warning for each list of which an API server has more."""
+    for document in documents:
+        metadata = mapping_at(document.body, "metadata")
+        is_list = isinstance(document.body, dict) and isinstance(document.body.get("items"), list)
+        if not is_list or not (metadata.get("continue") or metadata.get("remainingItemCount")):
+            continue
+        count = metadata.get("remainingItemCount")
+        more = f"{count} objects are" if isinstance(count, int) else "the rest is"
+        message = f"the list is not whole: {more} missing"
+        hint = "list all: kubectl get does, with --chunk-size=0 in one answer"
+        place = document.locate("metadata")
+        yield Diagnostic(RULE, Severity.WARNING, message, place, hint)
+
+
+def answer_fault(resource: Resource) -> str:
+    """Return why an object is none, but another answer of an API server; empty for an object."""
+    if (group_of(resource), resource.kind) not in _ANSWERS:
+        return ""
+    said = resource.body.get("message")
+    about = f": {said}" if resource.kind == "Status" and isinstance(said, str) else ""
+    return f"is a {resource.kind} of an API server, and no object{about}"
+
+
+def overlooked(
+    objects: Sequence[Resource],
+    has_exceptions: bool,
+    policies: Collection[tuple[str, str, str]] | None = None,
+) -> Iterator[Diagnostic]:
     """Yield a note for each object that has no effect on the others; has_exceptions: whether
-    exceptions are named, which may be these."""
+    exceptions are named, which may be these; policies: those that judge the objects, by kind,
+    namespace and name."""
     for each in objects:
+        group = group_of(each)
         mode = mapping_at(each.body, "spec", "evaluation").get("mode")
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
-            hint = f"--exceptions {each.location.file} honours it"
-            yield Diagnostic(RULE, Severity.NOTE, message, each.location, hint)
-        elif group_of(each) == CEL_GROUP and mode in UNEVALUATED_MODES:
+            yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
+        elif group == CEL_GROUP and mode in UNEVALUATED_MODES:
             place = each.location.within("/spec/evaluation/mode")
             message = f"{each.kind} '{each.name}' of mode {mode} is only scanned"
             hint = "Kyverno's authorization server asks such policies, its controllers do not"
-            yield Diagnostic(RULE, Severity.NOTE, message, place, hint)
+            yield _note(message, place, hint)
+        elif group == _CLI_GROUP:
+            message = f"{each.kind} of {_CLI_GROUP} has no effect here: it is only scanned"
+            yield _note(message, each.location, _CLI_OPTIONS.get(each.kind))
+        elif group == _KUSTOMIZE_GROUP and any(map(mapping_at(each.body, "spec").get, _CHANGING)):
+            message = f"{each.kind} '{each.name}': its patches and substitutions are not applied"
+            yield _note(message, each.location, "flux build kustomization … | chartkit scan -")
+    if policies is not None:
+        yield from _unused(objects, policies)
+
+
+def _unused(
+    objects: Sequence[Resource], policies: Collection[tuple[str, str, str]]
+) -> Iterator[Diagnostic]:
+    """Yield a note about the policies among objects that do not judge the others."""
+    unused = [
+        each
+        for each in objects
+        if is_policy(each) and (each.kind, each.namespace, each.name) not in policies
+    ]
+    unused = [
+        each
+        for each in unused
+        if mapping_at(each.body, "spec", "evaluation").get("mode") not in UNEVALUATED_MODES
+    ]
+    if unused:
+        first = unused[0]
+        more = f" and {len(unused) - 1} more policies" if len(unused) > 1 else ""
+        verb = "judge" if more else "judges"
+        message = f"{first.kind} '{first.name}'{more} {verb} nothing here: only scanned"
+        yield _note(message, first.location, f"-p {first.location.file} evaluates it")

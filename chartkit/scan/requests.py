@@ -126,7 +126,10 @@ def load_requests(
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
     objects = _load_objects(options, stdin, note, chart, reads)
-    for diagnostic in overlooked(objects, bool(options.exceptions) or environment is not None):
+    judging = {_identity(each.policy.resource) for each in policies.policies}
+    judging |= {_identity(each.resource) for each in policies.cleanup}
+    honours = bool(options.exceptions) or environment is not None
+    for diagnostic in overlooked(objects, honours, judging):
         note(diagnostic)
     if options.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored
@@ -137,6 +140,10 @@ def load_requests(
     custom = custom_resources(own, objects, note)
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
     return Requests(policies, objects, labels, namespaces, inputs, custom)
+
+
+def _identity(resource: Resource) -> tuple[str, str, str]:
+    return resource.kind, resource.namespace, resource.name
 
 
 def _load_objects(

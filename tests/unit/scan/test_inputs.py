@@ -99,3 +99,99 @@ def test_what_has_no_effect_among_objects_is_named(tmp_path: Path) -> None:
     assert notes[0].hint == f"kustomize build {tmp_path} | chartkit scan -"
     assert notes[1].hint == f"--exceptions {tmp_path}/exception.yaml honours it"
     assert [each.location for each in overlooked(found, has_exceptions=True)] == [notes[2].location]
+
+
+def _notes(folder: Path) -> tuple[list[str], list[str]]:
+    """The names of the objects in a folder, and the notes about it."""
+    notes: list[Diagnostic] = []
+    found = read_inputs([str(folder)], io.StringIO(), notes.append, ChartOptions())
+    return [each.name for each in found], [str(each) for each in notes]
+
+
+def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
+    files = ("a.jsonnet", "b/c.jsonnet", "x.cue", "main.k", "Kustomization", "helmfile.yaml")
+    for name in (*files, "b/_x.tpl", "d.yaml.gotmpl", ".hidden.cue", "chart/templates/_y.tpl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("releases: []\n", "utf-8")
+    (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    (tmp_path / "pod.yaml").write_text(POD, "utf-8")
+    (tmp_path / "linked").symlink_to(tmp_path / "b")
+    names, notes = _notes(tmp_path)
+    assert names == ["web"]
+    text = "\n".join(notes).replace(f"{tmp_path}/", "")
+    for said in (
+        "a.jsonnet: note scan-input: is Jsonnet and is not read, nor are 1 more of .jsonnet",
+        "x.cue: note scan-input: is CUE and is not read (cue export --out yaml FILE | chartkit",
+        "main.k: note scan-input: is KCL",
+        "b/_x.tpl: note scan-input: is a template",
+        "d.yaml.gotmpl: note scan-input: is a template",
+        "helmfile.yaml: note scan-input: the releases of Helmfile are not rendered",
+        "Kustomization: note scan-input: the files are scanned as they are",
+        "linked: note scan-input: links to folders are not followed",
+        "chart: note scan-input: the chart renders no object",
+    ):
+        assert said in text
+    assert "hidden" not in text
+    assert "_y.tpl" not in text
+
+
+def test_lists_as_api_servers_give_them(tmp_path: Path) -> None:
+    metadata = {"continue": "eyJ2", "remainingItemCount": 7}
+    items = [{"metadata": {"name": "one"}, "spec": {}}]
+    body = {"apiVersion": "v1", "kind": "PodList", "metadata": metadata, "items": items}
+    (tmp_path / "list.json").write_text(json.dumps(body), "utf-8")
+    notes: list[Diagnostic] = []
+    [found] = read_inputs([str(tmp_path / "list.json")], io.StringIO(), notes.append)
+    assert (found.api_version, found.kind, found.name) == ("v1", "Pod", "one")
+    said = "list.json:1:41: warning scan-input: the list is not whole: 7 objects are missing"
+    assert said in str(notes[0])
+    whole = {**body, "metadata": {}}
+    (tmp_path / "list.json").write_text(json.dumps(whole), "utf-8")
+    assert _notes(tmp_path) == (["one"], [])
+
+
+ANSWERS = {
+    "Table": {"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []},
+    "PartialObjectMetadata": {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"},
+    "Status": {"apiVersion": "v1", "kind": "Status", "message": "pods is forbidden"},
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_answers_that_are_no_objects_are_named(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "answer.json").write_text(json.dumps(ANSWERS[kind]), "utf-8")
+    said = f"is a {kind} of an API server, and no object"
+    with pytest.raises(InputError, match=said):
+        _names([str(tmp_path / "answer.json")])
+    with pytest.raises(InputError, match=said):
+        read_inputs(["-"], io.StringIO(json.dumps(ANSWERS[kind])), print)
+    (tmp_path / "pod.yaml").write_text(POD, "utf-8")
+    names, notes = _notes(tmp_path)
+    assert names == ["web"]
+    assert said in notes[0]
+
+
+def test_a_table_of_kubectl_has_a_way_out() -> None:
+    table = "NAMESPACE   NAME   READY\nshop        web    1/1\n"
+    with pytest.raises(InputError) as raised:
+        read_inputs(["-"], io.StringIO(table), print)
+    assert raised.value.hint == "that is a table of kubectl: take -o json or -o yaml"
+
+
+def test_objects_without_effect_are_named(tmp_path: Path) -> None:
+    texts = {
+        "values": "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nmetadata: {name: v}\n",
+        "flux": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: apps}\nspec: {postBuild: {substitute: {a: b}}}\n",
+        "policy": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {}\n",
+        "other": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: q}\nspec: {}\n",
+        "known": "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: k}\nspec: {}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(text, "utf-8")
+    found = read_inputs([str(tmp_path)], io.StringIO(), print)
+    notes = "\n".join(map(str, overlooked(found, False, {("ClusterPolicy", "", "k")})))
+    assert "values.yaml:1: note scan-input: Values of cli.kyverno.io has no effect here" in notes
+    assert "Kustomization 'apps': its patches and substitutions are not applied" in notes
+    assert "ClusterPolicy 'q' and 1 more policies judge nothing here: only scanned" in notes
+    assert "'k'" not in notes

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
@@ -19,13 +21,8 @@ from chartkit.engine.cluster_policy.exceptions import (
 )
 from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.foreach import compile_scope
-from chartkit.engine.cluster_policy.generate import compile_generate
-from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
-from chartkit.engine.cluster_policy.handler import Compiler, Handler
-from chartkit.engine.cluster_policy.manifests import compile_manifests
+from chartkit.engine.cluster_policy.handler import Compiler
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match
-from chartkit.engine.cluster_policy.mutate import compile_mutate, compile_mutate_existing
-from chartkit.engine.cluster_policy.podsecurity import PodSecurityHandler
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check import check_policy
 from chartkit.engine.cluster_policy.policy_check.generation import (
@@ -35,12 +32,7 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
 from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.cluster_policy.run import RuleView
-from chartkit.engine.cluster_policy.validate import compile_validate, looks_back
-from chartkit.engine.cluster_policy.verify_images import (
-    ImageRule,
-    ImagesHandler,
-    compile_verify_images,
-)
+from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
@@ -67,31 +59,32 @@ PHASES: Final[dict[RuleKind, Phase]] = {
 }
 
 
-def _compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
-    # CEL costs a third of the time that all the engine takes to load; few policies need it.
-    from chartkit.engine.cluster_policy.validate_cel import compile_validate_cel
-
-    return compile_validate_cel(rule, policy)
-
-
-COMPILERS: Final[dict[RuleKind, Compiler]] = {
-    RuleKind.VALIDATE: compile_validate,
-    RuleKind.POD_SECURITY: PodSecurityHandler,
-    RuleKind.MANIFESTS: compile_manifests,
-    RuleKind.CEL: _compile_validate_cel,
-    RuleKind.MUTATE: compile_mutate,
-    RuleKind.MUTATE_EXISTING: compile_mutate_existing,
-    RuleKind.GENERATE: compile_generate,
-    RuleKind.VERIFY_IMAGES: compile_verify_images,
+_COMPILERS: Final = {
+    RuleKind.VALIDATE: "validate:compile_validate",
+    RuleKind.POD_SECURITY: "podsecurity:PodSecurityHandler",
+    RuleKind.MANIFESTS: "manifests:compile_manifests",
+    RuleKind.CEL: "validate_cel:compile_validate_cel",
+    RuleKind.MUTATE: "mutate:compile_mutate",
+    RuleKind.MUTATE_EXISTING: "mutate:compile_mutate_existing",
+    RuleKind.GENERATE: "generate:compile_generate",
+    RuleKind.VERIFY_IMAGES: "verify_images:compile_verify_images",
 }
-"""The compiler of each kind of rule."""
+"""The compiler of each kind of rule: its module in this room, and its name. A kind is loaded when a
+policy has it; all of them take longer than to judge a few objects."""
+
+
+@cache
+def _compiler(kind: RuleKind) -> Compiler:
+    module, _, name = _COMPILERS[kind].partition(":")
+    compiler: Compiler = getattr(import_module(f"{__package__}.{module}"), name)
+    return compiler
 
 
 def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
     entries, preconditions = compile_scope(rule.body, rule, policy)
     if preconditions is not None and preconditions.is_empty:
         preconditions = None
-    compiler = COMPILERS[rule.kind]
+    compiler = _compiler(rule.kind)
     properties = compile_template(dict(rule.properties)) if rule.properties else None
     handle = compiler(rule, policy)
     return RuleBody(entries, preconditions, handle, properties, has_context=bool(rule.context))
@@ -138,7 +131,11 @@ class CompiledPolicy:
     def warnings(self) -> tuple[Diagnostic, ...]:
         from chartkit.engine.cluster_policy.misspelt import misspelt_names
 
-        own = (*policy_warnings(self.policy), *unmatched_in_background(self.policy))
+        own = [*policy_warnings(self.policy)]
+        if any(rule.generate is not None for rule in self.policy.rules):
+            from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
+
+            own += unmatched_in_background(self.policy)
         return (*own, *misspelt_names(self.policy))
 
     def rules_in(self, phases: Collection[Phase]) -> tuple[str, ...]:
@@ -204,8 +201,11 @@ class CompiledPolicy:
         body, key = self._body(index, rule), self.policy.key
         if phase is Phase.GENERATE:
             return BackgroundRule(rule, key, always, bound, body, speaks=matches)
-        images = body.handle
-        if isinstance(images, ImagesHandler):
+        if rule.kind is RuleKind.VERIFY_IMAGES:
+            from chartkit.engine.cluster_policy.verify_images import ImageRule, ImagesHandler
+
+            images = body.handle
+            assert isinstance(images, ImagesHandler)
             if phase is Phase.VALIDATE:
                 body = replace(body, handle=images.validate)
             says = phase is Phase.IMAGES or images.validates

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.mutate import patch_problem
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind, Validation
 from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.scalars.wildcard import has_wildcard
@@ -195,6 +194,8 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
         operations = parse_yaml(_without_variables(text))
     except InputError as error:
         return unsound + (yaml_problem(text) or f"yaml: {error.message}")
+    from chartkit.engine.cluster_policy.mutate import patch_problem
+
     if problem := patch_problem(operations):
         return unsound + problem
     return _operations_fault(operations or (), place, unsound)

@@ -8,7 +8,6 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.cluster_policy.policy_check.typed_json import attestor_json
-from chartkit.engine.cluster_policy.verify_images.blocks import converted
 from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES, METHODS
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
@@ -41,6 +40,8 @@ def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
 
 def _block_faults(block: Body, path: str) -> Iterator[str]:
     whole = attestor_json("ImageVerification", block)
+    from chartkit.engine.cluster_policy.verify_images.blocks import converted
+
     read = converted(block)
     if not read.get("imageReferences"):
         yield f"{path}: Invalid value: {whole}: An image reference is required"

@@ -1,0 +1,112 @@
+"""The rooms and libraries that each command loads before it has work, and a scan for its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chartkit.cli.main import COMMANDS
+
+_BASE = frozenset({"cli", "errors", "model", "safe_text", "suggestions"})
+_OUTPUT = frozenset({"atomic", "report", "rollout", "scan"})
+"""Options of outputs and of scans, which only declare."""
+_CLICK = frozenset({"click"})
+_MORE = {
+    "check-compat": {"documents", "helm", "kyverno", "output", "project", "render", "schemas"}
+    | {"temporary", "jmespath", "semver", "yaml", "cython_runtime"},
+    "explain": {"charts", "documents", "helm", "kyverno", "registration", "schemas", "values"}
+    | {"yaml", "cython_runtime"},
+    "migrate": {"documents", "engine", "go", "kyverno", "migration", "registration", "schemas"}
+    | {"re2", "yaml", "cython_runtime"},
+}
+"""What further commands may load for their help."""
+_SCRIPT = """
+import json, sys
+from chartkit.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(json.dumps([*sys.modules]), file=sys.stderr)
+"""
+_POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {spec: {hostIPC: false}}}
+"""
+_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostIPC: true}\n"
+_NOT_FOR_A_SCAN = (
+    *("ssl", "urllib3", "http", "socketserver", "cryptography", "jinja2", "jsonschema", "rich"),
+    *("kubernetes", "chartkit.engine.cel", "chartkit.library", "chartkit.migration"),
+    *("chartkit.project", "chartkit.network.http.urls", "chartkit.network.registry.client"),
+    *(
+        f"chartkit.engine.cluster_policy.{kind}"
+        for kind in ("generate", "manifests", "mutate", "podsecurity", "verify_images")
+    ),
+)
+
+
+def loaded(*arguments: str, cwd: Path | None = None) -> list[str]:
+    """Return the modules that a command has loaded at its end."""
+    command = [sys.executable, "-c", _SCRIPT, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=True)
+    modules: list[str] = json.loads(done.stderr.splitlines()[-1])
+    return modules
+
+
+def rooms(modules: list[str]) -> set[str]:
+    """Return chartkit's top-level packages and the libraries of modules."""
+    own = {each.split(".")[1] for each in modules if each.startswith("chartkit.")}
+    libraries = {each.split(".")[0] for each in modules} - sys.stdlib_module_names
+    return own | {each for each in libraries if not each.startswith("_")} - {"chartkit"}
+
+
+def test_the_version_loads_the_command_line_alone() -> None:
+    modules = loaded("--version")
+    assert rooms(modules) <= _BASE | _CLICK
+    assert not {"shutil", "traceback", "subprocess", "ssl", "yaml"} & {*modules}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_loads_its_options(command: str) -> None:
+    found = rooms(loaded(command, "--help"))
+    assert found <= _BASE | _CLICK | _OUTPUT | _MORE.get(command, frozenset())
+
+
+def assert_light(modules: list[str]) -> None:
+    heavy = [
+        name
+        for name in _NOT_FOR_A_SCAN
+        if any(each == name or each.startswith(f"{name}.") for each in modules)
+    ]
+    assert not heavy
+
+
+def test_a_scan_loads_what_its_policies_have(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "pod.yaml").write_text(_POD)
+    modules = loaded("scan", "pod.yaml", "--policies", "policy.yaml", cwd=tmp_path)
+    assert "chartkit.engine.cluster_policy.validate" in modules
+    assert_light(modules)
+
+
+def test_a_scan_of_changes_loads_no_client(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "pod.yaml").write_text(_POD)
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "a"]):
+        settings = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *settings, *command], cwd=tmp_path, check=True)
+    (tmp_path / "pod.yaml").write_text(_POD.replace("name: a", "name: b"))
+    changes = ("--changed-since", "HEAD")
+    modules = loaded("scan", "pod.yaml", "-p", "policy.yaml", *changes, cwd=tmp_path)
+    assert "chartkit.network.downloads.checkout" in modules
+    assert_light(modules)

@@ -52,10 +52,28 @@ COMMANDS = {
     "report-merge": ["report", "merge", "prd=old.json", "new.json"],
     "report-diff": ["report", "diff", "old.json", "new.json"],
     "test": ["test", str(ROOT / "tests" / "cases" / "generation")],
+    "exceptions-list": ["exceptions", "list", "exception.yaml"],
+    "exceptions-check": [
+        "exceptions",
+        "check",
+        "pod.yaml",
+        "-p",
+        "legacy.yaml",
+        "--exceptions",
+        "exception.yaml",
+    ],
     "test-coverage": ["test", str(ROOT / "tests" / "cases" / "generation"), "--coverage"],
 }
 
 
+EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: a, namespace: b}
+spec:
+  exceptions: [{policyName: none, ruleNames: ["*"]}]
+  match: {any: [{resources: {kinds: [Pod]}}]}
+"""
 _CHECKED_ELSEWHERE = {"render", "diff", "values-migrate", "promote", "rescue"}
 
 
@@ -67,7 +85,8 @@ def check(name: str, body: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_output_follows_its_schema(name: str, tmp_path: Path) -> None:
-    for file, text in {"legacy.yaml": LEGACY, "pod.yaml": POD, "values.yaml": "a: 1\n"}.items():
+    files = {"legacy.yaml": LEGACY, "pod.yaml": POD, "exception.yaml": EXCEPTION}
+    for file, text in {**files, "values.yaml": "a: 1\n"}.items():
         (tmp_path / file).write_text(text)
     for number, file in enumerate(("old.json", "new.json")):
         (tmp_path / file).write_text(written("json", options(), samples()[number:]))

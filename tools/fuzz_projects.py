@@ -94,6 +94,7 @@ def _libraries() -> list[Scenario]:
         taken = [["policies", "vendor", "own", "--name", "lib"]]
         pages = [["policies", "docs", "own", "--output", "pages"]]
         checks = [["policies", "check", "own"], ["policies", "check", "own", "-o", "json"]]
+        checks.append(["policies", "lint", "own"])
         found += [
             Scenario(f"policies {short}", seen, files, weight=12),
             Scenario(f"profile {short}", whole, files, weight=2),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.lint import lint
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
@@ -296,6 +297,9 @@ def check(options: OutputOptions, paths: Sequence[Path], project: Path) -> None:
         found = check_project(project, steps)
     show_report(report(found, known_explanations()), options)
     raise SystemExit(1 if found.failed else 0)
+
+
+policies.add_command(lint)
 
 
 @policies.command(short_help="Add a policy to a profile of your own.")

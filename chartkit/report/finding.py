@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import ClassVar, Final
 
-from chartkit.model import Diagnostic, Explanation, Location, Resource, RuleResult, Severity, Status
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Explanation,
+    Location,
+    Resource,
+    RuleResult,
+    Severity,
+    Status,
+)
 from chartkit.report.findings import (
     NONE_ACCEPTED,
     Acceptance,
@@ -132,6 +141,17 @@ def diagnostic_findings(
 ) -> list[Finding]:
     """Return diagnostics as findings; explanations: by their ids."""
     return [diagnostic_finding(each, explanations.get(each.rule_id)) for each in diagnostics]
+
+
+def diagnostic_body(each: Diagnostic) -> Body:
+    """Return a diagnostic for programs; location and hint are empty where there is none."""
+    return {
+        "rule": each.rule_id,
+        "severity": str(each.severity),
+        "message": each.message,
+        "location": str(each.location) if each.location else "",
+        "hint": each.hint or "",
+    }
 
 
 class FindingFormat(ABC):

@@ -97,7 +97,7 @@ def load_policies(
     written: list[Resource] = []
     notes: list[Diagnostic] = []
     for source in matching(sources):
-        here, of_profile = _read_source(source, parameters, policy_type, notes.append, cached)
+        here, of_profile = read_policies(source, parameters, policy_type, notes.append, cached)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         here = list(map(named, here))
@@ -135,10 +135,11 @@ def compile_all(
     return PolicySet(policies, tuple(diagnostics), cleaners)
 
 
-def _read_source(
-    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note, cached: bool
+def read_policies(
+    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note, cached: bool = False
 ) -> tuple[list[Resource], bool]:
-    """Return the policies of a source in the requested form, and whether it is a profile."""
+    """Return the policies of a source in the requested form, and whether it is a profile; raise
+    InputError."""
     path = Path(source)
     if not is_there(path):
         if source not in profile_names():
@@ -157,9 +158,14 @@ def _read_source(
     for file in walk(path):
         if file.is_dir():
             found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
-        elif file.name not in _TEST_FILES and not _TEST_FOLDERS.intersection(file.parts):
+        elif not is_test_file(file):
             found.extend(_written_out(file, _policies_of(read_file(file))))
     return found, False
+
+
+def is_test_file(file: Path) -> bool:
+    """Return whether a file is of a test of policies: its policies are not meant themselves."""
+    return file.name in _TEST_FILES or bool(_TEST_FOLDERS.intersection(file.parts))
 
 
 def _written_out(file: Path, found: list[Resource]) -> list[Resource]:

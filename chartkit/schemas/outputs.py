@@ -23,6 +23,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "diff": "Diff",
         "values-lint": "ValuesLint",
         "policies-check": "PoliciesCheck",
+        "policies-lint": "PoliciesCheck",
         "policies-show": "PoliciesShow",
         "policies-coverage": "PoliciesCoverage",
         "plan": "Plan",

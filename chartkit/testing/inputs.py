@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -206,7 +208,18 @@ def _global_entries(test: TestFile, sources: Sources) -> list[Body]:
 
 
 def _paths(folder: Path, names: Sequence[str]) -> list[Path]:
-    return [folder / name for name in names]
+    return [_plain(folder / name) for name in names]
+
+
+def _plain(path: Path) -> Path:
+    """Return a path without `..`, so that all tests that name a file name it alike; as it is where
+    a link leads elsewhere."""
+    if ".." not in path.parts:
+        return path
+    plain = Path(os.path.normpath(path))
+    with contextlib.suppress(OSError):
+        return plain if plain.samefile(path) else path
+    return path
 
 
 def _objects(folder: Path, names: Sequence[str], sources: Sources) -> list[Resource]:

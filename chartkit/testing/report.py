@@ -12,7 +12,7 @@ import click
 
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.report.command_report import CommandReport, own_writers
-from chartkit.report.finding import Finding, diagnostic_finding
+from chartkit.report.finding import Finding, diagnostic_body, diagnostic_finding
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import markdown_table
 from chartkit.safe_text import shown, shown_lines
@@ -33,16 +33,15 @@ class Options:
 def to_text(results: Sequence[CaseResult], options: Options) -> str:
     """Return the report for people: each failure with expected and actual status and message, then
     the totals."""
-    lines: list[str] = []
+    lines = [line for each in diagnostics(results) for line in _indented(str(each), 0)]
+    lines += [""] if lines else []
     for case in results:
         rows = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
-        if rows or case.error or case.diagnostics:
+        if rows or case.error:
             lines.append(
                 click.style(shown(case.path), bold=True) if options.colour else shown(case.path)
             )
             lines.extend(_indented(f"error: {case.error}", 2) if case.error else [])
-            for diagnostic in case.diagnostics:
-                lines.extend(_indented(str(diagnostic), 2))
             for row in rows:
                 lines.extend(_row_lines(row, options))
             lines.append("")
@@ -51,10 +50,18 @@ def to_text(results: Sequence[CaseResult], options: Options) -> str:
     return "\n".join([*lines, _totals(results)]) + "\n"
 
 
+def diagnostics(results: Sequence[CaseResult]) -> list[Diagnostic]:
+    """Return what is wrong with policies, once where several tests name them."""
+    return list(dict.fromkeys(each for case in results for each in case.diagnostics))
+
+
 def to_json(results: Sequence[CaseResult], options: Options) -> str:
-    """Return the report for programs: `cases` in the shape of Kyverno's recorded answers, and
-    `coverage` where it is asked for."""
-    body: dict[str, Any] = {"cases": [_case_json(case) for case in results]}
+    """Return the report for programs: `cases` in the shape of Kyverno's recorded answers,
+    `findings` about policies, and `coverage` where it is asked for."""
+    body: dict[str, Any] = {
+        "cases": [_case_json(case) for case in results],
+        "findings": [diagnostic_body(each) for each in diagnostics(results)],
+    }
     if options.coverage is not None:
         body["coverage"] = _coverage_json(options.coverage)
     return json.dumps(body, ensure_ascii=False)
@@ -112,11 +119,11 @@ def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
 def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
     """Yield an error for each result that is not the expected one, and for each test that could
     not be run."""
+    yield from map(diagnostic_finding, diagnostics(results))
     for case in results:
         if case.error:
             place = Location(case.path)
             yield diagnostic_finding(Diagnostic("test", Severity.ERROR, case.error, place))
-        yield from map(diagnostic_finding, case.diagnostics)
         for row in case.rows:
             if row.verdict is Verdict.FAIL:
                 rule = f"{row.policy}/{row.rule}" if row.rule else row.policy

@@ -17,13 +17,14 @@ from chartkit.engine import (
     RunnablePolicy,
     as_submitted,
     compile_any,
+    misnamed,
     read_exceptions,
     sorted_out,
 )
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
 from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
 from chartkit.errors import CompileError, InputError, system_errors
-from chartkit.model import Body, Diagnostic, Json, Location, Resource
+from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 _POLICIES: Final = frozenset({"ClusterPolicy", "Policy"})
@@ -35,8 +36,8 @@ class Policies:
     """The policies of a test.
 
     compiled: those that run at admission; cleaners: cleanup policies; refused: Kyverno's reasons by
-    policy name; unevaluated: names of policies that the engine does not evaluate; diagnostics:
-    policies that could not be loaded.
+    policy name; unevaluated: names of policies that the engine does not evaluate; diagnostics: why
+    policies are not loaded, and what those that are do in vain.
     """
 
     compiled: tuple[RunnablePolicy, ...] = ()
@@ -93,7 +94,7 @@ class Sources:
         found = [one for path in paths for one in self._policy_objects(path)]
         around = around.with_bindings(found)
         compiled: list[RunnablePolicy | Cleaner] = []
-        diagnostics: list[Diagnostic] = []
+        diagnostics = [_misnamed(error) for error in map(misnamed, found) if error is not None]
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
         for resource in filter(_is_policy, found):
@@ -104,11 +105,14 @@ class Sources:
             answer = self._compile(resource, around)
             if not isinstance(answer, CompileError):
                 compiled.append(answer)
-            elif any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
+                continue
+            diagnostics.extend(answer.diagnostics)
+            if any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
                 refused[resource.name] = answer.message
-            else:
-                diagnostics.extend(answer.diagnostics)
-        return Policies(*sorted_out(compiled), refused, unevaluated, tuple(diagnostics))
+        policies, cleaners = sorted_out(compiled)
+        diagnostics += [each for one in policies for each in one.warnings() if _matters(each)]
+        diagnostics += [each for one in cleaners for each in one.diagnostics]
+        return Policies(policies, cleaners, refused, unevaluated, tuple(diagnostics))
 
     def _compile(self, resource: Resource, around: PolicyAttachments) -> _Compiled:
         if around != NO_ATTACHMENTS:
@@ -136,6 +140,15 @@ class Sources:
             if isinstance(body, dict) and body.get("kind") and body.get("apiVersion"):
                 found.extend(resources([document]))
         return found
+
+
+def _misnamed(error: InputError) -> Diagnostic:
+    return Diagnostic("policy-schema", Severity.ERROR, error.message, error.location, error.hint)
+
+
+def _matters(diagnostic: Diagnostic) -> bool:
+    """Return whether a warning is about what is probably a mistake: it says what was meant."""
+    return diagnostic.severity is not Severity.NOTE and diagnostic.hint is not None
 
 
 _Compiled: TypeAlias = "RunnablePolicy | Cleaner | CompileError"

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from chartkit.catalog.authoring.check import CheckResult
 from chartkit.model import Explanation, Severity
 from chartkit.report.command_report import CommandReport, own_writers
-from chartkit.report.finding import diagnostic_findings
-from chartkit.values.lint.files import finding
+from chartkit.report.finding import diagnostic_body, diagnostic_findings
 
 
 def as_text(found: CheckResult) -> str:
     """A line a finding, and how much was looked at."""
     errors = sum(each.severity is Severity.ERROR for each in found.diagnostics)
-    warnings = len(found.diagnostics) - errors
+    warnings = sum(each.severity is Severity.WARNING for each in found.diagnostics)
     total = f"{_counted(found.policies, 'policy', 'policies')} checked"
     if found.libraries:
         vendored = _counted(found.libraries, "vendored library", "vendored libraries")
@@ -33,7 +32,7 @@ def as_json(found: CheckResult) -> str:
     body = {
         "policies": found.policies,
         "libraries": found.libraries,
-        "findings": [finding(each) for each in found.diagnostics],
+        "findings": [diagnostic_body(each) for each in found.diagnostics],
     }
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 

@@ -23,7 +23,7 @@ from chartkit.kyverno import releases
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity, pointer_of
 from chartkit.output.round_trip import loaded
 from chartkit.report.command_report import CommandReport, own_writers
-from chartkit.report.finding import diagnostic_findings
+from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, ChartValues, lint
 from chartkit.values.lint.rules import RULES
@@ -213,19 +213,8 @@ def as_text(found: Sequence[Diagnostic]) -> str:
 
 def as_json(found: Sequence[Diagnostic]) -> str:
     """One object with `findings`."""
-    body = {"findings": [finding(each) for each in found]}
+    body = {"findings": [diagnostic_body(each) for each in found]}
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-
-
-def finding(each: Diagnostic) -> Body:
-    """One finding for programs; location and hint are empty where there is none."""
-    return {
-        "rule": each.rule_id,
-        "severity": str(each.severity),
-        "message": each.message,
-        "location": str(each.location) if each.location else "",
-        "hint": each.hint or "",
-    }
 
 
 def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:

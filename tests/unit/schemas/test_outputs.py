@@ -40,6 +40,7 @@ COMMANDS = {
     "adopt": ["adopt", "legacy.yaml", "--kyverno", "1.18", "--kubernetes", "1.34", "--dry-run"],
     "values-lint": ["values", "lint", "values.yaml"],
     "policies-check": ["policies", "check", str(POLICY)],
+    "policies-lint": ["policies", "lint", "legacy.yaml"],
     "policies-list": ["policies", "list"],
     "policies-search": ["policies", "search", "probes"],
     "policies-show": ["policies", "show", "disallow-host-path"],

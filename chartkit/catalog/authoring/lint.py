@@ -1,0 +1,71 @@
+"""The checks of `chartkit policies lint`: policies as Kyverno reads them, in any file or chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
+from chartkit.documents.input_files import is_there
+from chartkit.engine import is_policy
+from chartkit.errors import InputError
+from chartkit.library.policies import METADATA_FILE
+from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
+from chartkit.scan.inputs import is_chart, matching, walk
+from chartkit.scan.policies import compile_all, is_test_file, read_policies
+
+UNREADABLE = "unreadable"
+"""The rule ID of what cannot be read, and so is not checked."""
+
+
+def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResult:
+    """Return what Kyverno refuses of policies, what has no effect, and what it will remove.
+
+    A source is a file, a folder, a chart, a profile or a pattern. A file that cannot be read is a
+    finding, and the others are checked. Raise InputError for a source without any policy.
+    """
+    found: list[Resource] = []
+    findings: list[Diagnostic] = []
+    folders = 0
+    for source in matching(sources):
+        before = len(found), len(findings), folders
+        files, own = _files(source)
+        for file in track(files):
+            found += _read(file, findings)
+        for folder in own:
+            findings += check_policy(folder, shared_parameters(folder))
+        folders += len(own)
+        if before == (len(found), len(findings), folders):
+            raise InputError("holds no policy", Location(source))
+    compiled = compile_all(found)
+    findings += compiled.diagnostics
+    findings += compiled.warnings
+    count = sum(map(is_policy, found)) + folders
+    in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
+    return CheckResult(count, 0, tuple(in_order))
+
+
+def _files(source: str) -> tuple[list[str], list[Path]]:
+    """Return the files of a folder, or the source itself, and the folders of policies in chartkit's
+    own format, whose files have parameters in place of values."""
+    path = Path(source)
+    if path.is_file() and (path.parent / METADATA_FILE).is_file():
+        return [], [path.parent]
+    if not path.is_dir() or is_chart(path):
+        return [source], []
+    found = [file for file in walk(path) if file.is_dir() or not is_test_file(file)]
+    own = {file.parent for file in found if file.name == METADATA_FILE}
+    return [str(file) for file in found if file.parent not in own], sorted(own)
+
+
+def _read(source: str, findings: list[Diagnostic]) -> list[Resource]:
+    try:
+        return read_policies(source, MappingProxyType({}), "ClusterPolicy", findings.append)[0]
+    except InputError as error:
+        if not is_there(Path(source)):
+            raise
+        findings.append(
+            Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
+        )
+        return []

@@ -1,0 +1,35 @@
+"""`chartkit policies lint`: find mistakes in policies without objects to try them on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.terminal import track
+
+
+@click.command(short_help="Find mistakes in policies.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.option("--strict", is_flag=True, help="Exit 1 for warnings as well.")
+@reports()
+def lint(options: OutputOptions, paths: Sequence[str], strict: bool) -> None:
+    """Find mistakes in the policies at and below each PATH, which is a file, a folder, a chart or
+    the name of a profile.
+
+    Errors are what Kyverno refuses: misspelt keys, wrong actions and operators, undefined
+    variables, expressions that do not compile. Warnings are what it takes and what has no effect,
+    such as kinds and fields that do not exist. `chartkit policies check` asks more of policies in
+    chartkit's own format. Exits 1 if there is an error.
+    """
+    from chartkit.catalog.authoring.findings import report
+    from chartkit.catalog.authoring.lint import lint_policies
+    from chartkit.cli.explain import known_explanations
+    from chartkit.model import Severity
+
+    options.parsed()
+    found = lint_policies(paths, track("checking"))
+    show(report(found, known_explanations()), options)
+    warned = strict and any(each.severity is Severity.WARNING for each in found.diagnostics)
+    raise SystemExit(1 if found.failed or warned else 0)

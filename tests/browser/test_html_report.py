@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chartkit.report import ReportOptions
+from chartkit.report.stored import changes, compared, read_report
+from chartkit.report.text.layout import PLAIN
 from tests.unit.report.samples import HOSTILE, facts, hostile, options, samples, written
 
 if TYPE_CHECKING:
@@ -101,6 +104,53 @@ def test_totals_and_tables_are_right(opened: Opened) -> None:
     ]
 
 
+def test_pictures_show_severities_and_places(opened: Opened) -> None:
+    low = {**options().policies, "p": replace(facts("p"), severity="low")}
+    added = samples()
+    fills = []
+    for given in (options(), replace(options(), policies=low)):
+        page = opened(written("html", given, added))
+        ring, parts = page.locator("figure > svg").all()
+        assert ring.get_attribute("aria-label") == "Findings by severity"
+        assert parts.get_attribute("aria-label") == "Findings by namespace and severity"
+        assert {"shop", "default"} & set(parts.locator("text").all_text_contents())
+        fills.append(
+            ring.locator("path.slice").evaluate_all(
+                "all => all.filter(one => one.getBBox().width > 9)"
+                ".map(one => getComputedStyle(one).fill)"
+            )
+        )
+    assert page.inner_text(".legend").strip() == "low"
+    assert len(fills[0]) == len(fills[1]) == 1
+    assert fills[0] != fills[1]
+
+
+def test_controls_are_listed_with_what_fails(opened: Opened) -> None:
+    passing = {**options().policies, "good": replace(facts("good"), controls=("CIS 5.2.10",))}
+    page = opened(written("html", replace(options(), policies=passing), samples()))
+    rows = page.locator(".controls tbody tr").all_inner_texts()
+    assert [row.split() for row in rows] == [
+        ["CIS", "5.2.3", "1", "2"],
+        ["CIS", "5.2.10", "1", "0"],
+    ]
+
+
+def test_changes_of_reports_stand_side_by_side(opened: Opened, tmp_path: Path) -> None:
+    found = []
+    for name, part in (("old", samples()[:1]), ("new", samples()[1:])):
+        file = tmp_path / f"{name}.json"
+        file.write_text(written("json", options(), part))
+        found.append(read_report(file))
+    page = opened(compared(changes(*found)).own["html"](PLAIN))
+    assert page.inner_text("h1") == "What changed between two policy reports"
+    assert page.locator(".totals li").all_inner_texts() == ["2 new", "2 fixed", "0 unchanged"]
+    heads = page.locator("#policies + div thead th").all_inner_texts()
+    assert heads[-2:] == ["fixed", "new"]
+    page.select_option("select[name=place]", "fixed")
+    assert set(visible(page)) == {"Pod/shop/web"}
+    assert set(page.locator(".finding:visible .state").all_inner_texts()) == {"fixed"}
+
+
 def test_it_is_read_without_scripts(opened: Opened) -> None:
     page = opened(report(), java_script_enabled=False)
     assert page.locator(".finding").count() == 6
@@ -149,7 +199,9 @@ def test_hostile_names_stay_text(case: str, opened: Opened) -> None:
     given = ReportOptions({text: facts(text, text)}, owner_label=text)
     page = opened(written("html", given, hostile(text)))
     assert page.locator("script").count() == 1
-    assert page.locator("img, iframe, object, svg, link, base").count() == 0
+    assert page.locator("img, iframe, object, link, base").count() == 0
+    assert page.locator("svg").count() == page.locator(".pictures figure > svg").count() == 2
+    assert page.locator("svg :is(a, image, foreignObject, style, script, use)").count() == 0
     assert page.locator("[onerror], [onmouseover], [onclick]").count() == 0
     assert page.locator(".finding").count() == 3
     protocols = page.locator("a").evaluate_all("links => links.map(link => link.protocol)")

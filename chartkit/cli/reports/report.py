@@ -48,9 +48,10 @@ def diff_reports(options: OutputOptions, old: Path, new: Path) -> None:
     Findings are compared by policy, rule, object and field, not by lines. Exits 1 if there are new
     ones.
     """
+    from chartkit.catalog.guidance import guidance
     from chartkit.report.stored import changes, compared, read_report
 
     options.parsed()
     found = changes(read_report(old), read_report(new))
-    show(compared(found), options)
+    show(compared(found, guidance), options)
     raise SystemExit(1 if found.new else 0)

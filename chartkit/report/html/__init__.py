@@ -7,7 +7,8 @@ import base64
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from markupsafe import Markup
 from chartkit import __version__
 from chartkit.model import Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.html.tally import RuleTally, Tally, owner_of, place_of
+from chartkit.report.html.tally import LEGEND, RuleTally, Tally, owner_of, place_of
 from chartkit.report.model import ReportOptions, summary
 from chartkit.report.spool import Spool
 from chartkit.safe_text import shown, shown_lines
@@ -28,12 +29,23 @@ _WIDTH: Final = 160
 """The most characters that are shown of a line of source."""
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The heading of a page. environments: what the environments of its findings are; totals:
+    numbers in place of those of findings, by what they count."""
+
+    title: str = "Policy report"
+    environments: str = "environment"
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+
 class HtmlWriter(FindingFormat):
     """A page with totals, environments or namespaces side by side, tables of counts, and the
     failures of each rule with their places and lines."""
 
-    def __init__(self, options: ReportOptions) -> None:
+    def __init__(self, options: ReportOptions, heading: Heading | None = None) -> None:
         super().__init__(options)
+        self._heading = heading or Heading()
         self._spool = Spool()
         self._tally = Tally(options.owner_label)
         self._parts: dict[tuple[str, str], array[int]] = {}
@@ -55,6 +67,9 @@ class HtmlWriter(FindingFormat):
         style, script = (Markup((_FOLDER / name).read_text("utf-8")) for name in _ASSETS)
         tally = self._tally
         rules = tally.in_order
+        by_severity = tally.by_severity()
+        heading = self._heading
+        counted = heading.environments if any(tally.environments) else "namespace"
         yield from (
             _templates()
             .get_template("page.html.j2")
@@ -64,13 +79,15 @@ class HtmlWriter(FindingFormat):
                 hashes=[_digest(style), _digest(script)],
                 version=__version__,
                 time=self._options.now.isoformat(timespec="seconds"),
-                statuses=summary(counts) if counts else {},
+                title=heading.title,
+                totals=heading.totals or _totals(tally, counts),
                 total=sum(each.total for each in rules),
-                accepted=tally.accepted,
-                objects=tally.objects,
-                has_environments=any(tally.environments),
+                counted=counted,
                 places=[shown(each) for each in tally.places],
                 tables=tally.tables(),
+                pictures=_pictures(tally, counted) if rules else [],
+                legend=[(at, name) for at, name in enumerate(LEGEND) if by_severity[name]],
+                controls=tally.controls(self._options.policies.values()),
                 rules=[self._section(each) for each in rules],
                 severities=list(dict.fromkeys(shown(each.rule.severity) for each in rules)),
                 kinds=[shown(each) for each in sorted(tally.kinds)],
@@ -106,6 +123,28 @@ class HtmlWriter(FindingFormat):
 
 
 _ASSETS: Final = ("style.css", "script.js")
+
+
+def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
+    """Return the numbers of the page by what they count."""
+    total = sum(each.total for each in tally.rules.values())
+    return {
+        "finding" if total == 1 else "findings": total,
+        f"{'object' if tally.objects == 1 else 'objects'} with findings": tally.objects,
+        **tally.accepted,
+        **(summary(counts) if counts else {}),
+    }
+
+
+def _pictures(tally: Tally, counted: str) -> list[tuple[str, Markup]]:
+    """Return pictures with their titles: findings by severity, and by place and severity."""
+    from chartkit.report.html.pictures import bars, ring
+
+    whole, parts = "Findings by severity", f"Findings by {counted} and severity"
+    return [
+        (whole, ring(whole, tally.by_severity())),
+        (parts, bars(parts, tally.in_severities(), LEGEND)),
+    ]
 
 
 @cache

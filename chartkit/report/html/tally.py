@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +10,12 @@ from typing import Final
 
 from chartkit.model import Resource, mapping_at
 from chartkit.report.finding import Finding, FindingRule
-from chartkit.report.model import SEVERITIES
+from chartkit.report.model import SEVERITIES, PolicyFacts
 from chartkit.safe_text import shown
 
 _NONE: Final = "none given"
+LEGEND: Final = (*SEVERITIES, _NONE)
+"""The names of severities in pictures, in the order of their colours."""
 _CLUSTER: Final = "(cluster)"
 _COLUMNS: Final = 12
 """The most columns of the table of namespaces; the others are counted together."""
@@ -52,6 +55,15 @@ class Table:
         return max(count for _, count in self.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class ControlTally:
+    """A control of a standard: the number of policies for it, and of objects that fail one."""
+
+    name: str
+    policies: int
+    objects: int
+
+
 class Tally:
     """Counts that grow while findings come; known and suppressed ones are counted apart."""
 
@@ -66,6 +78,8 @@ class Tally:
         self._last: object = None
         self._owner_label = owner_label
         self._owners: Counter[str] = Counter()
+        self._in_control: Counter[str] = Counter()
+        self._last_of: dict[str, object] = {}
 
     def add(self, finding: Finding) -> RuleTally:
         """Count a finding; return the counts of its rule."""
@@ -79,6 +93,10 @@ class Tally:
         if finding.resource is not self._last or finding.resource is None:
             self.objects += 1
             self._last = finding.resource
+        for control in rule.controls:
+            if finding.resource is None or self._last_of.get(control) is not finding.resource:
+                self._in_control[control] += 1
+                self._last_of[control] = finding.resource
         tally.statuses[finding.result] += 1
         tally.by_place[place_of(finding)] += 1
         if self._owner_label:
@@ -118,8 +136,23 @@ class Tally:
         counts = [tally.by_place[name] for name in places[:-1]]
         return [*counts, tally.total - sum(counts)]
 
+    def by_severity(self) -> dict[str, int]:
+        """Return the number of findings of each severity, zeros as well."""
+        counts = dict.fromkeys(LEGEND, 0)
+        for each in self.rules.values():
+            counts[_named(each.rule.severity)] += each.total
+        return counts
+
+    def in_severities(self) -> dict[str, list[int]]:
+        """Return for each place the number of findings of each severity."""
+        rows = {name: dict.fromkeys(LEGEND, 0) for name in self.places}
+        for each in self.rules.values():
+            for name, count in zip(rows, self.in_places(each), strict=True):
+                rows[name][_named(each.rule.severity)] += count
+        return {shown(name): list(counts.values()) for name, counts in rows.items()}
+
     def tables(self) -> list[Table]:
-        """Return the tables by severity, category, control and owner; none that is empty."""
+        """Return the tables by severity, category and owner; none that is empty."""
         rules = self.rules.values()
         severities = _counted((each.rule.severity or _NONE, each.total) for each in rules)
         found = [
@@ -129,15 +162,6 @@ class Tally:
                 "Category",
                 _most_first((each.rule.category or _NONE, each.total) for each in rules),
             ),
-            Table(
-                "By control of a standard",
-                "Control",
-                sorted(
-                    _counted(
-                        (control, each.total) for each in rules for control in each.rule.controls
-                    )
-                ),
-            ),
             Table(f"By {self._owner_label}", "Owner", _most_first(self._owners.items())),
         ]
         return [
@@ -146,6 +170,20 @@ class Tally:
             )
             for each in found
             if each.rows
+        ]
+
+    def controls(self, facts: Iterable[PolicyFacts]) -> list[ControlTally]:
+        """Return the controls of standards that policies cover, those that nothing violates as
+        well; facts: of all policies that ran."""
+        policies: dict[str, set[str]] = {}
+        covering = [(each.name, each.controls) for each in facts]
+        covering += [(each.rule.policy, each.rule.controls) for each in self.rules.values()]
+        for name, controls in covering:
+            for control in controls:
+                policies.setdefault(control, set()).add(name)
+        return [
+            ControlTally(shown(name), len(policies[name]), self._in_control[name])
+            for name in sorted(policies, key=_numbered)
         ]
 
     def _place_counts(self) -> Counter[str]:
@@ -172,8 +210,17 @@ def owner_of(finding: Finding, label: str) -> str:
     return value if isinstance(value, str) and value else _NONE
 
 
+def _named(severity: str) -> str:
+    return severity if severity in SEVERITIES else _NONE
+
+
 def _rank(severity: str) -> int:
     return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def _numbered(control: str) -> list[tuple[int, str]]:
+    """Return what sorts `CIS 5.2.10` after `CIS 5.2.9`."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", control)]
 
 
 def _counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
@@ -25,13 +25,15 @@ from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import FAILED, Finding, FindingRule
 from chartkit.report.findings import Acceptance, AcceptedAs
 from chartkit.report.json_text import json_text
-from chartkit.report.model import Guidance, resource_id
+from chartkit.report.model import Guidance, ReportOptions, resource_id
 from chartkit.safe_text import shown
 
 _PLACE: Final = re.compile(r"(?P<file>.*?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?", re.DOTALL)
 _LEVELS: Final = {str(each): Severity.ERROR for each in FAILED} | {"warn": Severity.WARNING}
 
 _NO_GUIDANCE: Final = Guidance()
+Guide: TypeAlias = Callable[[Collection[str]], Mapping[str, Guidance]]
+"""A function that gives guidance for policies by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +81,11 @@ def changes(before: StoredReport, after: StoredReport) -> ReportChanges:
     )
 
 
-def merged(
-    reports: Sequence[StoredReport], guide: Callable[[Collection[str]], Mapping[str, Guidance]]
-) -> CommandReport:
+def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
     """Return several reports as one for every format; guide: gives guidance for policies."""
 
     def findings() -> Iterator[Finding]:
-        found = [finding for report in reports for finding in report.findings]
-        known = guide({each.rule.policy for each in found})
-        for each in found:
-            about = known.get(each.rule.policy, _NO_GUIDANCE)
-            rule = replace(
-                each.rule,
-                remediation=about.remediation,
-                url=about.url,
-                controls=about.controls,
-            )
-            yield replace(each, rule=rule)
+        return _guided([each for report in reports for each in report.findings], guide)
 
     own = {
         "text": lambda _screen: _merged_text(reports),
@@ -104,14 +94,40 @@ def merged(
     return CommandReport(own=own, rows="findings", findings=findings)
 
 
-def compared(found: ReportChanges) -> CommandReport:
+def _guided(findings: Sequence[Finding], guide: Guide) -> Iterator[Finding]:
+    """Yield findings with what to change, pages and controls."""
+    known = guide({each.rule.policy for each in findings})
+    for each in findings:
+        about = known.get(each.rule.policy, _NO_GUIDANCE)
+        rule = replace(
+            each.rule, remediation=about.remediation, url=about.url, controls=about.controls
+        )
+        yield replace(each, rule=rule)
+
+
+def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandReport:
     """Return the difference of two reports for every format; findings that are new are its
-    findings."""
+    findings; guide: gives guidance for policies."""
     own = {
+        "html": lambda _screen: _compared_page(found, guide),
         "text": lambda _screen: _compared_text(found),
         "json": lambda _screen: json_text(_compared_body(found)),
     }
     return CommandReport(own=own, rows="new", findings=lambda: found.new)
+
+
+def _compared_page(found: ReportChanges, guide: Guide) -> str:
+    """Return a page with what is new and what is fixed side by side."""
+    from chartkit.report.html import Heading, HtmlWriter
+
+    totals = {"new": len(found.new), "fixed": len(found.fixed), "unchanged": found.unchanged}
+    heading = Heading("What changed between two policy reports", "change", totals)
+    writer = HtmlWriter(ReportOptions(), heading)
+    for each in _guided(found.new, guide):
+        writer.write(replace(each, environment="new"))
+    for each in _guided(found.fixed, guide):
+        writer.write(replace(each, environment="fixed", result="fixed"))
+    return "".join(writer.finish(Counter()))
 
 
 def _finding(row: Body, name: str) -> Finding:

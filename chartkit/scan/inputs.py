@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.compressed import SUFFIXES as COMPRESSED
 from chartkit.documents.input_files import is_file, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import InputError, system_errors
-from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.scan.overlooked import (
     RULE,
@@ -25,6 +24,9 @@ from chartkit.scan.overlooked import (
     kustomization_note,
     unread_files,
 )
+
+if TYPE_CHECKING:
+    from chartkit.helm.chart_values import ValuesSource
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"

@@ -288,7 +288,7 @@ def _is_multiple(number: float, factor: float) -> bool:
         return False
     if isinstance(number, int):
         unit = math.trunc(factor)
-        return unit > 0 and math.fmod(number, unit) == 0 if number < 2**53 else number % unit == 0
+        return unit > 0 and number % unit == 0
     return is_whole(1 / factor * number if factor < 1 else number / factor)
 
 

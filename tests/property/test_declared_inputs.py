@@ -1,0 +1,169 @@
+"""Definitions of custom kinds, their objects and releases in any shape: errors, never bugs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chartkit.documents.reader import parse_yaml, read_text, resources
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, Diagnostic, Json, Resource
+from chartkit.scan.custom_resources.definitions import read_definitions
+from chartkit.scan.custom_resources.results import CustomResources
+from chartkit.scan.gitops.model import Repository
+from chartkit.scan.gitops.releases import declared_releases
+from chartkit.scan.gitops.values import released_values
+
+_DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: geese.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Goose, plural: geese}
+  versions:
+  - name: v1
+    served: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            additionalProperties: {type: string, pattern: "^a", maxLength: 3, enum: [a, b]}
+          list:
+            type: array
+            x-kubernetes-list-type: map
+            x-kubernetes-list-map-keys: [name]
+            items:
+              type: object
+              properties: {name: {type: string}, at: {type: string, format: date-time}}
+          some: {x-kubernetes-int-or-string: true, nullable: true, default: 3}
+          free:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+            x-kubernetes-embedded-resource: true
+          number:
+            {type: number, minimum: 1, maximum: 5, multipleOf: 0.5, anyOf: [{minimum: 2}],
+             not: {minimum: 4}}
+        x-kubernetes-validations: [{rule: "self.list.size() < 3", message: few, fieldPath: .list}]
+"""
+_OBJECT = """
+apiVersion: example.com/v1
+kind: Goose
+metadata: {name: one, labels: {a: b}}
+spec: {a: b}
+list: [{name: a, at: "2026-01-01T00:00:00Z"}, {name: a}]
+some: a
+free: {apiVersion: v1, kind: Pod, metadata: {name: a}}
+number: 3
+"""
+_RELEASES = """
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec:
+  chart: {spec: {chart: ./a, sourceRef: {kind: GitRepository, name: r}, valuesFiles: [v.yaml]}}
+  valuesFrom: [{kind: ConfigMap, name: c, targetPath: "a.b[0]"}, {kind: Secret, name: s}]
+  values: {a: b}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop}
+spec:
+  destination: {namespace: shop}
+  source: {path: a, repoURL: r, helm: {values: "a: b", parameters: [{name: "a.b", value: "{c,d}"}]}}
+  sources: [{ref: x}, {chart: c, repoURL: r, helm: {valueFiles: [$x/y], valuesObject: {a: b}}}]
+---
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: all}
+spec:
+  generators: [{list: {elements: [{n: a}]}}, {git: {}}]
+  template: {metadata: {name: "{{n}}"}, spec: {source: {path: "{{n}}", helm: {values: "a: b"}}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: apps}
+data: {values.yaml: "a: b"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: apps}
+data: {values.yaml: YTogYg==}
+"""
+_ODD: tuple[Json, ...] = (
+    *(None, True, 0, -1, 2.5, 10**30, "", "a", "{{", "a[99999999]", "2026", "é" * 300),
+    *([], [None], [[]], ["a"], [{}], {}, {"": None}, {"a": {"b": []}}, {"type": "object"}),
+)
+
+
+def _changed(value: Json, chance: random.Random) -> Json:
+    """Return a value with one part replaced, removed or added."""
+    if chance.random() < 0.15 or not isinstance(value, dict | list) or not value:
+        return chance.choice(_ODD)
+    if isinstance(value, list):
+        at = chance.randrange(len(value))
+        return [*value[:at], _changed(value[at], chance), *value[at + 1 :]]
+    key = chance.choice(list(value))
+    if chance.random() < 0.1:
+        return {other: each for other, each in value.items() if other != key}
+    return {**value, key: _changed(value[key], chance)}
+
+
+def _variants(text: str, count: int) -> Iterator[Json]:
+    chance = random.Random(11)
+    body = parse_yaml(text)
+    for _ in range(count):
+        changed = _changed(body, chance)
+        yield _changed(changed, chance) if chance.random() < 0.5 else changed
+
+
+def _results(definition: Json, body: Json) -> None:
+    found = [Resource(each) for each in (definition,) if isinstance(each, dict)]
+    known = CustomResources(read_definitions(found))
+    assert known.facts() is not None
+    if isinstance(body, dict):
+        for result in known.results(Resource(body)):
+            assert isinstance(result.message, str)
+
+
+def test_definitions_of_any_shape() -> None:
+    body: Body = parse_yaml(_OBJECT)
+    for definition in _variants(_DEFINITION, 1500):
+        _results(definition, body)
+
+
+def test_custom_resources_of_any_shape() -> None:
+    definition = parse_yaml(_DEFINITION)
+    for body in _variants(_OBJECT, 1500):
+        _results(definition, body)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_releases_of_any_shape(tmp_path: Path, written: bool) -> None:
+    texts = _RELEASES.split("---\n")
+    others = [Resource(parse_yaml(text)) for text in texts]
+    repository = Repository([tmp_path], lambda _file: tmp_path)
+    notes: list[Diagnostic] = []
+    for text in texts:
+        for body in _variants(text, 150):
+            if not isinstance(body, dict):
+                continue
+            found = [Resource(body), *others[3:]]
+            try:
+                if written:
+                    documents = read_text(dump_yaml(body), "release.yaml")
+                    found = [*resources(documents), *others[3:]]
+                    list(released_values(documents, [], notes.append))
+                releases = list(declared_releases(found, repository, notes.append))
+            except ChartkitError:
+                continue
+            assert all(str(fault) for each in releases for fault in each.faults)

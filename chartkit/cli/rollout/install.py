@@ -69,6 +69,11 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     is_flag=True,
     help="Take over fields that another program owns, such as `helm` run by hand.",
 )
+@click.option(
+    "--take-ownership",
+    is_flag=True,
+    help="Take over objects that are there already, such as adopted policies.",
+)
 @_options
 def install(
     environment: str,
@@ -79,6 +84,7 @@ def install(
     stale_after: int,
     allow_drift: bool,
     force_conflicts: bool,
+    take_ownership: bool,
 ) -> None:
     """Install or upgrade Kyverno and the policies of ENV in a cluster, and wait until they work.
 
@@ -93,7 +99,7 @@ def install(
 
     project = read_project(path)
     chosen = project.environment(environment)
-    cluster, releases = connected(context, timeout, force_conflicts)
+    cluster, releases = connected(context, timeout, force_conflicts, take_ownership)
     found = plan(project, chosen, cluster, releases, allow_drift)
     click.echo(report.plan_text(found), nl=False)
     if found.refusals:
@@ -144,7 +150,10 @@ def uninstall(
 
 
 def connected(
-    context: str | None, timeout: int, force_conflicts: bool = False
+    context: str | None,
+    timeout: int,
+    force_conflicts: bool = False,
+    take_ownership: bool = False,
 ) -> tuple[Cluster, Releases]:
     from chartkit.charts.engine.chart import NAMESPACE
     from chartkit.network.cluster.client import connect
@@ -152,7 +161,7 @@ def connected(
 
     write_as_helm()
     cluster = connect(context)
-    return cluster, releases(cluster, NAMESPACE, timeout, force_conflicts)
+    return cluster, releases(cluster, NAMESPACE, timeout, force_conflicts, take_ownership)
 
 
 def _tools(

@@ -49,11 +49,15 @@ class LibraryReleases:
         timeout: int,
         driver: str,
         force_conflicts: bool = False,
+        take_ownership: bool = False,
     ) -> None:
         """Create the port. force_conflicts: whether upgrades take over fields that another program
-        wrote."""
+        wrote; take_ownership: whether releases take over objects that are there already."""
         self._library = library
         self._force_conflicts = force_conflicts
+        # An object that is taken over has fields that another program wrote.
+        taken = ("take_ownership", "force_conflicts") if take_ownership else ()
+        self._taken = dict.fromkeys(taken, True)
         self._namespace = namespace
         self._timeout = timeout
         self._shown: set[str] = set()
@@ -78,12 +82,11 @@ class LibraryReleases:
         return release_of(metadata, body["summary"].get("manifest", ""), body.get("config"))
 
     def install(self, wanted: DesiredRelease) -> None:
-        self._write("helm_install", wanted, create_namespace=True)
+        self._write("helm_install", wanted, create_namespace=True, **self._taken)
 
     def upgrade(self, wanted: DesiredRelease) -> None:
-        self._write(
-            "helm_upgrade", wanted, reset_values=True, force_conflicts=self._force_conflicts
-        )
+        options = {"force_conflicts": self._force_conflicts, **self._taken}
+        self._write("helm_upgrade", wanted, reset_values=True, **options)
 
     def uninstall(self, name: str, hooks: bool) -> None:
         options: Body = {"ignore_not_found": True, "timeout_seconds": self._timeout}
@@ -244,19 +247,28 @@ def _pass_on(reading: int, to: int, shown: set[str]) -> None:
 
 
 def releases(
-    cluster: Cluster, namespace: str, timeout: int, force_conflicts: bool = False
+    cluster: Cluster,
+    namespace: str,
+    timeout: int,
+    force_conflicts: bool = False,
+    take_ownership: bool = False,
 ) -> Releases:
     """Return Helm for the releases of a namespace. timeout: seconds for hooks; force_conflicts:
-    whether upgrades take over fields that another program wrote.
+    whether upgrades take over fields that another program wrote; take_ownership: whether releases
+    take over objects that are there already.
 
     Raises RenderError where there is no Helm, InputError for a HELM_DRIVER that is not known.
     """
     kept = driver()
     program = chosen_program()
     if program is not None:
-        return ProgramReleases(program, cluster, namespace, timeout, force_conflicts)
+        return ProgramReleases(
+            program, cluster, namespace, timeout, force_conflicts, take_ownership
+        )
     # Not in the child process of `chartkit.helm`: a release needs the network and the
     # kubeconfig. `plan` has rendered the same chart within limits before.
     import helm_python
 
-    return LibraryReleases(helm_python, cluster, namespace, timeout, kept, force_conflicts)
+    return LibraryReleases(
+        helm_python, cluster, namespace, timeout, kept, force_conflicts, take_ownership
+    )

@@ -26,10 +26,13 @@ class ProgramReleases:
         namespace: str,
         timeout: int,
         force_conflicts: bool = False,
+        take_ownership: bool = False,
     ) -> None:
         """Create the port. force_conflicts: whether upgrades take over fields that another program
-        wrote; only version 4 distinguishes them."""
+        wrote; only version 4 distinguishes them; take_ownership: whether releases take over objects
+        that are there already."""
         self._forced = ["--force-conflicts"] if force_conflicts else []
+        self._taken = ["--take-ownership"] if take_ownership else []
         self._program = program
         self._limit = timeout + _GRACE_SECONDS
         self._timeout = ["--timeout", f"{timeout}s"]
@@ -51,10 +54,12 @@ class ProgramReleases:
         return release_of(metadata, status.get("manifest", ""), status.get("config"))
 
     def install(self, wanted: DesiredRelease) -> None:
-        self._write(["install", wanted.name, "--create-namespace"], wanted)
+        forced = self._forced if self._taken else []
+        self._write(["install", wanted.name, "--create-namespace", *self._taken, *forced], wanted)
 
     def upgrade(self, wanted: DesiredRelease) -> None:
-        self._write(["upgrade", wanted.name, "--reset-values", *self._forced], wanted)
+        more = [*self._forced, *self._taken]
+        self._write(["upgrade", wanted.name, "--reset-values", *more], wanted)
 
     def uninstall(self, name: str, hooks: bool) -> None:
         more = [] if hooks else ["--no-hooks"]

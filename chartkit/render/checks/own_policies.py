@@ -213,12 +213,15 @@ def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
             continue
         place = _rule_place(policy, index, rule.body)
         yield _one(before, after, rule.name, (_ELSEWHERE, {}), place, "")
+        own = set()
         for override, at in _overrides(policy, before, index):
             where, namespaces = _probe(override)
+            own.add(namespaces)
             yield _one(before, after, rule.name, where, at, namespaces)
         for override in (*after.failure_action_overrides, *_in_rule(after, rule.name)):
             where, namespaces = _probe(override)
-            yield _one(before, after, rule.name, where, place, namespaces)
+            if namespaces not in own:
+                yield _one(before, after, rule.name, where, place, namespaces)
 
 
 def _in_rule(policy: Policy, rule: str) -> Sequence[ActionOverride]:

@@ -37,7 +37,7 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Where charts go: `oci://HOST/PATH`. plain: without encryption."""
+    """The place that charts go to: `oci://HOST/PATH`. plain: without encryption."""
 
     address: str
     plain: bool = False

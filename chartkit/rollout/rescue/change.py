@@ -17,7 +17,8 @@ from chartkit.rollout.rescue.webhooks import FAIL, IGNORE, KINDS, Webhook
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was done. changed: webhooks whose failure policy was written; notes: what was left."""
+    """The result of a change. changed: webhooks whose failure policy was written; notes: what was
+    left."""
 
     changed: tuple[str, ...]
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Which webhooks lock a cluster: those that fail closed and that nothing answers."""
+"""The webhooks that lock a cluster: those that fail closed and that nothing answers."""
 
 from __future__ import annotations
 

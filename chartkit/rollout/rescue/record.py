@@ -30,7 +30,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was opened in a cluster, which is named as reports name it."""
+    """The webhooks that were opened in a cluster, which is named as reports name it."""
 
     cluster: str
     opened: tuple[Opened, ...]

@@ -1,4 +1,4 @@
-"""What a cluster's API server refused because a webhook did not answer."""
+"""Requests that an API server refused because a webhook did not answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What was found; notes: what could not be asked, and why."""
+    """Everything that is refused; notes: what could not be asked, and why."""
 
     found: tuple[Refusal, ...]
     notes: tuple[str, ...] = ()

@@ -59,7 +59,9 @@ def _place(values: EngineValues) -> Location:
 
 def _rows(migration: Migration, values: EngineValues, name: str, environment: str) -> Iterator[Row]:
     moved = sum(each.outcome is Change.MOVED for each in migration.steps)
-    message = f"→ {name}; of chart {migration.span}" + (f", {moved} keys moved" if moved else "")
+    message = f"→ {name}; of chart {migration.span}" + (
+        f", {moved} {'key' if moved == 1 else 'keys'} moved" if moved else ""
+    )
     yield Row(Outcome.TAKEN, _SUBJECT, message, _place(values), "", environment)
     for step in migration.steps:
         if step.outcome is not Change.MOVED:

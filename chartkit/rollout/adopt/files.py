@@ -40,6 +40,10 @@ _ENGINE: Final = "kyverno"
 _CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
 
 
+_NO_OBJECT: Final = "is no Kubernetes object"
+_NO_OBJECT_HINT: Final = "name values of Kyverno's chart by --values FILE"
+
+
 @dataclass(slots=True)
 class FileReader:
     """A reader of paths into an estate; stdin: for the path `-`."""
@@ -95,8 +99,11 @@ class FileReader:
                 count += 1
                 self.estate.values.append(EngineValues(values))
             elif named and document.body is not None:
-                hint = "name manifests, or values of Kyverno's chart with --values"
-                raise InputError("is no Kubernetes object", document.location, hint)
+                raise InputError(_NO_OBJECT, document.location, _NO_OBJECT_HINT)
+            elif isinstance(document.body, dict):
+                place, subject = document.location, f"file {document.source.file}"
+                row = Row(Outcome.NOTE, subject, _NO_OBJECT, place, _NO_OBJECT_HINT)
+                self.estate.rows.append(row)
         return count
 
     def _object(self, document: Document, start: int) -> None:

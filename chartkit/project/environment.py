@@ -167,7 +167,7 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
     body, project = keys.body, whole(keys.document)
     general: Json = project.body
     if "kyverno" not in body:
-        hint = 'give it there or under defaults, such as kyverno: "1.19"'
+        hint = "give it there or under defaults, its version in quotes"
         raise InputError(f"environment '{name}' has no 'kyverno'", keys.locate(), hint)
     engine_values = read_files(keys, _ENGINE_VALUES, root)
     if engine_values and not body.get("engine", True):

@@ -51,6 +51,7 @@ from chartkit.render.exceptions import (
     engine_features,
     shipped_exceptions,
 )
+from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
 from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
 from chartkit.render.manifests import drift, manifests
@@ -159,6 +160,7 @@ def _generate(
         rows = (
             *vendored_rows(project, upstream, options.environments),
             *_check(subjects, plans, options),
+            *merge_environments([*gitops_checks.rows(subjects, options.gitops)]),
             *_overwritten(each.tree for each in composed),
         )
         if failed(rows) and not options.check:

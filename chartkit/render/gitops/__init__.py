@@ -1,4 +1,4 @@
 """`chartkit render --gitops`: the charts as deployers install them, one module a deployer.
 
-It imports `project`, `output` and `documents`.
+`checks` finds values that go wrong there.
 """

@@ -52,6 +52,24 @@ spec:
       match: {any: [{resources: {kinds: [Pod, ConfigMap, Deployment]}}]}
       validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
 """
+_INHERITING: Final = """\
+exceptionRules: {annotations: [owner], maxDays: 9}
+defaults: {kyverno: "1.19", eks: "1.34", exceptions: [e.yaml], parameters: {a: [1], b: {c: 1}}}
+environments:
+  prd:
+    action: Audit
+    engineValues: [v.yaml]
+    exclude: [{namespaces: [kube-system], reason: own}]
+    actions: [{namespaces: ["pay-*"], action: Enforce}]
+    policies:
+      disallow-host-path:
+        parameters: {x: 1}
+        actions: [{namespaceSelector: {matchLabels: {a: b}}, action: Audit}]
+    clusters:
+      east: {region: eu-central-1}
+      west: {kubernetes: "1.33", baseline: null, monitoring: {mode: nodeport}, exceptions: [e.yaml]}
+  qa: {extends: prd, action: Enforce, policyType: null}
+"""
 _REACHED: Final = {"KUBECONFIG": "kube"}
 
 
@@ -135,6 +153,17 @@ def _projects() -> list[Scenario]:
             [["check-compat"], ["check-compat", "-o", "json"], ["check-compat", "chart"]],
             {**_FILES, **_chart("chart", "kyverno", "3.9.0")},
             weight=30,
+        ),
+        Scenario(
+            "environments",
+            [
+                ["exceptions", "list"],
+                ["exceptions", "list", "--env", "prd", "-o", "json"],
+                ["check-compat"],
+                ["render", "prd/west", "--check"],
+            ],
+            {"chartkit.yaml": _INHERITING, "e.yaml": EXCEPTION, "v.yaml": ENGINE},
+            weight=6,
         ),
         Scenario(
             "update",

@@ -37,6 +37,10 @@ _STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp"
 """The fields that an object has once an API server stored it."""
 _CHART_FILE: Final = "Chart.yaml"
 _ENGINE: Final = "kyverno"
+_OF_POLICIES: Final = frozenset(
+    ("podSecurityStandard", "includeOtherPolicies", "validationFailureActionByPolicy")
+)
+"""Keys at the top of values of upstream's chart kyverno-policies alone."""
 _CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
 
 
@@ -98,6 +102,13 @@ class FileReader:
             elif (values := values_document(document, named)) is not None:
                 count += 1
                 self.estate.values.append(EngineValues(values))
+            elif isinstance(document.body, dict) and _OF_POLICIES & document.body.keys():
+                count += 1
+                self.estate.rows.append(_policies_values(document))
+            elif not named and isinstance(document.body, dict):
+                message = "is neither an object nor values of Kyverno's chart"
+                subject = f"file {document.source.file}"
+                self.estate.rows.append(Row(Outcome.NOTE, subject, message, document.location))
             elif named and document.body is not None:
                 raise InputError(_NO_OBJECT, document.location, _NO_OBJECT_HINT)
             elif isinstance(document.body, dict):
@@ -149,6 +160,19 @@ def _unreadable(file: Path, error: InputError) -> Row:
         if (line := first_code(read_source(file))) is not None:
             message, place, hint = "has Helm code", Location(str(file), line), _CHART_HINT
     return Row(Outcome.LEFT, f"file {file}", message, place, hint)
+
+
+def _policies_values(document: Document) -> Row:
+    """Return the row about values of upstream's chart of policies, whose policies profiles have."""
+    standard = document.body.get("podSecurityStandard", "baseline")
+    profile = f"pss-{standard}" if standard in ("baseline", "restricted") else "pss-baseline"
+    hint = (
+        f"add {profile} to the profiles; `chartkit values migrate --chart kyverno-policies` says "
+        "what becomes of each value"
+    )
+    message = "are of the chart kyverno-policies, whose policies are in chartkit's library"
+    subject = f"values {document.source.file}"
+    return Row(Outcome.LEFT, subject, message, document.location, hint)
 
 
 def _code_line(document: Document) -> int | None:

@@ -109,6 +109,19 @@ def test_what_cannot_be_taken_has_a_row_and_fails(team: Team, text: str, reason:
     assert (team.folder / "out/policies/other/other.yaml").is_file()
 
 
+def test_files_that_are_no_objects_have_a_row(team: Team) -> None:
+    team.write(
+        legacy__p=POLICY, legacy__notes="a: b\n", legacy__pss="podSecurityStandard: restricted\n"
+    )
+    code, body = team.adopt("legacy", *VERSIONS)
+    assert code == 1
+    message = "is neither an object nor values of Kyverno's chart"
+    assert ("file legacy/notes.yaml", message) in team.rows(body, "note")
+    [left] = [row for row in body["rows"] if row["outcome"] == "left"]
+    assert left["subject"] == "values legacy/pss.yaml"
+    assert "add pss-restricted to the profiles" in left["hint"]
+
+
 def test_two_policies_of_one_name_are_one_where_they_are_equal(team: Team) -> None:
     other = POLICY.replace("?*", "a*")
     team.write(legacy__a=POLICY, legacy__b=POLICY.replace("# Who", "# The one who"))

@@ -6,7 +6,7 @@ chartkit.yaml says and the chart has no key for becomes a warning, with its plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from chartkit.charts.engine import high_availability, policy_reporter
 from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.charts.engine.own_values import own_values
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
+from chartkit.charts.policies.actions import overrides
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import merge
@@ -106,6 +107,8 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
         left += _settings_left(settings)
     if by_policy:
         values["validationFailureActionByPolicy"] = by_policy
+    if by_namespace := _by_namespace(environment, named, defaults):
+        values["validationFailureActionOverrides"] = by_namespace
     standard, without = _standard(environment, root)
     left += without
     if standard:
@@ -126,6 +129,18 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
 _Writer = Callable[[ChartFiles, Environment, Path], Said]
 _WRITERS: Final[Mapping[str, _Writer]] = {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
 """The writer of each chart's values."""
+
+
+def _by_namespace(environment: Environment, named: Collection[str], defaults: Body) -> Body:
+    """Return the actions of namespaces, for all policies and for those that the chart has."""
+    given = {"all": environment.actions}
+    for reference, settings in environment.policies.items():
+        given[reference.rpartition("/")[2]] = settings.actions
+    return {
+        name: [{**each, "action": _cased(each["action"], defaults)} for each in overrides(actions)]
+        for name, actions in given.items()
+        if actions and (name == "all" or name in named)
+    }
 
 
 def _left(what: str, place: Location) -> Diagnostic:

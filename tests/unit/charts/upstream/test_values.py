@@ -164,3 +164,27 @@ def test_the_form_of_policies(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no policies of type ValidatingPolicy") as caught:
         _said(tmp_path, "    policyType: ValidatingPolicy\n")
     assert str(caught.value.location) == f"{tmp_path}/chartkit.yaml:6:5"
+
+
+def test_actions_of_namespaces_have_a_key_where_the_chart_has_one(tmp_path: Path) -> None:
+    more = (
+        "    actions: [{namespaces: [pay], action: Enforce}]\n"
+        "    policies: {policy-1: {actions: [{namespaces: [old], action: Audit}]}}\n"
+    )
+    key = "validationFailureActionOverrides"
+    said = _said(tmp_path, more, _policies(f"{key}: {{all: []}}\n", 2))
+    assert said.values[key] == {
+        "all": [{"action": "Enforce", "namespaces": ["pay"]}],
+        "policy-1": [{"action": "Audit", "namespaces": ["old"]}],
+    }
+    left = _said(tmp_path, more, _policies("", 2))
+    assert key not in left.values
+    assert any(key in each.message for each in left.left)
+
+
+def test_values_of_the_projects_own_go_over_those_of_the_engine(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("admissionController: {replicas: 5}\n")
+    more = "    highAvailability: true\n    engineValues: [own.yaml]\n"
+    said = _said(tmp_path, more, read_chart(chart(), "chart"))
+    assert said.values["admissionController"] == {"replicas": 5}
+    assert said.values["backgroundController"] == {"replicas": 2}

@@ -24,7 +24,8 @@ def said(
 ) -> list[str]:
     (folder / "small.yaml").write_text(profile)
     text = TEXT.replace("ENGINE", engine).replace("SETTING", setting)
-    (folder / "chartkit.yaml").write_text(text)
+    library = "library: [own]\n" if (folder / "own").is_dir() else ""
+    (folder / "chartkit.yaml").write_text(library + text)
     project = read_project(folder)
     done = render_project(project, RenderOptions(tuple(project.environments.values())))
     assert not done.failed, done.rows
@@ -110,3 +111,27 @@ def test_an_edit_of_the_values_has_a_row_too(tmp_path: Path) -> None:
     found = said(tmp_path, "policyType: ValidatingPolicy")
     assert "policies only report (Audit), where qa says Enforce" in found
     assert "requests pass where Kyverno does not answer: failurePolicy Ignore" in found
+
+
+def test_actions_that_do_not_reach_a_policy_of_kubernetes_have_a_row(tmp_path: Path) -> None:
+    group = "admissionregistration.k8s.io/v1"
+    policy = f"""\
+apiVersion: {group}
+kind: ValidatingAdmissionPolicy
+metadata: {{name: of-kubernetes}}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}}
+  validations: [{{expression: "object.metadata.name != 'x'"}}]
+---
+apiVersion: {group}
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: of-kubernetes}}
+spec: {{policyName: of-kubernetes, validationActions: [Deny]}}
+"""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "of-kubernetes.yaml").write_text(policy)
+    setting = "actions: [{namespaces: [old], action: Audit}]"
+    found = said(tmp_path, setting, "engine: false", PROFILES + "    of-kubernetes: {}\n")
+    assert "actions of namespaces do not reach of-kubernetes: bindings name their own" in found

@@ -37,7 +37,7 @@ _SYNCHRONIZED: Final = (
     "GeneratingPolicy with synchronize generated; check-compat names them",
     "an update of the trigger that changes nothing may delete what was generated "
     "(kyverno/kyverno#17452)",
-    "an update of the trigger may come to nothing: Kyverno 1.19 sometimes takes its own change of "
+    "an update of the trigger may come to nothing: Kyverno sometimes takes its own change of "
     "what was generated for a user's, and reverts it",
 )
 _ONCE: Final = (

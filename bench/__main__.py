@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.cel import measure_cel
 from bench.measure import BIN, ROOT, measure
-from bench.pods import write_pods
+from bench.pods import write_pods, write_repository
 from bench.policies import write_policies
 from chartkit.report import FORMATS
 
@@ -22,6 +22,7 @@ def main() -> None:
     """Prints a line a measurement."""
     chartkit = BIN / "chartkit"
     say(measure("chartkit --version", [chartkit, "--version"], runs=10))
+    measure_small(chartkit)
     say(measure("chartkit render --check (three environments)", [chartkit, "render", "--check"]))
     if CEL_CASES.is_file():
         say(measure_cel(CEL_CASES))
@@ -34,6 +35,8 @@ def main() -> None:
         pods = Path(folder) / "pods.yaml"
         write_pods(FIXTURES, pods)
         say(f"10,000 Pods: {pods.stat().st_size / 1e6:.1f} MB of YAML")
+        distinct = Path(folder) / "distinct.yaml"
+        write_pods(FIXTURES, distinct, are_distinct=True)
         read = measure("read 10,000 Pods", [sys.executable, "-m", "bench.read_only", pods], runs=3)
         say(read)
         in_cel = Path(folder) / "policies.yaml"
@@ -43,7 +46,20 @@ def main() -> None:
             scan = measure(f"scan 10,000 Pods, {form}", command, runs=3)
             say(scan)
             say(f"scan / read: {scan.median / read.median:.1f}")
+        command = [chartkit, "scan", distinct, "--policies", "pss-restricted"]
+        say(measure("scan 10,000 Pods, no two alike, pss-restricted", command, runs=3))
         measure_formats([chartkit, "scan", pods, "--policies", "pss-restricted"])
+
+
+def measure_small(chartkit: Path) -> None:
+    """Prints a line for a scan of one Pod, and for one of what changed in a repository."""
+    policies: list[str | Path] = ["--policies", "pss-restricted"]
+    with tempfile.TemporaryDirectory() as folder:
+        write_repository(Path(folder))
+        one: list[str | Path] = [chartkit, "scan", Path(folder) / "app-0.yaml", *policies]
+        say(measure("chartkit scan, one Deployment", one, runs=10))
+        changes: list[str | Path] = [chartkit, "scan", folder, "--changed-since", "HEAD", *policies]
+        say(measure("chartkit scan --changed-since, 3 of 500 files", changes, runs=10))
 
 
 def measure_formats(scan: Sequence[str | Path]) -> None:

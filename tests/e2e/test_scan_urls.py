@@ -133,7 +133,7 @@ def test_mistakes_in_fetched_files_are_named_by_their_url(server: Served, tmp_pa
     [
         ("ssh://git@example.com/a.git", "cannot be fetched from there"),
         ("git@example.com:team/a.git", "cannot be fetched from there"),
-        ("oci://example.com/a", "cannot be fetched from there"),
+        ("oci://example.com/a", "is not an http or https URL"),
         ("https://a:b@example.com/p.yaml", "must not contain a name or password"),
         ("https://example.com/p.yaml#x", "must be sha256= and 64 digits"),
         ("https://example.com/a.git?ref=-x", "is no revision"),

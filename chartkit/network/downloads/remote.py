@@ -79,9 +79,11 @@ def read_remote(text: str) -> RemoteSource:
     git = _GIT.match(rest)
     rest = rest[git.end() :] if git else rest
     place = Location(shown_url(rest))
-    if _SSH.match(rest) or not rest.lower().startswith(("http://", "https://")):
+    if _SSH.match(rest):
         hint = "give a URL of http or https; a repository may be cloned, and its folder named"
         raise InputError("cannot be fetched from there", place, hint)
+    if not rest.lower().startswith(("http://", "https://")):
+        raise InputError("is not an http or https URL", place, "give one, or a path")
     pin = _PIN.fullmatch(fragment)
     if fragment and pin is None:
         raise InputError("what is after # must be sha256= and 64 digits", place)

@@ -34,7 +34,7 @@ SCHEMA = "project.schema.json"
 
 @dataclass(frozen=True, slots=True)
 class ExceptionRules:
-    """What the project wants of its PolicyExceptions.
+    """The requirements of a project for its PolicyExceptions.
 
     annotations: names of annotations or labels that each must have, such as an owner's;
     longest_days: the days for which one may hold at most, None for any time; location: in the file.

@@ -1,4 +1,4 @@
-"""What an environment says of its policies and workloads: actions, exclusions, parameters."""
+"""Settings of an environment for its policies and workloads: actions, exclusions, parameters."""
 
 from __future__ import annotations
 

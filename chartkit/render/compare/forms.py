@@ -26,7 +26,7 @@ _KINDS: Final = (
 """The kinds that one policy may come as."""
 _BINDING: Final = "ValidatingAdmissionPolicyBinding"
 _SUFFIXES: Final = ("-ephemeral", "-audit", "-enforce", "-controllers", "-cronjobs")
-"""What further objects of one policy have at the end of their names."""
+"""The ends of the names of further objects of one policy."""
 KIND: Final = ("kind",)
 
 

@@ -66,6 +66,14 @@ def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> E
     return conjunction(disjunction(*(condition_holds(each, names) for each in one)), *together)
 
 
+def may_fail(body: Json, names: Names) -> bool:
+    """Return whether one of several conditions is an error where what it names is not there."""
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        return any(_may_fail(each, names) for each in parsed.conditions)
+    return any(_may_fail(each, names) for each in (*(parsed.any or ()), *(parsed.all or ())))
+
+
 def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
     """Return conditions without those that a YAML alias repeats."""
     return list({(each.identity, each.message): each for each in conditions}.values())

@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.compiler import compile_node
-from chartkit.engine.jmespath.declaration import to_json
+from chartkit.engine.jmespath.declaration import ItemsList, to_json
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.errors import ChartkitError
 from chartkit.migration.conversion import NotConvertible
@@ -15,8 +15,13 @@ from chartkit.migration.jmespath.terms import Constant, Term, is_json
 
 EXACT: Final = 2**53
 """Whole numbers below this are exact as floats, which are JMESPath's numbers."""
-_VARYING: Final = frozenset({"random", "time_now", "time_now_utc", "time_since"})
-"""Functions whose results differ from call to call."""
+_VARYING: Final = frozenset(
+    (
+        *("random", "time_now", "time_now_utc", "time_since"),
+        *("is_external_url", "image_normalize"),
+    )
+)
+"""Functions whose results differ from call to call, or by the cluster that asks."""
 
 
 def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
@@ -30,7 +35,11 @@ def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
     literals = tuple(Node(Kind.LITERAL, value) for value in values)
     try:
         call = compile_node(Node(Kind.FUNCTION_EXPRESSION, name, literals))
-        found = to_json(call(None, Budget()))
+        made = call(None, Budget())
+        if isinstance(made, ItemsList):
+            # To other functions it is no list.
+            return None
+        found = to_json(made)
     except ChartkitError as error:
         raise NotConvertible(f"the function {name} fails: {error.message}") from None
     is_whole = isinstance(found, float) and found.is_integer() and 0 < abs(found) < EXACT

@@ -297,7 +297,7 @@ class Translator:
 
     def _call(self, node: Node, current: Term | None) -> Term:
         function = FUNCTIONS.get(node.value)
-        if function is None:
+        if node.value not in DECLARED or (function is None and not _is_constant(node)):
             raise NotConvertible(f"the function {node.value} has no form in CEL yet")
         declared, given = DECLARED[node.value], len(node.children)
         least = len(declared.parameters)
@@ -307,6 +307,8 @@ class Translator:
         found = constant_result(node.value, args)
         if found is not None:
             return found
+        if function is None:
+            raise NotConvertible(f"the function {node.value} has no form in CEL yet")
         return function(self.names, args)
 
 
@@ -325,6 +327,11 @@ def _operands(kind: Kind, node: Node) -> list[Node]:
     if node.kind is not kind:
         return [node]
     return [operand for each in node.children for operand in _operands(kind, each)]
+
+
+def _is_constant(node: Node) -> bool:
+    """Return whether a call's arguments are written out, or may be."""
+    return all(each.kind is not Kind.EXPREF for each in node.children)
 
 
 def _settled(current: Term | None) -> tuple[Term | None, Expr]:

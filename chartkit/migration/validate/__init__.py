@@ -10,7 +10,7 @@ from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.differences import DELETIONS
+from chartkit.migration.differences import DELETIONS, NEVER_REFUSES
 from chartkit.migration.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.migration.jmespath import Names
 from chartkit.migration.matching.environment import names_of
@@ -53,7 +53,9 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         conditions = (Condition("preconditions", met),)
     expression = _expression(rule.validate, scope, names, policy.namespace)
     if expression == cel.TRUE:
-        raise NotConvertible("the rule can never refuse anything", "validate")
+        if rule.validate.deny is None:
+            raise NotConvertible("the rule can never refuse anything", "validate")
+        names.note(NEVER_REFUSES)
     facts, variables = one_loop_for_all_containers(expression)
     if any(map(is_presence, facts)):
         # What is looked at next depends on it: one validation says both.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
-from chartkit.migration.conditions import condition_holds, conditions_hold
+from chartkit.migration.conditions import condition_holds, conditions_hold, may_fail
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.jmespath import Names
 from chartkit.model import Body, Json
@@ -19,7 +19,8 @@ def denied(deny: Body, names: Names) -> Expr:
     if not conditions:
         raise NotConvertible("a deny without conditions refuses everything", "validate/deny")
     found = conditions_hold(conditions, names)
-    if found == cel.FALSE:
+    if found == cel.FALSE and may_fail(conditions, names):
+        # All that it refuses is what its conditions cannot be evaluated of.
         raise NotConvertible("its conditions can never hold", "validate/deny/conditions")
     return found
 

@@ -1,9 +1,10 @@
-"""Draws the README's pictures anew: `python docs/pictures.py`."""
+"""Draws the pictures of the README and of docs/ anew: `python docs/pictures.py`."""
 
 from __future__ import annotations
 
 import io
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,49 @@ def printed(folder: Path, *arguments: str) -> str:
     return (done.stdout + done.stderr).rstrip()
 
 
+WORKLOAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME, namespace: SPACE, labels: {team: TEAM}}
+spec:
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}}
+    spec:
+      hostNetwork: HOST
+      containers: [{name: main, image: "registry.example/NAME:latest"}]
+---
+"""
+PLACES = {"ops": ("agent", "proxy", "backup"), "payments": ("api",), "shop": ("cart", "web")}
+
+
+def page(folder: Path) -> None:
+    """Writes images/report-light.jpg and report-dark.jpg: the HTML report of a scan in Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    text = "".join(
+        WORKLOAD.replace("NAME", name)
+        .replace("SPACE", space)
+        .replace("TEAM", "blue" if space == "shop" else "green")
+        .replace("HOST", str(space == "ops").lower())
+        for space, names in PLACES.items()
+        for name in names
+    )
+    (folder / "workloads.yaml").write_text(text)
+    profile = ("-p", "eks-best-practices")
+    printed(folder, "scan", "workloads.yaml", *profile, "-o", "html=report.html")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        shown = chromium.new_page(viewport={"width": 960, "height": 860})
+        shown.goto((folder / "report.html").as_uri())
+        for name in ("light", "dark"):
+            shown.emulate_media(color_scheme="dark" if name == "dark" else "light")
+            shown.screenshot(path=IMAGES / f"report-{name}.jpg", type="jpeg", quality=60)
+        chromium.close()
+
+
 def main() -> None:
     """Draws every picture from a project that `chartkit init` makes."""
     IMAGES.mkdir(exist_ok=True)
@@ -58,6 +102,7 @@ def main() -> None:
             values.read_text("utf-8") + "reportController:\n  serviceMonitor:\n    enabled: true\n"
         )
         draw("failing", printed(folder, "render", "dev").splitlines(), "chartkit render dev", 150)
+        page(folder)
 
 
 if __name__ == "__main__":

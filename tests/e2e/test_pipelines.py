@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from chartkit.cli.main import cli
 from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.model import Body
+from tests.e2e.command import chartkit
 
 ROOT = Path(__file__).parents[2]
 HOOKS: list[Body] = parse_yaml((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
@@ -80,6 +83,68 @@ def test_the_action_keeps_the_exit_code_and_reads_no_shell(tmp_path: Path, argum
         assert "::error file=pod.yaml,line=5" in done.stdout
         assert (tmp_path / "found.sarif").is_file()
     assert output.read_text() == f"exit-code={done.returncode}\n"
+
+
+ANNOTATED = {
+    "scan": "scan pod.yaml -p pss-baseline",
+    "render": "render --check --path project",
+    "test": "test tests",
+    "diff": "diff --path project --from dev --to prd",
+    "values lint": "values lint values.yaml",
+    "policies lint": "policies lint legacy.yaml",
+    "policies check": "policies check policies",
+    "migrate plan": "migrate plan legacy.yaml",
+    "migrate policies": "migrate policies legacy.yaml --check --budget 100ms",
+    "plan": "plan --from 1.12/1.27 --to 1.18/1.34",
+    "check-compat": "check-compat --kyverno 1.12 --kubernetes 1.34",
+}
+LEGACY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+  - name: check
+    match: {any: [{resources: {kinds: [Podd]}}]}
+    validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with something to find for every command."""
+    root = tmp_path_factory.mktemp("checkout")
+    policy = "policies/category/bad"
+    for folder in ("tests", policy, "project"):
+        (root / folder).mkdir(parents=True)
+    texts = {
+        "pod.yaml": PRIVILEGED,
+        "legacy.yaml": LEGACY,
+        "values.yaml": "reportController: {}\n",
+        f"{policy}/policy.yaml": LEGACY,
+        "tests/kyverno-test.yaml": "a: [",
+    }
+    for name, text in texts.items():
+        (root / name).write_text(text)
+    chartkit(root / "project", "init")
+    return root
+
+
+@pytest.mark.parametrize("name", ANNOTATED)
+@pytest.mark.parametrize(
+    "kind", ["sarif", "github", "gitlab", "azure", "junit", "markdown", "csv", "html", "ndjson"]
+)
+def test_every_format_of_every_command(checkout: Path, name: str, kind: str) -> None:
+    words = ANNOTATED[name].replace("--path project", "").split()
+    folder = checkout / "project" if "--path project" in ANNOTATED[name] else checkout
+    done = chartkit(folder, *words, "-o", f"{kind}=found.{kind}", "-o", "json=found.json")
+    assert done.code in (0, 1, 2), done.err
+    text = (folder / f"found.{kind}").read_text("utf-8")
+    assert text
+    if kind == "sarif":
+        assert json.loads(text)["version"] == "2.1.0"
+    elif kind == "junit":
+        ElementTree.fromstring(text)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -53,20 +55,51 @@ def test_the_page_names_every_hook() -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 @pytest.mark.parametrize("arguments", ["scan pod.yaml -p pss-baseline", "scan\npod.yaml -p $(id)"])
 def test_the_action_keeps_the_exit_code_and_reads_no_shell(tmp_path: Path, arguments: str) -> None:
+    done = run_action(tmp_path, arguments)
+    if "$" in arguments:
+        assert done.returncode == 2
+        assert "$(id)" in done.stderr
+    else:
+        assert done.returncode == 1, done.stderr
+        assert "::error file=pod.yaml,line=5" in done.stdout
+        assert (tmp_path / "found.sarif").is_file()
+    assert (tmp_path / "output").read_text() == f"exit-code={done.returncode}\n"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
+@pytest.mark.parametrize(
+    ("arguments", "annotation"),
+    [
+        ("policies lint legacy.yaml", "::warning file=legacy.yaml,line=7,"),
+        ("values lint values.yaml", "::error file=values.yaml,line=1,"),
+        ("migrate plan legacy.yaml", "file=legacy.yaml,line=6,"),
+    ],
+)
+def test_the_action_annotates_commands_of_two_words(
+    tmp_path: Path, arguments: str, annotation: str
+) -> None:
+    (tmp_path / "legacy.yaml").write_text(LEGACY)
+    (tmp_path / "values.yaml").write_text("reportController: {}\n")
+    done = run_action(tmp_path, arguments)
+    assert annotation in done.stdout, done.stdout + done.stderr
+    assert (tmp_path / "found.sarif").is_file()
+
+
+def run_action(tmp_path: Path, arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the action's step as a runner does."""
     steps = read_file(ROOT / "action.yml")[0].body["runs"]["steps"]
     [script] = [each["run"] for each in steps if each.get("id") == "run"]
     programs = tmp_path / "chartkit" / "bin"
     programs.mkdir(parents=True)
     (programs / "chartkit").symlink_to(Path(sys.executable).with_name("chartkit"))
     (tmp_path / "pod.yaml").write_text(PRIVILEGED)
-    output = tmp_path / "output"
     environment = {
         "ARGUMENTS": arguments,
         "SARIF": "found.sarif",
         "RUNNER_TEMP": str(tmp_path),
-        "GITHUB_OUTPUT": str(output),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
     }
-    done = subprocess.run(
+    return subprocess.run(
         ["bash", "-e", "-c", script],
         cwd=tmp_path,
         env={**os.environ, **environment},
@@ -75,28 +108,32 @@ def test_the_action_keeps_the_exit_code_and_reads_no_shell(tmp_path: Path, argum
         check=False,
         timeout=60,
     )
-    if "$" in arguments:
-        assert done.returncode == 2
-        assert "$(id)" in done.stderr
-    else:
-        assert done.returncode == 1, done.stderr
-        assert "::error file=pod.yaml,line=5" in done.stdout
-        assert (tmp_path / "found.sarif").is_file()
-    assert output.read_text() == f"exit-code={done.returncode}\n"
 
 
+FORMATS = (
+    "json",
+    "ndjson",
+    "sarif",
+    "github",
+    "gitlab",
+    "azure",
+    "junit",
+    "markdown",
+    "csv",
+    "html",
+)
 ANNOTATED = {
-    "scan": "scan pod.yaml -p pss-baseline",
-    "render": "render --check --path project",
-    "test": "test tests",
-    "diff": "diff --path project --from dev --to prd",
-    "values lint": "values lint values.yaml",
-    "policies lint": "policies lint legacy.yaml",
-    "policies check": "policies check policies",
-    "migrate plan": "migrate plan legacy.yaml",
-    "migrate policies": "migrate policies legacy.yaml --check --budget 100ms",
-    "plan": "plan --from 1.12/1.27 --to 1.18/1.34",
-    "check-compat": "check-compat --kyverno 1.12 --kubernetes 1.34",
+    "scan": ["scan", "pod.yaml", "-p", "pss-baseline"],
+    "render": ["render", "--check", "dev", "--project", "project"],
+    "test": ["test", "tests"],
+    "diff": ["diff", "--from", "qa", "--to", "prd", "--project", str(ROOT)],
+    "values lint": ["values", "lint", "values.yaml"],
+    "policies lint": ["policies", "lint", "legacy.yaml"],
+    "policies check": ["policies", "check", "policies"],
+    "migrate plan": ["migrate", "plan", "legacy.yaml"],
+    "migrate policies": ["migrate", "policies", "legacy.yaml", "--check", "--budget", "100ms"],
+    "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34"],
+    "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
 }
 LEGACY = """\
 apiVersion: kyverno.io/v1
@@ -131,20 +168,20 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ANNOTATED)
-@pytest.mark.parametrize(
-    "kind", ["sarif", "github", "gitlab", "azure", "junit", "markdown", "csv", "html", "ndjson"]
-)
-def test_every_format_of_every_command(checkout: Path, name: str, kind: str) -> None:
-    words = ANNOTATED[name].replace("--path project", "").split()
-    folder = checkout / "project" if "--path project" in ANNOTATED[name] else checkout
-    done = chartkit(folder, *words, "-o", f"{kind}=found.{kind}", "-o", "json=found.json")
+def test_every_command_writes_every_format(checkout: Path, tmp_path: Path, name: str) -> None:
+    outputs = [each for kind in FORMATS for each in ("-o", f"{kind}={tmp_path / kind}")]
+    done = chartkit(checkout, *ANNOTATED[name], *outputs)
     assert done.code in (0, 1, 2), done.err
-    text = (folder / f"found.{kind}").read_text("utf-8")
-    assert text
-    if kind == "sarif":
-        assert json.loads(text)["version"] == "2.1.0"
-    elif kind == "junit":
-        ElementTree.fromstring(text)
+    found = {kind: (tmp_path / kind).read_text("utf-8") for kind in FORMATS}
+    assert json.loads(found["sarif"])["version"] == "2.1.0"
+    assert json.loads(found["json"])["schemaVersion"] == 1
+    assert isinstance(json.loads(found["gitlab"]), list)
+    assert list(csv.DictReader(io.StringIO(found["csv"]))) or not json.loads(found["gitlab"])
+    assert ElementTree.fromstring(found["junit"]).tag == "testsuites"
+    assert found["html"].startswith("<!DOCTYPE html>")
+    assert found["github"].splitlines()[-1].startswith("chartkit: ")
+    assert found["markdown"]
+    assert all(map(json.loads, found["ndjson"].splitlines()))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -161,4 +161,4 @@ def _unused(
         more = f" and {len(unused) - 1} more policies" if len(unused) > 1 else ""
         verb = "judge" if more else "judges"
         message = f"{first.kind} '{first.name}'{more} {verb} nothing here: only scanned"
-        yield _note(message, first.location, f"-p {first.location.file} evaluates it")
+        yield _note(message, first.location, "-p PATH evaluates policies")

@@ -26,7 +26,7 @@ from chartkit.rollout.adopt.policies import AdoptedPolicy
 
 BUDGET: Final = 1.0
 """Seconds of processor time for the proof of one candidate."""
-_MOST: Final = 40
+_MOST: Final = 100
 """The most candidates that are compared."""
 _PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
 """A policy means the same whatever its messages and actions are."""
@@ -48,6 +48,11 @@ def compare_meanings(policies: Sequence[AdoptedPolicy], project: Path) -> Iterat
         template = rendered.get(candidate.qualified)
         if template is not None and template.bodies:
             yield from _compared(policy, template)
+    for policy, candidate in found[_MOST:]:
+        message = (
+            f"has the name of {candidate.qualified}, and was not compared: {_MOST} others were"
+        )
+        yield Row(Outcome.NOTE, policy.piece.subject, message, policy.piece.resource.location)
 
 
 def _templates(found: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[RenderedPolicy]:

@@ -1,4 +1,4 @@
-"""What evidence about a policy cannot show: what admission alone sees, and what reports leave
+"""Caveats of evidence about a policy: facts that admission alone sees, and that reports leave
 out."""
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from typing import Final
@@ -41,8 +41,3 @@ def _exceptions(planned: PlannedPolicy, until: date, namespace: str) -> Iterator
             body = exception_of(replace(found.resource), suppression, one, namespace)
             if body is not None:
                 yield body
-
-
-def objects_of(planned: Iterable[PlannedPolicy]) -> int:
-    """Return how many objects exceptions let off."""
-    return sum(each.exceptions for each in planned)

@@ -224,6 +224,16 @@ def test_a_name_leads_to_a_candidate_and_the_engine_decides(
     assert ("Means the same as chartkit/baseline/disallow-host-path." in profile) is same
 
 
+def test_candidates_that_are_not_compared_have_a_row(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chartkit.rollout.adopt.meaning._MOST", 0)
+    team.write(legacy__p=_HOST_PATH.replace("FORBIDDEN", "hostPath"))
+    _, body = team.adopt("legacy", *VERSIONS)
+    [message] = [each for _, each in team.rows(body, "note")]
+    assert "was not compared" in message
+
+
 def test_policies_that_deployers_own_have_a_note(team: Team) -> None:
     owned = POLICY.replace(
         "metadata: {name: require-team}",

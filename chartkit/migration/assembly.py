@@ -239,6 +239,9 @@ def _evaluation(policy: Policy, group: Sequence[Made]) -> Body:
     first = group[0]
     if first.action and not (policy.background and first.converted.background):
         made["background"] = {"enabled": False}
+    if first.converted.kind is CelKind.MUTATING:
+        # Scans report what a MutatingPolicy would change as failures; of rules they report nothing.
+        made["background"] = {"enabled": False}
     made |= first.converted.spec.get("evaluation") or {}
     return {"evaluation": made} if made else {}
 

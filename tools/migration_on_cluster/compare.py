@@ -49,7 +49,7 @@ def _answers(old: Reply, old_name: str, new: Reply, new_name: str) -> Iterator[s
         yield f"{was} -> {now}"
     elif not old.is_good:
         message = _NEW_MESSAGE.search(new.message)
-        text = message["text"] if message else new.message
+        text = (message["text"] if message else new.message).replace("''", "'")
         known = old.message.replace("''", "'")
         if text not in known and not any(words in known for words in _KYVERNO):
             yield f"message: {old.message} -> {new.message}"

@@ -15,6 +15,9 @@ MOST_TRIES: Final = 400
 _KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER, IMAGE))
 _FIXED: Final = frozenset(("operation", "apiVersion", "kind"))
 
+_SIMPLE: Final = "registry.example/"
+_IMAGE: Final = f"{_SIMPLE}app:1.0"
+"""The simplest image: least objects have it."""
 _USER: Final = ("userInfo", "username")
 """Every request has it."""
 
@@ -57,7 +60,10 @@ def _smaller(document: Body) -> Iterator[Body]:
         if len(pointer) > 1 and pointer != _USER and (pointer[0] != CLUSTER or len(pointer) > 2):
             yield _without(document, pointer)
     for pointer in pointers:
-        for simpler in _simpler(_at(document, pointer)):
+        value = _at(document, pointer)
+        if pointer[-1] == "image" and isinstance(value, str) and not value.startswith(_SIMPLE):
+            yield _changed(document, pointer, _IMAGE)
+        for simpler in _simpler(value):
             yield _changed(document, pointer, simpler)
 
 
@@ -104,7 +110,7 @@ def _replaced(value: Json, step: str | int, new: Json) -> Json:
 def _simpler(value: Json) -> Iterator[Json]:
     """Yield simpler values of the same type."""
     if isinstance(value, str):
-        if value.startswith("registry.example/") or len(value) <= 1:
+        if value.startswith(_SIMPLE) or len(value) <= 1:
             return
         yield "x"
         yield from dict.fromkeys((value[len(value) // 2 :], value[1:], value[:-1]))

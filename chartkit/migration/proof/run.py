@@ -287,10 +287,14 @@ class _Prover:
         typed = self._types.agree(case.document)
         key = (typed, *signature(aspect, case, legacy, new))
         known = self._found.get(key)
-        if known is None:
-            self._found[key] = Difference(aspect, case, legacy.answer, new.answer, typed=typed)
+        count = 1 if known is None else known.count + 1
+        # A request as an API server sends it tells more than one without the defaults.
+        stored = (known is None or not known.stored) and as_sent(case) is case
+        if known is None or stored:
+            said = legacy.answer, new.answer
+            self._found[key] = Difference(aspect, case, *said, count, stored=stored, typed=typed)
         else:
-            self._found[key] = replace(known, count=known.count + 1)
+            self._found[key] = replace(known, count=count)
 
     def _learn(self, case: Case, legacy: Said, new: Said) -> None:
         """Keep a request with a new outcome, to be changed further."""
@@ -367,7 +371,11 @@ class _Prover:
                 and new.answer.result is found.new.result
             )
 
-        case = minimized(found.case, differs)
+        def differs_as_sent(case: Case) -> bool:
+            sent = as_sent(case)
+            return differs(case) and (sent is case or differs(sent))
+
+        case = minimized(found.case, differs_as_sent if found.stored else differs)
         legacy, new = self._ask(case)
         stored = as_sent(case)
         sent = stored is case or differs(stored)

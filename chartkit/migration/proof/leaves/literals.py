@@ -41,6 +41,7 @@ def around_text(text: str) -> Iterator[str]:
         yield text.replace("*", "x").replace("?", "a")
         yield text.replace("*", "").replace("?", "a")
         yield text.replace("*", "X-1.y").replace("?", "b")
+        yield text.replace("*", "1").replace("?", "1")
         bare = text.replace("*", "").replace("?", "")
         if bare:
             yield f"x{bare}x"

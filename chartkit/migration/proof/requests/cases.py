@@ -150,6 +150,10 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
             yield _with(base, [(one, _missed(one)) for one in facets], space.kind)
     for base in space.bases[:1]:
         yield _with(base, [(one, one.values[0]) for one in space.facets], space.kind)
+    for base in _met_bases(space)[:1]:
+        yield base
+        for facet in [one for one in space.facets if one.met][:_FEW]:
+            yield from _operations(_with(base, [(facet, _missed(facet))], space.kind), base)
 
 
 def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -261,15 +265,27 @@ def _groups(space: Space) -> list[str]:
 
 
 def _met_bases(space: Space) -> list[Case]:
-    """Return, for each rule, an object that meets it in every place."""
-    found = []
-    for group in _groups(space)[:6]:
-        facets = [one for one in space.facets if group in one.groups and one.met]
+    """Return an object that meets all rules in every place, and one for each rule alone.
+
+    What a change of one place does is seen of the first: elsewhere another rule fails anyway.
+    """
+    groups = _groups(space)
+    chosen = [frozenset(groups), *(frozenset((group,)) for group in groups[:6])]
+    found: dict[str, Case] = {}
+    for some in chosen:
+        facets = [one for one in space.facets if one.met and some & one.groups]
         if facets:
-            found.append(
-                _with(space.bases[0], [(one, one.values[0]) for one in facets], space.kind)
-            )
-    return found
+            case = space.bases[0]
+            for facet in facets:
+                case = _met(case, facet, space.kind)
+            found.setdefault(json.dumps(case.document, sort_keys=True, default=str), case)
+    return list(found.values())
+
+
+def _met(base: Case, facet: Facet, kind: GroupVersionKind) -> Case:
+    """Return a request in which a place is met by a value that an API server stores."""
+    tried = [_with(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
+    return next((one for one in tried if not any(refused(one.document))), tried[0])
 
 
 def _missed(facet: Facet) -> Json:

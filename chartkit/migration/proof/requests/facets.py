@@ -106,6 +106,11 @@ def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Face
             if step is EACH and index > 1 and path[:index] not in found:
                 list_type = found[path].list_type(root, path[:index])
                 found[path[:index]] = _Merged(list_type, path[:index])
+    for path in [one for one in found if one[0] in _OBJECTS and len(one) > 2]:
+        # A map may have other keys than the one that a policy looks at.
+        above = normalized(root, path[1:-1])
+        if isinstance(path[-1], str) and above is not None and above[1].startswith(MAP):
+            found.setdefault(path[:-1], _Merged(above[1], path[:-1]))
     return [merged.facet() for merged in found.values()], unknown
 
 
@@ -280,7 +285,8 @@ def _of_type(value: Json, type_name: str) -> Json:
     if type_name == "int":
         return _whole(value)
     if type_name == "quantity":
-        return None if isinstance(value, bool | list | dict) else value
+        is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return value if is_scalar and quantity_or_none(str(value)) is not None else None
     wanted = list if type_name.startswith(LIST) else dict
     return value if isinstance(value, wanted) else None
 

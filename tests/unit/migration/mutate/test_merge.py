@@ -136,9 +136,9 @@ def test_global_anchors_are_conditions_of_the_match() -> None:
 
 def test_what_is_replaced_as_a_whole_needs_server_side_apply() -> None:
     legacy = policy(merging("{spec: {tolerations: [{key: a, operator: Exists}]}}"))
-    assert converted(legacy)["spec"]["evaluation"] == {"useServerSideApply": True}
+    assert converted(legacy)["spec"]["evaluation"]["useServerSideApply"] is True
     plain = policy(merging("{spec: {hostname: a}}"))
-    assert "evaluation" not in converted(plain)["spec"]
+    assert converted(plain)["spec"]["evaluation"] == {"background": {"enabled": False}}
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from dataclasses import replace
+
 import pytest
 
 from chartkit.migration.convert import convert
+from chartkit.migration.files.run import proof_options
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.model import Resource
 from tests.unit.migration.proof.policies import NOT_LATEST, legacy, policy, validating
@@ -285,3 +289,46 @@ def test_an_object_that_is_generated_twice_is_one() -> None:
     proof = prove(old, new, options=ProofOptions(budget=30, most_requests=3000))
     assert proof.equal, proof.differences[0].case.document
     assert proof.decided > 0
+
+
+_TWO_RULES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  validationFailureAction: Enforce
+  rules:
+  - name: memory
+    match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
+    validate:
+      message: memory
+      pattern:
+        spec: {containers: [{resources: {requests: {memory: "?*"}, limits: {memory: "<=1Gi"}}}]}
+  - name: tag
+    match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
+    validate: {message: tag, pattern: {spec: {containers: [{image: "!*:latest"}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ("orValue('') != ''", "orValue('') == ''"),
+        ("!container.image.endsWith(':latest')", "!container.image.endsWith(':late')"),
+        ("<= 0", "< 0"),
+        ("orValue('0')", "orValue('none')"),
+        ("'UPDATE'", "'CONNECT'"),
+    ],
+)
+def test_a_broken_conversion_is_found_with_a_request_that_is_stored(part: str, other: str) -> None:
+    old = policy(_TWO_RULES)
+    conversion = convert(old)
+    (body,) = conversion.documents
+    options = replace(proof_options(conversion, 30), most_requests=1500)
+    assert prove(old, [Resource(body)], options=options).equal
+    text = repr(body)
+    assert part in text or part.replace("'", "\\'") in text
+    for word, new in ((part, other), (part.replace("'", "\\'"), other.replace("'", "\\'"))):
+        text = text.replace(word, new)
+    found = prove(old, [Resource(ast.literal_eval(text))], options=options)
+    assert any(one.stored for one in found.differences)

@@ -13,18 +13,20 @@ from chartkit.cli.main import COMMANDS, cli
 
 
 def declared() -> Iterator[click.Command]:
-    """Yield the commands of the package that belong to no group of their own module."""
-    for each in pkgutil.walk_packages(chartkit.cli.__path__, "chartkit.cli."):
-        commands = [
-            one for one in vars(import_module(each.name)).values() if isinstance(one, click.Command)
-        ]
-        below = {
-            id(one)
-            for group in commands
-            if isinstance(group, click.Group)
-            for one in group.commands.values()
-        }
-        yield from (one for one in commands if id(one) not in below and one is not cli)
+    """Yield the commands of the package that belong to no group."""
+    commands = [
+        one
+        for each in pkgutil.walk_packages(chartkit.cli.__path__, "chartkit.cli.")
+        for one in vars(import_module(each.name)).values()
+        if isinstance(one, click.Command)
+    ]
+    below = {
+        id(one)
+        for group in commands
+        if isinstance(group, click.Group) and group is not cli
+        for one in group.commands.values()
+    }
+    yield from (one for one in commands if id(one) not in below and one is not cli)
 
 
 def test_each_command_is_registered() -> None:

@@ -208,10 +208,10 @@ def _global_entries(test: TestFile, sources: Sources) -> list[Body]:
 
 
 def _paths(folder: Path, names: Sequence[str]) -> list[Path]:
-    return [_plain(folder / name) for name in names]
+    return [plain_path(folder / name) for name in names]
 
 
-def _plain(path: Path) -> Path:
+def plain_path(path: Path) -> Path:
     """Return a path without `..`, so that all tests that name a file name it alike; as it is where
     a link leads elsewhere."""
     if ".." not in path.parts:

@@ -18,6 +18,7 @@ from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.texts import FileText
 from chartkit.model import Body, Location, Resource, mappings_at
 from chartkit.output.round_trip import loaded
+from chartkit.testing.inputs import plain_path
 from chartkit.testing.model import Row, TestFile, Verdict
 from chartkit.testing.reader import FILE_NAME, find_tests, parse_tests, read_test_file
 from chartkit.testing.runner import run_test
@@ -221,7 +222,7 @@ class _TestFile:
             path = test.folder / name
             file = self._texts.get(path.resolve())
             if file is not None:
-                found[path] = read_text(file.after, file.file)
+                found[plain_path(path)] = read_text(file.after, file.file)
         return found
 
 

@@ -54,7 +54,8 @@ spec:
 """
 _INHERITING: Final = """\
 exceptionRules: {annotations: [owner], maxDays: 9}
-defaults: {kyverno: "1.19", eks: "1.34", exceptions: [e.yaml], parameters: {a: [1], b: {c: 1}}}
+defaults:
+  {kyverno: "1.19", eks: "1.34", exceptions: [e.yaml], parameters: {podSecurityVersion: v1.30}}
 environments:
   prd:
     action: Audit
@@ -63,7 +64,7 @@ environments:
     actions: [{namespaces: ["pay-*"], action: Enforce}]
     policies:
       disallow-host-path:
-        parameters: {x: 1}
+        parameters: {}
         actions: [{namespaceSelector: {matchLabels: {a: b}}, action: Audit}]
     clusters:
       east: {region: eu-central-1}
@@ -237,14 +238,9 @@ def _projects() -> list[Scenario]:
             "publish",
             [
                 ["package", "-d", "dist"],
-                ["package", "--sign", "key.asc"],
-                ["push", "oci://127.0.0.1:1/charts", "chart.tgz", "--plain-http"],
+                ["push", "oci://127.0.0.1:1/charts", "--plain-http"],
             ],
-            {
-                **charts,
-                "key.asc": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nxVg=\n",
-                "chart.tgz": "",
-            },
+            {**charts, **_own(_LIBRARY[1]), "mine.yaml": _with(_LIBRARY[1])},
             weight=2,
             starts_helm=True,
         ),
@@ -254,7 +250,7 @@ def _projects() -> list[Scenario]:
                 ["render"],
                 ["render", "--check", "-o", "json"],
                 ["render", "--kustomize"],
-                ["render", "--gitops", "flux", "--gitops", "terraform"],
+                ["render", "--gitops", "flux", "--repository", "https://git.example.com/a"],
             ],
             {**_own(_LIBRARY[1]), **_FILES, "mine.yaml": _with(_LIBRARY[1])},
             weight=1,

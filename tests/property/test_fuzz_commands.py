@@ -326,7 +326,7 @@ def test_commands_have_a_share_of_the_inputs() -> None:
     assert shares[least] / sum(shares.values()) >= 1 / 2_000, least
 
 
-FAILS_ALONE = ("kubeconfig", "install")
+FAILS_ALONE = ("kubeconfig", "install", "rescue")
 """Scenarios of a cluster that does not answer, whose inputs are refused where it is asked."""
 
 

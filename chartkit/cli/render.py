@@ -110,12 +110,8 @@ def render(
         update_baseline=update_baseline,
         track=track("checking"),
     )
-    if update_baseline and not any(each.baseline for each in how.environments):
-        raise InputError(
-            "no environment has a baseline", project.locate("environments"), "baseline: FILE"
-        )
     if update_baseline:
-        _require_own_baselines(how.environments)
+        _require_own_baselines(project, how.environments)
     result = render_project(project, how)
     show(_report(result, check, verbose), options)
     raise SystemExit(1 if result.failed else 0)
@@ -134,8 +130,11 @@ def _repository(
     return read_repository(project, url, revision)
 
 
-def _require_own_baselines(environments: Sequence[Environment]) -> None:
-    """Raise InputError where two environments would write one baseline."""
+def _require_own_baselines(project: Project, environments: Sequence[Environment]) -> None:
+    """Raise InputError where no environment has a baseline, or two would write one."""
+    if not any(each.baseline for each in environments):
+        place = project.locate("environments")
+        raise InputError("no environment has a baseline", place, "baseline: FILE")
     first: dict[Path, str] = {}
     for each in environments:
         if each.baseline and first.setdefault(each.baseline, each.name) != each.name:

@@ -110,11 +110,7 @@ def load_requests(
     for diagnostic in (*policies.diagnostics, *policies.warnings):
         note(diagnostic)
     if is_json:
-        if options.api_defaults:
-            raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
-        with _local(options.paths, options, note) as (paths, named, _):
-            payloads = list(map(named, read_payloads(paths, stdin)))
-        return Requests(policies, payloads, {}, {}, inputs)
+        return Requests(policies, _load_payloads(options, stdin, note), {}, {}, inputs)
     chart = ChartOptions(
         values=inputs.chart_values,
         release=options.release,
@@ -144,6 +140,13 @@ def load_requests(
 
 def _identity(resource: Resource) -> tuple[str, str, str]:
     return resource.kind, resource.namespace, resource.name
+
+
+def _load_payloads(options: RequestOptions, stdin: TextIO, note: Note) -> list[Resource]:
+    if options.api_defaults:
+        raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
+    with _local(options.paths, options, note) as (paths, named, _):
+        return list(map(named, read_payloads(paths, stdin)))
 
 
 def _load_objects(

@@ -59,8 +59,8 @@ class RemoteSource:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What a source holds. files: by path; path: the one that is meant, or the folder of those that
-    are, empty for all; revision: a commit, or the SHA-256 of a file or archive."""
+    """The content of a source. files: by path; path: the one that is meant, or the folder of those
+    that are, empty for all; revision: a commit, or the SHA-256 of a file or archive."""
 
     source: RemoteSource
     files: Mapping[str, bytes]

@@ -49,7 +49,7 @@ class Release:
 
     @property
     def is_engine(self) -> bool:
-        """Whether it is Kyverno itself, with the definitions."""
+        """True for Kyverno itself, with the definitions."""
         return self.name == ENGINE
 
     def values(self, annotations: Body) -> Body:

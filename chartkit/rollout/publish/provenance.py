@@ -51,12 +51,12 @@ def _signer(key: Key) -> PySigner:
         raise InputError(f"cannot be read: {_reason(error)}", failing) from None
     try:
         secret = pysequoia.Tsk.from_bytes(content)
-    except Exception as error:  # noqa: BLE001 - the library raises no class of its own
+    except RuntimeError as error:
         hint = "export one by `gpg --export-secret-keys NAME`"
         raise InputError(f"is not a secret OpenPGP key: {_reason(error)}", place, hint) from None
     try:
         return secret.signer(passphrase)
-    except Exception as error:  # noqa: BLE001 - as above
+    except RuntimeError as error:
         missing = None if key.passphrase else "name its passphrase's file by --passphrase-file"
         raise InputError(f"cannot sign: {_reason(error)}", place, missing) from None
 

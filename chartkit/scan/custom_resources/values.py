@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.go import GoError
@@ -17,55 +16,13 @@ from chartkit.go.regexp import compile_regex
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
 from chartkit.scan.custom_resources.formats import TESTS
+from chartkit.scan.custom_resources.outcome import Outcome, Place, add, fail, fail_unnamed
 from chartkit.scan.custom_resources.problems import (
-    OMITTED,
-    Omitted,
-    Path,
     Problem,
     Reason,
-    Work,
-    problem,
     shown,
 )
 from chartkit.scan.custom_resources.schema import Schema
-
-
-@dataclass(slots=True)
-class Outcome:
-    """The errors of a value by their messages, and the number of checks."""
-
-    problems: dict[str, Problem] = field(default_factory=dict)
-    checks: int = 0
-
-    def merge(self, other: Outcome) -> None:
-        """Add those of another."""
-        for message, each in other.problems.items():
-            self.problems.setdefault(message, each)
-        self.checks += other.checks
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a value; name: as messages have it, which join all steps with dots."""
-
-    path: Path = ()
-    name: str = ""
-    work: Work = field(default_factory=Work)
-
-    def field(self, key: str) -> Place:
-        """Return the place of a member; at the top its name is the key alone."""
-        return self._below(key, f"{self.name}.{key}" if self.name else key)
-
-    def entry(self, key: str) -> Place:
-        """Return the place of an entry of a map, or of a missing member."""
-        return self._below(key, f"{self.name}.{key}")
-
-    def item(self, at: int) -> Place:
-        """Return the place of an item of a list."""
-        return self._below(at, f"{self.name}[{at}]")
-
-    def _below(self, step: str | int, name: str) -> Place:
-        return Place((*self.path, step), name, self.work)
 
 
 def value_problems(schema: Schema, body: Body) -> list[Problem]:
@@ -92,38 +49,6 @@ def _judged(schema: Schema, value: Json, place: Place) -> Outcome:
     _enum(schema, value, place, outcome)
     outcome.checks += 2
     return outcome
-
-
-def _fail(
-    outcome: Outcome, place: Place, reason: Reason, message: str, value: Json | Omitted = OMITTED
-) -> None:
-    """Add an error; message: upstream's own, which identifies it."""
-    detail = "" if reason is Reason.REQUIRED else message
-    _add(outcome, place, message, reason, detail, value)
-
-
-def _add(
-    outcome: Outcome,
-    place: Place,
-    message: str,
-    reason: Reason,
-    detail: str,
-    value: Json | Omitted = OMITTED,
-) -> None:
-    found = problem(place.path, place.name.removeprefix("."), reason, detail, value)
-    place.work.spend(_ERROR + len(found.text) // _CHARACTERS)
-    outcome.problems.setdefault(message, found)
-
-
-_ERROR: Final = 20
-_CHARACTERS: Final = 20
-"""The work of an error in values: as it is, and by how many characters of its text."""
-
-
-def _fail_unnamed(outcome: Outcome, place: Place, message: str) -> None:
-    """Add an error that upstream gives without a field."""
-    place.work.spend(_ERROR)
-    outcome.problems.setdefault(message, problem(place.path, "", Reason.INVALID, message, ""))
 
 
 _TYPE_NAMES: Final[Mapping[type, tuple[str, str]]] = {
@@ -164,7 +89,7 @@ def _type(schema: Schema, value: Json, place: Place) -> Outcome:
 def _wrong_type(outcome: Outcome, place: Place, expected: str, found: str) -> None:
     message = f"{place.name} in body must be of type {expected}: {quote(found)}"
     outcome.checks = 0
-    _fail(outcome, place, Reason.TYPE, message, found)
+    fail(outcome, place, Reason.TYPE, message, found)
 
 
 def known_format(schema: Schema) -> str:
@@ -196,14 +121,14 @@ def is_whole(number: float) -> bool:
 def _text(schema: Schema, text: Json, place: Place, outcome: Outcome) -> None:
     message = _text_fault(schema, text, place, outcome)
     if message:
-        _fail(outcome, place, Reason.INVALID, message, text)
+        fail(outcome, place, Reason.INVALID, message, text)
     form = known_format(schema)
     test = TESTS.get(form.replace("-", "")) if form else None
     if test is not None:
         outcome.checks += 1
         if not test(text):
             message = f"{place.name} in body must be of type {form}: {quote(text)}"
-            _fail(outcome, place, Reason.TYPE, message, text)
+            fail(outcome, place, Reason.TYPE, message, text)
 
 
 def _text_fault(schema: Schema, text: str, place: Place, outcome: Outcome) -> str:
@@ -213,7 +138,7 @@ def _text_fault(schema: Schema, text: str, place: Place, outcome: Outcome) -> st
         message = f"{place.name} in body should be at most {bounds.max_length} chars long"
         unit = "byte" if bounds.max_length == 1 else "bytes"
         detail = f"may not be more than {bounds.max_length} {unit}"
-        _add(outcome, place, message, Reason.TOO_LONG, detail)
+        add(outcome, place, message, Reason.TOO_LONG, detail)
         return ""
     if bounds.min_length is not None and len(text) < bounds.min_length:
         return f"{place.name} in body should be at least {bounds.min_length} chars long"
@@ -237,7 +162,7 @@ def _number(schema: Schema, number: Json, place: Place, outcome: Outcome) -> Non
     bounds = schema.bounds
     message = _range_fault(schema, number, place)
     if message:
-        _fail_unnamed(outcome, place, message)
+        fail_unnamed(outcome, place, message)
     for limit, exclusive, sign, words in (
         (bounds.maximum, bounds.exclusive_maximum, 1, "less than"),
         (bounds.minimum, bounds.exclusive_minimum, -1, "greater than"),
@@ -249,7 +174,7 @@ def _number(schema: Schema, number: Json, place: Place, outcome: Outcome) -> Non
         if beyond > 0 or (exclusive and beyond == 0):
             words = words if exclusive else f"{words} or equal to"
             text = str(edge) if isinstance(edge, int) else format_float(edge)
-            _fail(
+            fail(
                 outcome,
                 place,
                 Reason.INVALID,
@@ -263,7 +188,7 @@ def _number(schema: Schema, number: Json, place: Place, outcome: Outcome) -> Non
         told = f"{place.name} in body should be a multiple of {text}"
         if unit <= 0:
             told = f"factor MultipleOf declared for {place.name} must be positive: {text}"
-        _fail(outcome, place, Reason.INVALID, told, number if unit > 0 else unit)
+        fail(outcome, place, Reason.INVALID, told, number if unit > 0 else unit)
     outcome.checks += 1
 
 
@@ -299,7 +224,7 @@ def _list(schema: Schema, values: Json, place: Place, outcome: Outcome) -> None:
     bounds, size = schema.bounds, len(values)
     if bounds.min_items is not None and size < bounds.min_items:
         message = f"{place.name} in body should have at least {bounds.min_items} items"
-        _fail(outcome, place, Reason.INVALID, message, size)
+        fail(outcome, place, Reason.INVALID, message, size)
     if bounds.max_items is not None and size > bounds.max_items:
         message = f"{place.name} in body should have at most {bounds.max_items} items"
         _too_many(outcome, place, message, size, bounds.max_items)
@@ -308,14 +233,14 @@ def _list(schema: Schema, values: Json, place: Place, outcome: Outcome) -> None:
 
 def _too_many(outcome: Outcome, place: Place, message: str, size: int, most: int) -> None:
     detail = f"must have at most {most} item{'' if most == 1 else 's'}"
-    _add(outcome, place, message, Reason.TOO_MANY, detail, size)
+    add(outcome, place, message, Reason.TOO_MANY, detail, size)
 
 
 def _object(schema: Schema, body: Json, place: Place, outcome: Outcome) -> None:
     bounds, size = schema.bounds, len(body)
     if bounds.min_properties is not None and size < bounds.min_properties:
         message = f"{place.name} in body should have at least {bounds.min_properties} properties"
-        _fail(outcome, place, Reason.INVALID, message, size)
+        fail(outcome, place, Reason.INVALID, message, size)
     if bounds.max_properties is not None and size > bounds.max_properties:
         message = f"{place.name} in body should have at most {bounds.max_properties} properties"
         _too_many(outcome, place, message, size, bounds.max_properties)
@@ -326,7 +251,7 @@ def _object(schema: Schema, body: Json, place: Place, outcome: Outcome) -> None:
     for key in schema.required:
         if key not in body:
             missing = place.entry(key)
-            _fail(outcome, missing, Reason.REQUIRED, f"{missing.name} in body is required")
+            fail(outcome, missing, Reason.REQUIRED, f"{missing.name} in body is required")
 
 
 def _entries(schema: Schema, body: Body, place: Place, outcome: Outcome) -> None:
@@ -340,7 +265,7 @@ def _entries(schema: Schema, body: Body, place: Place, outcome: Outcome) -> None
             outcome.merge(_judged(schema.additional, body[key], place.entry(key)))
         else:
             message = f"{place.name}.{key} in body is a forbidden property"
-            _fail(outcome, place, Reason.INVALID, message, key)
+            fail(outcome, place, Reason.INVALID, message, key)
 
 
 _BY_CLASS: Final[Mapping[type, Callable[[Schema, Json, Place, Outcome], None]]] = {
@@ -360,7 +285,7 @@ def _enum(schema: Schema, value: Json, place: Place, outcome: Outcome) -> None:
     listed = [each if isinstance(each, str) else shown(each) for each in schema.enum]
     detail = f"supported values: {', '.join(map(quote, listed))}"
     message = f"{place.name} in body should be one of {listed}"
-    _add(outcome, place, message, Reason.UNSUPPORTED, detail, value)
+    add(outcome, place, message, Reason.UNSUPPORTED, detail, value)
 
 
 def _is_same(value: Json, other: Json) -> bool:
@@ -378,7 +303,7 @@ def _alternatives(schema: Schema, value: Json, place: Place) -> Outcome:
         outcome.merge(_all(schema.all_of, value, place))
     if schema.negated is not None and not _judged(schema.negated, value, place).problems:
         message = f'"{place.name}" must not validate the schema (not)'
-        _fail_unnamed(outcome, place, message)
+        fail_unnamed(outcome, place, message)
     outcome.checks += 1
     return outcome
 
@@ -392,7 +317,7 @@ def _any(branches: Iterable[Schema], value: Json, place: Place) -> Outcome:
         if best is None or found.checks > best.checks:
             best = found
     outcome = Outcome()
-    _fail_unnamed(outcome, place, f"{quote(place.name)} must validate at least one schema (anyOf)")
+    fail_unnamed(outcome, place, f"{quote(place.name)} must validate at least one schema (anyOf)")
     if best is not None:
         outcome.merge(best)
     return outcome
@@ -412,7 +337,7 @@ def _one(branches: Iterable[Schema], value: Json, place: Place) -> Outcome:
     outcome = Outcome()
     more = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
     message = f"{quote(place.name)} must validate one and only one schema (oneOf). {more}"
-    _fail_unnamed(outcome, place, message)
+    fail_unnamed(outcome, place, message)
     if best is not None and not valid:
         outcome.merge(best)
     return outcome
@@ -428,5 +353,5 @@ def _all(branches: tuple[Schema, ...], value: Json, place: Place) -> Outcome:
     if valid != len(branches):
         more = "" if valid else ". None validated"
         message = f"{quote(place.name)} must validate all the schemas (allOf){more}"
-        _fail_unnamed(outcome, place, message)
+        fail_unnamed(outcome, place, message)
     return outcome

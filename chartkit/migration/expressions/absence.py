@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, Ident, Index, Literal, Select, children
+from chartkit.engine.cel.syntax.tree import Call, Index, Select, children
 from chartkit.migration.expressions.place import Place
+from chartkit.migration.expressions.presence import Path, path_of
 
-_Path = tuple[str | int, ...]
 _SETTLED: Final = frozenset(("object", "metadata", name) for name in ("name", "namespace"))
 """Fields that a conversion reads plainly only where they are there."""
 
@@ -36,7 +36,7 @@ def reads_absent(expression: Expr, object_: Place) -> str:
     return ""
 
 
-def _reads(expr: Expr) -> Iterator[tuple[_Path, bool]]:
+def _reads(expr: Expr) -> Iterator[tuple[Path, bool]]:
     """Yield the fields that are read, and whether as optionals."""
     path = _path(expr)
     if path is not None:
@@ -59,18 +59,7 @@ def _steps(expr: Expr) -> Iterator[Select | Index]:
         expr = expr.operand
 
 
-def _path(expr: Expr) -> _Path | None:
-    """Return the steps of a path from a variable, None for another expression."""
-    steps: list[str | int] = []
-    while True:
-        match expr:
-            case Select(operand, field):
-                steps.append(field)
-                expr = operand
-            case Index(operand, Literal(str() | int() as key)):
-                steps.append(key)
-                expr = operand
-            case Ident(name) if steps:
-                return (name, *reversed(steps))
-            case _:
-                return None
+def _path(expr: Expr) -> Path | None:
+    """Return the steps of a path below a variable, None for another expression."""
+    path = path_of(expr)
+    return path if path is not None and len(path) > 1 else None

@@ -44,8 +44,8 @@ _OF_POLICIES: Final = frozenset(
 _CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
 
 
-_NO_OBJECT: Final = "is no Kubernetes object"
-_NO_OBJECT_HINT: Final = "name values of Kyverno's chart by --values FILE"
+_NEITHER: Final = "is neither an object nor values of Kyverno's chart"
+_VALUES_HINT: Final = "name values of Kyverno's chart by --values FILE"
 
 
 @dataclass(slots=True)
@@ -105,15 +105,11 @@ class FileReader:
             elif isinstance(document.body, dict) and _OF_POLICIES & document.body.keys():
                 count += 1
                 self.estate.rows.append(_policies_values(document))
-            elif not named and isinstance(document.body, dict):
-                message = "is neither an object nor values of Kyverno's chart"
-                subject = f"file {document.source.file}"
-                self.estate.rows.append(Row(Outcome.NOTE, subject, message, document.location))
             elif named and document.body is not None:
-                raise InputError(_NO_OBJECT, document.location, _NO_OBJECT_HINT)
+                raise InputError("is no Kubernetes object", document.location, _VALUES_HINT)
             elif isinstance(document.body, dict):
                 place, subject = document.location, f"file {document.source.file}"
-                row = Row(Outcome.NOTE, subject, _NO_OBJECT, place, _NO_OBJECT_HINT)
+                row = Row(Outcome.NOTE, subject, _NEITHER, place, _VALUES_HINT)
                 self.estate.rows.append(row)
         return count
 

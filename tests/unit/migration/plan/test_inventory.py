@@ -129,7 +129,8 @@ def test_a_folder_with_charts_and_other_files(tmp_path: Path) -> None:
     found = read_inventory(named, io.StringIO(), lambda note: notes.append(str(note)))
     assert _named(found) == ["ClusterPolicy/a"]
     assert [note.partition(" names a policy")[0] for note in notes] == [
-        f"{chart}/templates/policy.yaml:3: note other-values:"
+        f"{chart}: note scan-input: the chart renders no object",
+        f"{chart}/templates/policy.yaml:3: note other-values:",
     ]
     (tmp_path / "enabled.txt").write_text("enabled: true\n")
     found = _read(tmp_path, options=replace(_OPTIONS, values=(tmp_path / "enabled.txt",)))

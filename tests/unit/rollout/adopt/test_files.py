@@ -271,10 +271,3 @@ def test_options_that_cannot_be_used_are_one_line(team: Team, arguments: tuple[s
     code, out, err = team.run("adopt", *arguments, "--folder", "out")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert not Path("out").exists()
-
-
-def test_a_file_of_a_folder_that_is_no_object_has_a_row(team: Team) -> None:
-    team.write(legacy__policies=POLICY, legacy__settings="replicas: 3\n")
-    code, body = team.adopt("legacy", *VERSIONS)
-    assert code == 0
-    assert ("file legacy/settings.yaml", "is no Kubernetes object") in team.rows(body, "note")

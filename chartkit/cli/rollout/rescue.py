@@ -78,12 +78,14 @@ def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> N
     from chartkit.errors import InputError
     from chartkit.model import Location
     from chartkit.rollout.rescue import change
+    from chartkit.rollout.rescue.record import read
 
     if not record.exists():
         hint = "name the record by --record FILE"
         raise InputError("there is no record to restore from", Location(str(record)), hint)
-    if found.unanswered and not force:
-        for service, reason in found.unanswered.items():
+    silent = found.silent(read(record).opened)
+    if silent and not force:
+        for service, reason in silent.items():
             click.echo(f"nothing answers Kyverno's webhooks at {service}: {reason}", err=True)
         click.echo("nothing was restored: it would lock the cluster (--force does it)", err=True)
         raise SystemExit(1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chartkit.network.cluster.client import Cluster
+from chartkit.rollout.rescue.record import Opened
 from chartkit.rollout.rescue.refusals import Refusal, refusals
 from chartkit.rollout.rescue.webhooks import FAIL, Service, Webhook, kyverno_webhooks, unanswered
 
@@ -29,6 +31,16 @@ class Diagnosis:
     def is_locked(self) -> bool:
         """True if a change would open something."""
         return bool(self.opening)
+
+    def silent(self, opened: Iterable[Opened]) -> dict[Service, str]:
+        """Return why nothing answers for the services of webhooks that were opened."""
+        names = {(each.kind, each.configuration, each.webhook) for each in opened}
+        services = {
+            each.service
+            for each in self.webhooks
+            if (each.kind, each.configuration, each.name) in names
+        }
+        return {each: reason for each, reason in self.unanswered.items() if each in services}
 
     def reason(self, webhook: Webhook) -> str:
         """Return why a webhook refuses everything that it covers, empty where it does not."""

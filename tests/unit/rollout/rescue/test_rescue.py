@@ -171,6 +171,18 @@ def test_configuration_that_kyverno_wrote_anew_is_left(cluster: LockedCluster) -
     assert writes(cluster) == before
 
 
+def test_restore_needs_the_services_of_the_opened_webhooks_alone(cluster: LockedCluster) -> None:
+    assert rescue(cluster, "--yes").code == 0
+    cluster.answer()
+    body = cluster.server.objects[POLICIES]
+    (webhook,) = body["webhooks"]
+    where = {"service": {"namespace": "kyverno", "name": "cleanup"}}
+    hooks = [webhook, {**webhook, "name": "cleanup.kyverno.svc", "clientConfig": where}]
+    cluster.server.put(POLICIES, {**body, "webhooks": hooks})
+    assert rescue(cluster, "--restore").code == 0
+    assert cluster.policies()["mutate.kyverno.svc-fail"] == "Fail"
+
+
 def test_second_rescue_keeps_what_the_first_recorded(cluster: LockedCluster) -> None:
     assert rescue(cluster, "--yes").code == 0
     body = cluster.server.objects[MUTATING]

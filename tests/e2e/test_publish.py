@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,7 +117,7 @@ def test_helm_verifies_what_was_signed(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("no key", "is not a secret OpenPGP key"), (None, "cannot be read")]
+    ("text", "message"), [("no key", "is not a secret OpenPGP key"), (None, "no such file")]
 )
 def test_key_that_cannot_sign_is_named(project: Path, text: str | None, message: str) -> None:
     pytest.importorskip("pysequoia")
@@ -188,3 +190,38 @@ def test_file_that_is_no_chart_is_not_pushed(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "push", "oci://127.0.0.1:1/charts", "x.tgz")
     assert done.code == 2
     assert done.line.startswith("x.tgz: is no chart in a gzipped archive")
+
+
+def archive(file: Path, metadata: bytes) -> None:
+    """Write a packed chart, whose only file is its Chart.yaml."""
+    with tarfile.open(file, "w:gz") as packed:
+        entry = tarfile.TarInfo("x/Chart.yaml")
+        entry.size = len(metadata)
+        packed.addfile(entry, io.BytesIO(metadata))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        (b"name: ../../../escaped\nversion: 1.0.0\n", "no `name` that Helm takes"),
+        (b"name: /tmp/escaped\nversion: 1.0.0\n", "no `name` that Helm takes"),
+        (b"name: ..\nversion: 1.0.0\n", "no `name` that Helm takes"),
+        (b"name: [x]\nversion: 1.0.0\n", "no `name` that Helm takes"),
+        (b"name: x\nversion: 1.0.0/../../y\n", "no semantic `version`"),
+        (b"name: x\nversion: -x\n", "no semantic `version`"),
+        (b"name: x\n", "no semantic `version`"),
+        (b"- x\n", "no `name` that Helm takes"),
+        (b"name: [\n", "its Chart.yaml "),
+        (b"name: caf\xe9\nversion: 1.0.0\n", "no `name` that Helm takes"),
+        (b"", "no `name` that Helm takes"),
+    ],
+)
+def test_archive_with_a_hostile_chart_yaml_is_refused(
+    tmp_path: Path, metadata: bytes, message: str
+) -> None:
+    archive(tmp_path / "x.tgz", metadata)
+    done = chartkit(tmp_path, "push", "oci://127.0.0.1:1/charts", "x.tgz")
+    assert done.code == 2
+    assert done.line.startswith("x.tgz: ")
+    assert message in done.line
+    assert [each.name for each in tmp_path.iterdir()] == ["x.tgz"]

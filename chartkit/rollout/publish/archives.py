@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
+import semver
+
 from chartkit import atomic
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
+from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.helm import chart_folder
@@ -20,6 +24,10 @@ from chartkit.project.project import Project
 
 _METADATA: Final = "Chart.yaml"
 _LARGEST: Final = 64 * 1024 * 1024
+_LARGEST_SIGNATURE: Final = 1024 * 1024
+_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+"""A chart's name as Helm takes it. It becomes part of a file's name, and a stranger may have
+written it."""
 
 
 class PublishError(ChartkitError):
@@ -64,27 +72,21 @@ def _packed(folder: Path) -> ChartArchive:
     found = [each for each in chart_folder.entries(folder) if not each.folder]
     files = {each.name: chart_folder.read(each.path, each.name) for each in found}
     files = {name: files[name] for name in sorted(files, key=lambda one: (one != _METADATA, one))}
-    metadata = files[_METADATA].decode()
+    metadata = files[_METADATA].decode("utf-8", "replace")
     name, version = _identity(metadata, folder / _METADATA)
     return ChartArchive(name, version, packed(files, name), metadata)
 
 
 def read(path: Path) -> ChartArchive:
     """Read a packed chart, with the `.prov` next to it; raise InputError."""
-    place = Location(str(path))
-    try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        signed = path.with_name(f"{path.name}.prov")
-        provenance = signed.read_bytes() if signed.is_file() else b""
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", place) from None
-    if len(content) > _LARGEST:
-        raise InputError(f"is larger than {_LARGEST:,} bytes", place)
+    content = read_bytes(path, _LARGEST)
+    signed = path.with_name(f"{path.name}.prov")
+    provenance = read_bytes(signed, _LARGEST_SIGNATURE) if signed.exists() else b""
     try:
         files = unpacked(content, "")
     except RenderError as error:
-        raise InputError(error.message, place, "`chartkit package` packs charts") from None
+        hint = "`chartkit package` packs charts"
+        raise InputError(error.message, Location(str(path)), hint) from None
     metadata = files.get(_METADATA, b"").decode("utf-8", "replace")
     return ChartArchive(*_identity(metadata, path), content, metadata, provenance)
 
@@ -105,9 +107,17 @@ def write(archives: tuple[ChartArchive, ...], folder: Path) -> list[Path]:
 
 
 def _identity(metadata: str, place: Path) -> tuple[str, str]:
-    body = parse_yaml(metadata)
+    where = Location(str(place))
+    try:
+        body = parse_yaml(metadata)
+    except InputError as error:
+        raise InputError(f"its Chart.yaml {error.message}", where) from None
     found = [body.get(key) if isinstance(body, dict) else None for key in ("name", "version")]
-    name, version = (each if isinstance(each, str) and each else "" for each in found)
-    if not (name and version):
-        raise InputError("its Chart.yaml has no name and version", Location(str(place)))
+    name, version = (each if isinstance(each, str) else "" for each in found)
+    if not _NAME.fullmatch(name):
+        hint = "letters, digits, and . _ - within"
+        raise InputError("its Chart.yaml has no `name` that Helm takes", where, hint)
+    if not semver.Version.is_valid(version):
+        hint = "such as 1.4.0"
+        raise InputError("its Chart.yaml has no semantic `version`", where, hint)
     return name, version

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from chartkit.documents.input_files import read_bytes, read_text
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.rollout.publish.archives import ChartArchive
 
 if TYPE_CHECKING:
     from pysequoia import PySigner
+
+_LARGEST: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,8 @@ def _signer(key: Key) -> PySigner:
     import pysequoia
 
     place = Location(str(key.file))
-    try:
-        content = key.file.read_bytes()
-        passphrase = key.passphrase.read_text("utf-8").rstrip("\r\n") if key.passphrase else None
-    except (OSError, UnicodeDecodeError) as error:
-        failing = Location(str(getattr(error, "filename", None) or key.passphrase))
-        raise InputError(f"cannot be read: {_reason(error)}", failing) from None
+    content = read_bytes(key.file, _LARGEST)
+    passphrase = read_text(key.passphrase).rstrip("\r\n") if key.passphrase else None
     try:
         secret = pysequoia.Tsk.from_bytes(content)
     except RuntimeError as error:
@@ -61,7 +60,6 @@ def _signer(key: Key) -> PySigner:
         raise InputError(f"cannot sign: {_reason(error)}", place, missing) from None
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
+def _reason(error: RuntimeError) -> str:
+    """Return the first line: the library adds a stack of its own."""
     return str(error).partition("\n")[0]

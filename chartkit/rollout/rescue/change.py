@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit.errors import InputError
-from chartkit.model import Body, Location
+from chartkit.model import Body, Location, list_of, mapping_at, mappings_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.rollout.rescue import record
 from chartkit.rollout.rescue.record import Opened, Record
@@ -104,13 +104,13 @@ def _write(
         if body is None:
             continue
         webhooks: list[Any] = []
-        for each in body.get("webhooks") or []:
-            policy = wanted.get((kind, name, str(each.get("name"))))
+        for each in list_of(body.get("webhooks")):
+            policy = wanted.get((kind, name, str(mapping_at(each).get("name"))))
             webhooks.append(each if policy is None else {**each, "failurePolicy": policy})
             if policy is not None:
                 changed.append(f"{kind} {name}: {each.get('name')} is `{policy}`")
         # With its version: a configuration that Kyverno wrote meanwhile is not overwritten.
-        version = {"resourceVersion": (body.get("metadata") or {}).get("resourceVersion")}
+        version = {"resourceVersion": mapping_at(body, "metadata").get("resourceVersion")}
         collection = KINDS[kind]
         place = f"/apis/{collection.group}/{collection.version}/{collection.plural}/{name}"
         there.cluster.merge(place, {"metadata": version, "webhooks": webhooks})
@@ -118,9 +118,7 @@ def _write(
 
 
 def _named(body: Body, name: str) -> list[Body]:
-    listed = body.get("webhooks")
-    found = listed if isinstance(listed, list) else []
-    return [each for each in found if isinstance(each, dict) and each.get("name") == name]
+    return [each for each in mappings_at(body, "webhooks") if each.get("name") == name]
 
 
 def _key(opened: Opened) -> tuple[str, str, str]:
@@ -128,4 +126,4 @@ def _key(opened: Opened) -> tuple[str, str, str]:
 
 
 def _uid(body: Body) -> str:
-    return str((body.get("metadata") or {}).get("uid") or "")
+    return str(mapping_at(body, "metadata").get("uid") or "")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from chartkit.model import Body
+from chartkit.model import Body, Json, mapping_at, mappings_at
 from chartkit.network.cluster.client import Cluster, Collection
 from chartkit.network.cluster.errors import ClusterError
 
@@ -78,11 +78,10 @@ def _probed(cluster: Cluster) -> Sequence[Refusal]:
 
 def _conditions(cluster: Cluster) -> Iterable[Refusal]:
     for body in cluster.objects(_REPLICA_SETS):
-        status = body.get("status")
-        listed = status.get("conditions") if isinstance(status, dict) else None
-        for each in listed if isinstance(listed, list) else ():
-            if isinstance(each, dict) and (each.get("type"), each.get("status")) == _FAILURE:
-                yield from _refusal("ReplicaSet", body.get("metadata"), each.get("message"))
+        for each in mappings_at(body, "status", "conditions"):
+            if (each.get("type"), each.get("status")) == _FAILURE:
+                metadata = mapping_at(body, "metadata")
+                yield from _refusal("ReplicaSet", metadata, each.get("message"))
 
 
 _FAILURE: Final = ("ReplicaFailure", "True")
@@ -92,37 +91,35 @@ def _events(cluster: Cluster, since: datetime) -> Iterable[Refusal]:
     for body in _pages(cluster, "/api/v1/events?fieldSelector=type%3DWarning"):
         times = (body.get(key) for key in ("lastTimestamp", "eventTime"))
         if any(_is_since(time, since) for time in times):
-            subject = body.get("involvedObject")
-            kind = subject.get("kind") if isinstance(subject, dict) else None
-            yield from _refusal(str(kind), subject, body.get("message"))
+            subject = mapping_at(body, "involvedObject")
+            yield from _refusal(str(subject.get("kind")), subject, body.get("message"))
 
 
 def _pages(cluster: Cluster, path: str) -> Iterator[Body]:
     following = ""
     for _ in range(_PAGES):
-        page = cluster.get(f"{path}&limit={_PAGE}{following}") or {}
-        items = page.get("items")
-        yield from (each for each in items or () if isinstance(each, dict))
-        token = (page.get("metadata") or {}).get("continue")
+        page = cluster.get(f"{path}&limit={_PAGE}{following}")
+        yield from mappings_at(page, "items")
+        token = mapping_at(page, "metadata").get("continue")
         if not token:
             return
         following = f"&continue={token}"
 
 
-def _is_since(time: Any, since: datetime) -> bool:
+def _is_since(time: Json, since: datetime) -> bool:
     try:
         return datetime.fromisoformat(str(time)) >= since
     except (ValueError, TypeError):
         return False
 
 
-def _refusal(kind: str, metadata: Any, message: Any) -> Iterator[Refusal]:
+def _refusal(kind: str, metadata: Body, message: Json) -> Iterator[Refusal]:
     webhook = _webhook(message)
-    if webhook and isinstance(metadata, dict):
+    if webhook and metadata:
         namespace, name = (str(metadata.get(key) or "") for key in ("namespace", "name"))
         yield Refusal(kind, namespace, name, webhook, str(message))
 
 
-def _webhook(message: Any) -> str:
+def _webhook(message: Json) -> str:
     found = _FAILED.search(message) if isinstance(message, str) else None
     return found[1] if found else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from chartkit.model import Body
+from chartkit.model import Body, list_of, mapping_at, mappings_at
 from chartkit.network.cluster.client import MUTATING, VALIDATING, Cluster, Collection
 
 FAIL: Final = "Fail"
@@ -51,17 +51,16 @@ class Webhook:
     @property
     def is_own(self) -> bool:
         """True if it is asked about Kyverno's own kinds alone."""
-        groups = {group for rule in self.rules for group in _list(rule, "apiGroups")}
+        groups = {str(each) for rule in self.rules for each in list_of(rule.get("apiGroups"))}
         return bool(groups) and groups <= _OWN_GROUPS
 
     @property
     def covers(self) -> str:
         """The resources that it is asked about, the first few of many."""
-        names = list(
-            dict.fromkeys(each for rule in self.rules for each in _list(rule, "resources"))
-        )
+        listed = (str(each) for rule in self.rules for each in list_of(rule.get("resources")))
+        names = list(dict.fromkeys(listed))
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return ", ".join(map(str, names[:_SHOWN])) + more
+        return ", ".join(names[:_SHOWN]) + more
 
 
 def kyverno_webhooks(cluster: Cluster) -> list[Webhook]:
@@ -74,12 +73,9 @@ def kyverno_webhooks(cluster: Cluster) -> list[Webhook]:
 
 
 def _webhooks(kind: str, body: Body) -> Iterator[Webhook]:
-    metadata = body.get("metadata") or {}
-    labels = metadata.get("labels") or {}
-    managed = labels.get(_MANAGED) == "kyverno"
-    for each in _list(body, "webhooks"):
-        if not isinstance(each, dict):
-            continue
+    metadata = mapping_at(body, "metadata")
+    managed = mapping_at(metadata, "labels").get(_MANAGED) == "kyverno"
+    for each in mappings_at(body, "webhooks"):
         name = str(each.get("name"))
         if managed or ".kyverno.svc" in name or name.endswith(".kyverno.io"):
             yield Webhook(
@@ -87,29 +83,21 @@ def _webhooks(kind: str, body: Body) -> Iterator[Webhook]:
                 str(metadata.get("name")),
                 name,
                 str(each.get("failurePolicy") or FAIL),
-                _service(each.get("clientConfig")),
-                tuple(rule for rule in _list(each, "rules") if isinstance(rule, dict)),
-                tuple(_exempt(each.get("namespaceSelector"))),
+                _service(mapping_at(each, "clientConfig", "service")),
+                tuple(mappings_at(each, "rules")),
+                tuple(_exempt(mapping_at(each, "namespaceSelector"))),
             )
 
 
-def _service(config: Any) -> Service | None:
-    found = config.get("service") if isinstance(config, dict) else None
-    if not isinstance(found, dict):
-        return None
-    return Service(str(found.get("namespace")), str(found.get("name")))
+def _service(body: Body) -> Service | None:
+    return Service(str(body.get("namespace")), str(body.get("name"))) if body else None
 
 
-def _exempt(selector: Any) -> Iterator[str]:
+def _exempt(selector: Body) -> Iterator[str]:
     """Yield the namespaces that a selector leaves out by their name."""
-    for each in _list(selector, "matchExpressions"):
-        if isinstance(each, dict) and (each.get("key"), each.get("operator")) == _BY_NAME:
-            yield from map(str, _list(each, "values"))
-
-
-def _list(body: Any, key: str) -> list[Any]:
-    found = body.get(key) if isinstance(body, dict) else None
-    return found if isinstance(found, list) else []
+    for each in mappings_at(selector, "matchExpressions"):
+        if (each.get("key"), each.get("operator")) == _BY_NAME:
+            yield from map(str, list_of(each.get("values")))
 
 
 _SERVICES: Final = Collection("", "v1", "services")
@@ -123,9 +111,9 @@ def unanswered(cluster: Cluster, service: Service) -> str:
         return "there is no such service"
     label = f"kubernetes.io/service-name={service.name}"
     for body in cluster.objects(_SLICES, service.namespace, label):
-        for each in _list(body, "endpoints"):
-            conditions = each.get("conditions") if isinstance(each, dict) else None
+        for each in mappings_at(body, "endpoints"):
             # A condition that is missing counts as true.
-            if (conditions or {}).get("ready") is not False and _list(each, "addresses"):
+            ready = mapping_at(each, "conditions").get("ready") is not False
+            if ready and list_of(each.get("addresses")):
                 return ""
     return _NO_ENDPOINTS

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -17,8 +18,10 @@ from tests.unit.rollout.rescue.locked_cluster import (
     MUTATING,
     POLICIES,
     SERVICE,
+    SLICE,
     VALIDATING,
     LockedCluster,
+    configuration,
     refusal,
 )
 
@@ -242,3 +245,30 @@ def test_cluster_without_webhooks_of_kyverno_says_so(cluster: LockedCluster) -> 
     done = rescue(cluster)
     assert done.code == 0
     assert "Kyverno has no webhooks here" in done.out
+
+
+@pytest.mark.parametrize("odd", ["x", 1, True, [], [1], [None], {}, {"x": 1}, None], ids=repr)
+def test_odd_bodies_of_a_server_are_read_as_far_as_they_go(
+    cluster: LockedCluster, odd: Any
+) -> None:
+    hooks: list[Any] = [
+        odd,
+        {"name": "validate.kyverno.svc-fail", "rules": odd, "namespaceSelector": odd},
+        {"name": "y.kyverno.svc", "clientConfig": odd, "rules": [odd, {"resources": [odd]}]},
+        {"name": odd, "rules": [{"apiGroups": [odd]}], "failurePolicy": odd},
+        {"name": "z.kyverno.svc", "clientConfig": {"service": odd}, "namespaceSelector": {}},
+    ]
+    hooks[-1]["namespaceSelector"] = {"matchExpressions": [odd, {"values": odd}]}
+    server = cluster.server
+    server.admit = lambda _request: None
+    server.put(VALIDATING, configuration(VALIDATING, hooks))
+    server.put(MUTATING, {**configuration(MUTATING, []), "webhooks": odd})
+    cluster.answer()
+    ends = {"endpoints": [odd, {"conditions": odd, "addresses": odd}]}
+    server.put(SLICE, server.objects[SLICE] | ends)
+    cluster.replica_set("web", refusal("y.kyverno.svc"))
+    for path, body in list(server.objects.items()):
+        if "replicasets" in path:
+            server.put(path, {**body, "status": {"conditions": [odd, {"type": odd}]}})
+    for arguments in ([], ["--yes"], ["--restore", "--force"]):
+        assert rescue(cluster, *arguments).code in (0, 1, 2)

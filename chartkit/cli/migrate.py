@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
@@ -53,9 +54,7 @@ _INPUTS: Final = (
         help="Read a live cluster, read-only, instead of PATH. A PATH that --record wrote is read "
         "as a cluster without this option.",
     ),
-    click.option(
-        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
-    ),
+    context_option,
     click.option(
         "--record",
         type=click.Path(path_type=Path),

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import formats_option, query_option
@@ -24,9 +25,7 @@ CLUSTER_OPTIONS: Final = (
         help="Scan a live cluster, read-only, instead of PATH. A PATH that --record wrote is "
         "scanned as a cluster without this option.",
     ),
-    click.option(
-        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
-    ),
+    context_option,
     click.option(
         "--cluster-policies",
         is_flag=True,

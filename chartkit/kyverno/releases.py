@@ -69,7 +69,7 @@ class ReleaseData:
 
 
 BUILT_IN = ReleaseData({})
-"""What chartkit knows by itself."""
+"""The data that chartkit carries."""
 
 
 @cache

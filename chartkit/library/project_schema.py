@@ -12,8 +12,6 @@ from chartkit.model import Body
 from chartkit.project.project import SCHEMA
 from chartkit.schemas import json_schema
 
-_REF = "#/$defs/policy"
-
 
 def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
     """Return the schema, in which `policies`, `parameters` and `profiles` name what there is.

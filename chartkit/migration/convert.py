@@ -63,16 +63,6 @@ def convert(legacy: Resource) -> Conversion:
     return Batch([legacy]).convert(legacy)
 
 
-def convert_all(resources: Iterable[Resource]) -> list[Conversion]:
-    """Convert legacy objects that belong together: policies, and the exceptions from them.
-
-    Raises CompileError for one that Kyverno refuses.
-    """
-    resources = list(resources)
-    batch = Batch(resources)
-    return [batch.convert(each) for each in resources]
-
-
 class Batch:
     """Legacy objects that belong together, each converted when it is asked for."""
 

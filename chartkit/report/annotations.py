@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.model import Severity, Status
@@ -59,18 +59,8 @@ class GithubWriter(_Annotations):
     the files of a pull request; suppressed findings are notices."""
 
     def _line(self, finding: Finding, level: Severity) -> str:
-        place = finding.location
-        properties = {
-            "file": finding.file,
-            "line": place.line if place and finding.file else 0,
-            "col": place.column if place and finding.file else 0,
-            "title": finding.rule.id,
-        }
-        pairs = (
-            f"{key}={_written(str(value), _GITHUB_PROPERTY)}"
-            for key, value in properties.items()
-            if value
-        )
+        properties = dict(zip(("file", "line", "col", "title"), _values(finding), strict=True))
+        pairs = _pairs(properties, _GITHUB_PROPERTY)
         return f"::{_COMMANDS[level]} {','.join(pairs)}::{_written(_text(finding), _GITHUB)}"
 
 
@@ -82,20 +72,24 @@ class AzureWriter(_Annotations):
         if level is Severity.NOTE:
             where = f"{finding.location}: " if finding.file else ""
             return f"note {shown(where + finding.rule.id)}: {shown(_text(finding))}"
-        place = finding.location
-        properties = {
-            "type": str(level),
-            "sourcepath": finding.file,
-            "linenumber": place.line if place and finding.file else 0,
-            "columnnumber": place.column if place and finding.file else 0,
-            "code": finding.rule.id,
-        }
-        pairs = (
-            f"{key}={_written(str(value), _AZURE_PROPERTY)};"
-            for key, value in properties.items()
-            if value
-        )
-        return f"##vso[task.logissue {''.join(pairs)}]{_written(_text(finding), _AZURE)}"
+        names = ("type", "sourcepath", "linenumber", "columnnumber", "code")
+        properties = dict(zip(names, (str(level), *_values(finding)), strict=True))
+        pairs = "".join(f"{pair};" for pair in _pairs(properties, _AZURE_PROPERTY))
+        return f"##vso[task.logissue {pairs}]{_written(_text(finding), _AZURE)}"
+
+
+def _values(finding: Finding) -> Sequence[str | int]:
+    """Return a finding's file, line, column (0 where there is no file) and rule."""
+    place = finding.location if finding.file else None
+    line, column = (place.line, place.column) if place else (0, 0)
+    return finding.file, line, column, finding.rule.id
+
+
+def _pairs(properties: Mapping[str, str | int], escapes: Mapping[str, str]) -> Iterator[str]:
+    """Yield `key=value` of the properties that have a value."""
+    for key, value in properties.items():
+        if value:
+            yield f"{key}={_written(str(value), escapes)}"
 
 
 def _text(finding: Finding) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
@@ -56,9 +57,7 @@ _FILE = click.Path(path_type=Path)
         help="Read a live cluster, read-only. A PATH that --record wrote is read as a cluster "
         "without this option.",
     ),
-    click.option(
-        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
-    ),
+    context_option,
     click.option(
         "--record",
         type=_FILE,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chartkit.cli import boundary
+from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.project import project_option
 
@@ -39,11 +40,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         project_option,
         helm_option(),
-        click.option(
-            "--context",
-            metavar="NAME",
-            help="The kubeconfig's context; the current one if not given.",
-        ),
+        context_option,
         click.argument("environment", metavar="ENV"),
     ):
         command = option(command)

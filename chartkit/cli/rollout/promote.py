@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
@@ -38,9 +39,7 @@ from chartkit.rollout.promote.options import PromoteOptions
         help="Manifests, a chart, a recording of a cluster, or PolicyReports; repeatable.",
     ),
     click.option("--cluster", is_flag=True, help="Read a live cluster and its reports, read-only."),
-    click.option(
-        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
-    ),
+    context_option,
     click.option(
         "--policy-reporter",
         "reporter",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
-)
+@context_option
 @click.option(
     "--yes", is_flag=True, help="Carry out the change; without this option it is only printed."
 )

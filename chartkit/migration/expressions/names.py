@@ -13,7 +13,6 @@ _SINGULAR: Final = {"ies": "y", "sses": "ss", "xes": "x", "s": ""}
 _NAMES: Final = frozenset(
     ("name", "namespace", "uid", "kind", "nodeName", "serviceAccountName", "Name", "Namespace")
 )
-_NOT_PLURAL: Final = frozenset({"drop", "add", "data"})
 
 
 def loop_variable(place: Place, taken: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ _IGNORED: Final[Sequence[Body]] = (
         "jqPathExpressions": ["select(.aggregationRule != null) | .rules"],
     },
 )
-"""What Kyverno and Kubernetes write themselves."""
+"""Fields that Kyverno and Kubernetes write themselves."""
 _NOTE: Final = """\
 # Each destination is a cluster by the name under which Argo CD has it.
 # Argo CD runs no hook of Helm before it deletes: `chartkit uninstall ENV` removes Kyverno with its

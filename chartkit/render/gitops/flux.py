@@ -27,7 +27,7 @@ _IGNORED: Final[Sequence[Body]] = (
         "target": {"group": "admissionregistration.k8s.io"},
     },
 )
-"""What Kyverno and Kubernetes write themselves: rules of aggregated roles, webhooks."""
+"""Fields that Kyverno and Kubernetes write themselves: rules of aggregated roles, webhooks."""
 FOLDER: Final = "gitops/flux"
 
 

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from chartkit.engine import Request, compile_any, evaluate, read_exceptions, sorted_out
-from chartkit.migration.convert import Batch, convert_all
+from chartkit.migration.conversion import Conversion
+from chartkit.migration.convert import Batch
 from chartkit.model import Body, Location, Resource, Status
 
 _MEMORY = Location("policy.yaml")
@@ -45,6 +46,12 @@ def exception(spec: str, rules: list[str], name: str = "checks") -> Resource:
         },
     }
     return Resource(body, _MEMORY)
+
+
+def convert_all(resources: list[Resource]) -> list[Conversion]:
+    """Convert legacy objects that belong together."""
+    batch = Batch(resources)
+    return [batch.convert(each) for each in resources]
 
 
 def objects() -> Iterator[Resource]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from chartkit.engine.cel.interpreter.go_type_names import go_type
@@ -114,33 +114,32 @@ class _Rounds:
 def every(loop: Loop, condition: Step) -> Step:
     """`items.all(x, condition)`: the elements that are false decide."""
 
-    def run(frame: TraceFrame) -> Datum:
-        items = loop.items(frame)
-        if items.value is UNKNOWN and items.members is None:
-            return unknown(items)
-        rounds = _Rounds(loop, condition, frame, items)
-        if rounds.count(False):
-            return Datum(False, None, rounds.causes(False))
-        if rounds.doubtful or rounds.errors:
-            return rounds.in_doubt(items)
-        return Datum(True, None, rounds.causes(True) if rounds.count(True) else items)
+    def otherwise(rounds: _Rounds, items: Datum) -> Causes:
+        return rounds.causes(True) if rounds.count(True) else items
 
-    return run
+    return _decided(loop, condition, False, otherwise)
 
 
 def some(loop: Loop, condition: Step) -> Step:
     """`items.exists(x, condition)`: the elements that are true decide; else the list lacks one."""
+    return _decided(loop, condition, True, lambda rounds, items: rounds.absence(items))
+
+
+def _decided(
+    loop: Loop, condition: Step, by: bool, otherwise: Callable[[_Rounds, Datum], Causes]
+) -> Step:
+    """Return a loop that one kind of element decides; otherwise: the causes where none does."""
 
     def run(frame: TraceFrame) -> Datum:
         items = loop.items(frame)
         if items.value is UNKNOWN and items.members is None:
             return unknown(items)
         rounds = _Rounds(loop, condition, frame, items)
-        if rounds.count(True):
-            return Datum(True, None, rounds.causes(True))
+        if rounds.count(by):
+            return Datum(by, None, rounds.causes(by))
         if rounds.doubtful or rounds.errors:
             return rounds.in_doubt(items)
-        return Datum(False, None, rounds.absence(items))
+        return Datum(not by, None, otherwise(rounds, items))
 
     return run
 

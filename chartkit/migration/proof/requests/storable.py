@@ -45,7 +45,6 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 IDENTITY: Final = ("name", "namespace", "generateName")
 """The fields of metadata that name an object."""
-_NOT_EMPTY: Final = frozenset(("containers", "ports", "verbs", "matchLabels"))
 _LISTED: Final[dict[str, frozenset[str]]] = {
     "core.v1.PodSpec": frozenset(("containers",)),
     "core.v1.ServiceSpec": frozenset(("ports",)),

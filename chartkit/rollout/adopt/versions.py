@@ -33,7 +33,7 @@ class Versions:
     @property
     def has_engine(self) -> bool:
         """Return whether chartkit's chart installs this Kyverno."""
-        return self.kyverno == releases.current().version
+        return self.kyverno in releases.current().serves
 
 
 def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list[Row]]:

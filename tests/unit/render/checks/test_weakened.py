@@ -113,6 +113,50 @@ def test_an_edit_of_the_values_has_a_row_too(tmp_path: Path) -> None:
     assert "requests pass where Kyverno does not answer: failurePolicy Ignore" in found
 
 
+METADATA = """\
+title: Without CEL
+category: Own
+severity: medium
+subject: [ConfigMap]
+description: Own.
+minimumKyverno: "1.9"
+control: {name: own, source: "https://example.com"}
+"""
+WITHOUT_CEL = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: without-cel}
+spec:
+  rules:
+    - name: no-secrets
+      match: {any: [{resources: {kinds: [ConfigMap]}}]}
+      validate: {message: "no", pattern: {data: {X(password): "null"}}}
+"""
+
+
+@pytest.mark.parametrize("form", ["ValidatingPolicy", "ValidatingAdmissionPolicy"])
+def test_a_policy_without_the_form_that_is_asked_for_has_a_row(tmp_path: Path, form: str) -> None:
+    _write_without_cel(tmp_path)
+    found = said(tmp_path, f"policyType: {form}", profile=PROFILES + "    without-cel: {}\n")
+    assert "1 policy comes as ClusterPolicy, without a form in CEL: without-cel" in found
+
+
+@pytest.mark.parametrize("form", ["ClusterPolicy", "both"])
+def test_a_policy_in_the_form_that_is_asked_for_has_no_row(tmp_path: Path, form: str) -> None:
+    _write_without_cel(tmp_path)
+    assert said(tmp_path, f"policyType: {form}", profile=PROFILES + "    without-cel: {}\n") == []
+
+
+def _write_without_cel(folder: Path) -> None:
+    policy = folder / "own" / "without-cel"
+    policy.mkdir(parents=True)
+    (policy / "metadata.yaml").write_text(METADATA)
+    (policy / "policy.yaml").write_text(WITHOUT_CEL)
+    example = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {KEY: x}\n"
+    (policy / "good.yaml").write_text(example.replace("KEY", "host"))
+    (policy / "bad.yaml").write_text(example.replace("KEY", "password"))
+
+
 def test_actions_that_do_not_reach_a_policy_of_kubernetes_have_a_row(tmp_path: Path) -> None:
     group = "admissionregistration.k8s.io/v1"
     policy = f"""\

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.reader import read_file
+from chartkit.kyverno import releases
 from chartkit.project.project import read_project
 from tests.unit.rollout.adopt.conftest import (
     EXCEPTION,
@@ -177,6 +178,21 @@ def test_what_all_environments_share_is_there_once(team: Team) -> None:
     assert exception["environments"] == ["qa", "prd/eu", "prd/us"]
     for each in read_project(team.folder / "out").environments.values():
         assert [named.path.name for named in each.exceptions] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("version", "is_served"),
+    [(str(each), True) for each in releases.current().serves] + [("1.16", False)],
+)
+def test_the_engines_chart_serves_what_runs(team: Team, version: str, is_served: bool) -> None:
+    team.write(legacy__p=POLICY, values="admissionController: {replicas: 3}\n")
+    asked = ("--kyverno", version, "--kubernetes", "1.33")
+    _, body = team.adopt("legacy", "--values", "values.yaml", *asked)
+    environment = read_project(team.folder / "out").environments["prd"]
+    assert environment.engine is is_served
+    assert [each.path.name for each in environment.engine_values] == ["prd.yaml"] * is_served
+    unused = "engine/prd.yaml is not used while Kyverno is installed by another chart"
+    assert (("engine values", unused) in team.rows(body, "note")) is not is_served
 
 
 def test_what_one_environment_has_otherwise_is_its_own(team: Team) -> None:

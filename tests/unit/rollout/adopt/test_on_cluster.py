@@ -36,7 +36,7 @@ _KYVERNO: Body = {
     "spec": {
         "template": {
             "metadata": {"labels": {"team": "platform"}},
-            "spec": {"containers": [{"name": "kyverno", "image": "kyverno/kyverno:v1.18.1"}]},
+            "spec": {"containers": [{"name": "kyverno", "image": "kyverno/kyverno:v1.16.3"}]},
         }
     },
     "status": {"availableReplicas": 1},

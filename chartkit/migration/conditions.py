@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import Operand
-from chartkit.engine.cel.syntax.tree import Select
+from chartkit.engine.cel.syntax.tree import Select, count
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
     Blocks,
@@ -34,6 +34,8 @@ from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]
 _LABELS: Final = "metadata.labels."
+_OTHERS: Final = ("variables", "resource", "image", "http", "globalContext")
+"""Names of what an API server, a registry or a service answers, and of variables, which may."""
 
 
 def conditions_hold(body: Json, names: Names) -> Expr:
@@ -81,12 +83,22 @@ def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
 
 def _may_fail(condition: Condition, names: Names) -> bool:
     """Return whether a condition is an error where what it names is not there."""
-    terms = (term_of(condition.key, names), term_of(condition.value, names))
-    return any(
-        each.strict and (each.place.is_optional or not is_path(each.place.root))
-        for each in terms
-        if isinstance(each, Value)
-    )
+    terms = (term_of(each, names) for each in (condition.key, condition.value))
+    return any(_is_error(each, names) for each in terms)
+
+
+def _is_error(term: Term, names: Names) -> bool:
+    """Return whether a term may be an error: for want of a field, or of what is asked of others."""
+    match term:
+        case Value(place, strict):
+            expression = place.value
+            if strict and (place.is_optional or not is_path(place.root)):
+                return True
+        case Stream():
+            expression = term.list()
+        case _:
+            return False
+    return any(count(expression, cel.ident(each)) for each in (*_OTHERS, *names.others))
 
 
 def condition_holds(condition: Condition, names: Names) -> Expr:

@@ -58,9 +58,15 @@ OWN_WILDCARDS: Final = KnownDifference(
     "A wildcard in a value of the object or of the cluster, such as the host *.example.com, is the "
     "text that it is; conditions of a ClusterPolicy take it for a pattern.",
 )
+OWN_QUOTES: Final = KnownDifference(
+    "own-quotes",
+    "A quote or a backslash in a text that a variable puts into a query, such as "
+    "'{{element.image}}' in quotes, is a part of the text; a ClusterPolicy reads it as one of the "
+    "query, which then may be malformed.",
+)
 GENERAL: Final = (
     *(EXISTING, FIRST_FAILURE, REPLICATION_CONTROLLERS, ANCHOR_ERRORS, ERRORS, SKIPS),
-    *(TIDIED_LISTS, OWN_WILDCARDS),
+    *(TIDIED_LISTS, OWN_WILDCARDS, OWN_QUOTES),
 )
 """In the order in which they matter."""
 

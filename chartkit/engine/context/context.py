@@ -306,6 +306,11 @@ class Loader(Protocol):
         ...
 
 
+def names_images(query: str) -> bool:
+    """Return whether an expression has the images of an object read, as Kyverno looks for it."""
+    return "images" in query and _IMAGES.search(query) is not None
+
+
 class ImagesLoader:
     """Loads `images` when an expression names it, and nothing for other kinds."""
 
@@ -320,7 +325,7 @@ class ImagesLoader:
 
     def matches(self, query: str) -> bool:
         """Return whether a query names the variable, by its text alone."""
-        return "images" in query and _IMAGES.search(query) is not None
+        return names_images(query)
 
     def fetch(self, _: object) -> Json:
         """The images by kind of container and container name."""

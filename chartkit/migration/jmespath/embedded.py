@@ -57,10 +57,21 @@ def joined(text: str, names: Names) -> Expr:
     end = 0
     for match in _PLACEHOLDER.finditer(text):
         parts.append(cel.literal(text[end : match.start()]))
-        parts.append(text_of_term(names.embedded[match[0]]))
+        parts.append(_part(names.embedded[match[0]]))
         end = match.end()
     parts = [*parts, cel.literal(text[end:])]
     return cel.concat(*(part for part in parts if part != cel.literal("")))
+
+
+def _part(term: Term) -> Expr:
+    """Return a term as a part of a text: of null, the word."""
+    if not isinstance(term, Value) or term.strict or not term.place.is_optional:
+        return text_of_term(term)
+    place = term.place.taken_for(TEXT)
+    if place.type == TEXT:
+        return place.or_value("null")
+    written = text_of_term(Value(place.settled()))
+    return cel.conditional(place.is_present(), written, "null")
 
 
 def text_of_term(term: Term) -> Expr:

@@ -8,8 +8,10 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.context.context import names_images
 from chartkit.engine.jmespath import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.compiler import keeps_null
+from chartkit.engine.jmespath.declaration import Type
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
@@ -55,10 +57,12 @@ _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE
 class Translator:
     """Translates expressions that see the same names."""
 
-    def __init__(self, names: Names, *, strict: bool = True) -> None:
-        """strict: whether a field that is not there is an error: not within projections."""
+    def __init__(self, names: Names, *, strict: bool = True, decides: bool | None = None) -> None:
+        """strict: whether a field that is not there is an error: not within projections; decides:
+        whether an error here is one of the whole expression, as it is of what is strict."""
         self.names = names
         self._strict = strict
+        self._decides = strict if decides is None else decides
 
     def left(self, node: Node, current: Term | None) -> Term:
         """Return what a node gives where what is missing is null."""
@@ -78,6 +82,8 @@ class Translator:
             tree = parse(query)
         except JMESPathError as error:
             raise NotConvertible(f"the expression {query} is malformed: {error}") from None
+        if names_images(query) and "images" in self.names.others:
+            self.names.note(IMAGE_PARTS)
         return self.node(tree, current)
 
     def node(self, node: Node, current: Term | None) -> Term:
@@ -121,13 +127,12 @@ class Translator:
             case Constant():
                 return Constant(None)
             case Value(place, strict) if place.type == IMAGE_REFERENCE:
-                self.names.note(IMAGE_PARTS)
                 return Value(part_of(place, key), strict)
             case Value(place, strict):
                 place = place.taken_for(ANY_MAP)
                 if not place.is_map:
                     raise NotConvertible(f"the field {key} of a value that is no object")
-                return Value(self._known(place.child(key)), strict)
+                return Value(self._known(place.child(key)), strict and self._strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
 
@@ -200,8 +205,9 @@ class Translator:
 
     def _pipe(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        found = self.left(left, current)
-        return Translator(self.names, strict=False).node(right, self.lenient(found))
+        piped = Translator(self.names, strict=False, decides=self._decides)
+        found = piped.node(left, current if current is None else self.lenient(current))
+        return piped.node(right, self.lenient(found))
 
     def inside(self, stream: Stream) -> Translator:
         """Return the translator of what is asked of each item."""
@@ -215,7 +221,8 @@ class Translator:
         known = self.names.known.union(*(present_if(each, holds=holds) for each in tests))
         if known == self.names.known:
             return self
-        return Translator(replace(self.names, known=known), strict=self._strict)
+        names = replace(self.names, known=known)
+        return Translator(names, strict=self._strict, decides=self._decides)
 
     def truth(self, node: Node, current: Term | None) -> Expr:
         """Return whether JMESPath takes what a node gives for true."""
@@ -304,6 +311,9 @@ class Translator:
         if given < least or (given > least and not declared.variadic):
             raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
         args = [self._argument(node.value, each, current) for each in node.children]
+        if self._decides:
+            typed = zip(args, declared.parameters, strict=False)
+            args[:least] = [_required(term, type_) for term, type_ in typed]
         found = constant_result(node.value, args)
         if found is not None:
             return found
@@ -327,6 +337,14 @@ def _operands(kind: Kind, node: Node) -> list[Node]:
     if node.kind is not kind:
         return [node]
     return [operand for each in node.children for operand in _operands(kind, each)]
+
+
+def _required(term: Term, type_: Type) -> Term:
+    """Return an argument that is an error where it is null, unless a function takes null."""
+    is_plain = isinstance(term, Value) and term.place.given == cel.TRUE
+    if type_.classes is None or not isinstance(term, Value) or not is_plain:
+        return term
+    return replace(term, strict=True)
 
 
 def _is_constant(node: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -21,6 +22,7 @@ from chartkit.migration.differences import (
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
     NO_DATA,
+    OWN_QUOTES,
     REPORTED,
     SERVICE_ACCOUNTS,
     SKIPS,
@@ -34,6 +36,7 @@ from chartkit.model import mapping_at
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
+_MALFORMED: Final = "incorrect query "
 _NO_PARTS: Final = ": invalid image '"
 _QUIET: Final = (Result.NONE, Result.PASS)
 
@@ -66,6 +69,8 @@ class NamedDifferences:
             _NO_PARTS in each for each in (*legacy.errors, *legacy.failed)
         ):
             return IMAGE_PARTS
+        if self.general and _breaks_queries(case, legacy):
+            return OWN_QUOTES.text
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
             return TIDIED_LISTS.text if is_tidied else ""
@@ -88,6 +93,13 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         known = any("execution error: " in error for error in legacy.errors)
         return ANCHOR_ERRORS.text if known else ERRORS.text
     return ""
+
+
+def _breaks_queries(case: Case, legacy: Answer) -> bool:
+    """Return whether a text of a request, put into a query, makes another one of it."""
+    if not any(_MALFORMED in each for each in _errors(legacy)):
+        return False
+    return any(each in json.dumps(case.document, default=str) for each in ("'", "\\\\"))
 
 
 def _is_deletion(case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:

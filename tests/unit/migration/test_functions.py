@@ -126,6 +126,11 @@ def test_functions(query: str, operator: str, value: str, expression: str) -> No
         ("length(request.object.metadata.*.note)", "1", ("x",)),
         ("request.object.metadata.annotations.* | [0]", "x", ("x", "y")),
         ("images.containers.*.tag | length(@)", "2", ("",)),
+        ("keys(request.object.metadata.labels) | contains(@, 'a')", "true", ("",)),
+        ("request.object.spec.hostname | to_upper(@)", "X", ("",)),
+        ("parse_yaml(NOTE) | @.name", "x", ("name: x", "other: x")),
+        ("lookup(request.object.metadata.labels, 'a')", "x", ("",)),
+        ("join('-', ['a', '{{ NOTE | parse_yaml(@).name }}'])", "a-null", ("name: x", "other: x")),
     ],
 )
 def test_both_forms_agree(query: str, value: str, notes: Sequence[str]) -> None:

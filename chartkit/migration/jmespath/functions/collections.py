@@ -74,7 +74,7 @@ def contains(names: Names, args: Sequence[Term]) -> Term:
 def keys(names: Names, args: Sequence[Term]) -> Term:
     """The keys of an object."""
     (term,) = args
-    return _keys(names, _object(term))
+    return _keys(names, _required_object(term))
 
 
 def _object(term: Term) -> Value:
@@ -85,6 +85,13 @@ def _object(term: Term) -> Value:
     if not place.is_map:
         raise NotConvertible("the members of a value that is no object")
     return replace(term, place=place)
+
+
+def _required_object(term: Term) -> Value:
+    """Return a value that is an object, and there: of null, a function has no members."""
+    object_ = _object(term)
+    there(object_)
+    return object_
 
 
 def _keys(names: Names, term: Value) -> Stream:
@@ -103,7 +110,7 @@ def _keys(names: Names, term: Value) -> Stream:
 def values(names: Names, args: Sequence[Term]) -> Term:
     """The values of an object."""
     (term,) = args
-    return members(names, term)
+    return members(names, _required_object(term))
 
 
 def members(names: Names, term: Term) -> Stream:
@@ -121,7 +128,7 @@ def members(names: Names, term: Term) -> Stream:
 def items(names: Names, args: Sequence[Term]) -> Term:
     """The members of an object as objects of a key and a value."""
     object_, key_name, value_name = args
-    found = members(names, object_)
+    found = members(names, _required_object(object_))
     key = found.generators[-1].variable
     called = [
         constant_text(each, "the name of a key or a value") for each in (key_name, value_name)
@@ -137,9 +144,11 @@ def lookup(_names: Names, args: Sequence[Term]) -> Term:
     where, key = args
     if not isinstance(where, Value):
         raise NotConvertible("lookup in a value that is computed")
+    # Where there is nothing to look in, it is an error.
+    place = there(where).settled()
     if isinstance(key, Constant) and isinstance(key.value, int):
-        return element_at(where, key.value) if key.value >= 0 else Constant(None)
-    place = there(where).taken_for(ANY_MAP)
+        return element_at(Value(place), key.value) if key.value >= 0 else Constant(None)
+    place = place.taken_for(ANY_MAP)
     if not place.type.startswith("{}"):
         raise NotConvertible("lookup in a value that is no map")
     return Value(place.entry(text_or_field(key)), strict=False)

@@ -38,6 +38,12 @@ _CHANGES: Final = 6
 """The most places that a request by chance changes."""
 
 
+_OBJECTS: Final = ("object", "oldObject")
+_CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
+"""Operations on what is there, of which nobody but an API server tells."""
+_UID: Final = "00000000-0000-0000-0000-000000000001"
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """The requests of one kind: its given and least objects, and the facets.
@@ -95,8 +101,9 @@ class Cases:
             self.left_out[reason] += 1
             self.refused.update(case.tries[-1:])
             return
-        yield case
         stored = as_sent(case)
+        if stored is case or case.document.get("operation") not in _CHANGES_OF_STORED:
+            yield case
         if stored is not case:
             key = json.dumps(stored.document, sort_keys=True, default=str)
             if key not in self._seen:
@@ -105,13 +112,24 @@ class Cases:
 
 
 def as_sent(case: Case) -> Case:
-    """Return a request as an API server sends it: with the defaults of its kind."""
+    """Return a request as an API server sends it: with the defaults of its kind, and of an object
+    that is there with the identifier that it got."""
     document = case.document
-    stored = as_stored(Resource(document["object"])).body
-    changed = {**document, "object": stored}
-    if document.get("oldObject"):
-        changed["oldObject"] = as_stored(Resource(document["oldObject"])).body
+    changed = {
+        key: _stored(document[key], document.get("operation"))
+        for key in _OBJECTS
+        if document.get(key)
+    }
+    changed = {**document, **changed}
     return case if changed == document else Case(changed, case.origin, case.tries, case.change)
+
+
+def _stored(body: Body, operation: Json) -> Body:
+    body = as_stored(Resource(body)).body
+    metadata = body.get("metadata")
+    if operation not in _CHANGES_OF_STORED or not isinstance(metadata, dict) or "uid" in metadata:
+        return body
+    return {**body, "metadata": {**metadata, "uid": _UID}}
 
 
 def _controlled(case: Case, kind: GroupVersionKind) -> Case:

@@ -6,9 +6,12 @@ import pytest
 
 from chartkit.migration.convert import convert
 from chartkit.migration.differences import (
+    DELETIONS,
     DIVISION,
     FAILING_CONDITIONS,
+    IMAGE_PARTS,
     NO_DATA,
+    OWN_QUOTES,
     SERVICE_ACCOUNTS,
 )
 from chartkit.migration.files.run import proof_options
@@ -59,6 +62,37 @@ _TEAM = f"""{_OF_CONFIGMAP}{_DENY}\
                 operator: Equals
                 value: "{{{{ teams.data.team }}}}"
 """
+_OF_IMAGE = """
+      validate:
+        message: "no"
+        foreach:
+          - list: request.object.spec.containers
+            context:
+              - {name: found, imageRegistry: {reference: "{{ element.image }}"}}
+            deny:
+              conditions:
+                all:
+                  - key: "{{ found.configData.config.User || '' }}"
+                    operator: Equals
+                    value: ""
+                  - key: "{{ element.securityContext.runAsUser || `0` }}"
+                    operator: Equals
+                    value: 0
+"""
+_NAMED_IMAGES = f"""
+      context:
+        - name: some_images
+          variable: {{jmesPath: "request.object.spec.containers[].image"}}
+{_DENY}\
+              - key: "{{{{ some_images }}}}"
+                operator: AnyIn
+                value: [":", "x"]
+"""
+_QUOTED = f"""{_DENY}\
+              - key: "{{{{ split('{{{{ request.object.metadata.annotations.team }}}}', '-')[0] }}}}"
+                operator: Equals
+                value: "it's"
+"""
 _MUTATE = f"""
       preconditions:
         all:
@@ -88,6 +122,8 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
         (_MUTATE, "Pod", FAILING_CONDITIONS),
         (_TEAM, "Service", NO_DATA),
         (_ACCOUNT, "ConfigMap", SERVICE_ACCOUNTS),
+        (_OF_IMAGE, "Pod", FAILING_CONDITIONS),
+        (_NAMED_IMAGES, "Pod", IMAGE_PARTS),
     ],
 )
 def test_a_difference_that_is_named(rule: str, kind: str, change: str) -> None:
@@ -103,3 +139,11 @@ def test_conditions_behind_the_operation_decide_in_the_same_order() -> None:
     proof, changes = _proof(rule, "Pod", named=True)
     assert FAILING_CONDITIONS not in changes
     assert proof.equal, proof.differences
+
+
+def test_quotes_in_a_text_of_a_query_are_named() -> None:
+    proof, changes = _proof(_QUOTED, "Pod", named=True)
+    assert changes == {DELETIONS}
+    assert proof.named.get(OWN_QUOTES.text)
+    assert proof.equal, proof.differences
+    assert not _proof(_QUOTED, "Pod", named=False)[0].equal

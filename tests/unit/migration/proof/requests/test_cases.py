@@ -8,7 +8,7 @@ from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.migration.proof.leaves.legacy import legacy_leaves
 from chartkit.migration.proof.requests.case import Case
-from chartkit.migration.proof.requests.cases import Cases, Space, base_case
+from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case
 from chartkit.migration.proof.requests.facets import facets_of
 from chartkit.migration.proof.requests.kinds import TEMPLATED, least_object
 from chartkit.migration.proof.requests.storable import refusals
@@ -51,6 +51,15 @@ def test_each_request_is_made_once_and_an_api_server_may_send_it() -> None:
     for case in found:
         assert list(refusals(case.document["object"])) == []
         assert ("oldObject" in case.document) is (case.document["operation"] == "UPDATE")
+
+
+def test_what_is_changed_or_deleted_is_as_an_api_server_sends_it() -> None:
+    changes = [case for case in _cases(1500) if case.document["operation"] != "CREATE"]
+    assert changes
+    for case in changes:
+        assert as_sent(case) is case
+        bodies = [case.document["object"], case.document.get("oldObject")]
+        assert len({body["metadata"]["uid"] for body in bodies if body}) == 1
 
 
 def test_operations_users_and_controllers_are_among_the_first() -> None:

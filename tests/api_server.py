@@ -17,6 +17,7 @@ from typing import Any
 
 from chartkit.model import Body
 from tests.api_server_http import TOKEN, Refused, Request, handler
+from tests.api_server_managers import after_apply
 from tests.loopback import LoopbackServer
 
 SET_OF_TEXTS = "validationActions"
@@ -282,6 +283,9 @@ class ApiServer:
         new = deepcopy(request.body)
         if request.method == "PATCH":
             new = _patched(there or {}, request.body)
+            if applied and there and "managedFields" in there["metadata"]:
+                manager, force = request.query["fieldManager"], request.query.get("force") == "true"
+                new["metadata"]["managedFields"] = after_apply(there, request.body, manager, force)
             self._share(request, path, new)
         self._require_namespace(collection)
         if request.query.get("dryRun"):

@@ -66,9 +66,13 @@ class Cluster:
         reply = self._send("get", self.path(body), None, None, False)
         return reply.body if reply.is_good else None
 
+    def read(self, path: str) -> Body:
+        """Return what a path answers, a Status where it refuses."""
+        return self._send("get", path, None, None, False).body
+
     def items(self, path: str) -> list[Body]:
         """Return the objects of a list; none where it is not served."""
-        found: list[Body] = self._send("get", path, None, None, False).body.get("items") or []
+        found: list[Body] = self.read(path).get("items") or []
         return found
 
     def _send(self, verb: str, path: str, body: Body | None, user: Body | None, dry: bool) -> Reply:

@@ -104,7 +104,9 @@ def install(
     if not yes:
         click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
         return
-    tools = _tools(cluster, releases, timeout, stale_after, _again(), force_conflicts)
+    tools = _tools(
+        cluster, releases, timeout, stale_after, _again(), force_conflicts or take_ownership
+    )
     try:
         run(found, tools)
     except CutShortError as error:

@@ -58,6 +58,8 @@ def install(plan: Plan, tools: Tools) -> None:
             _policies(policies, tools)
         for step in plan.steps:
             _verify(step, tools)
+            if tools.force:
+                _take_over(step, tools)
     except (ChartkitError, KeyboardInterrupt) as error:
         raise cut_short(error, tools) from None
 
@@ -142,6 +144,13 @@ def _verify(step: Step, tools: Tools) -> None:
         text = f"{step.wanted.name}: {count} stored otherwise than the chart has: {deciding[0]}"
         hint = "another program wrote it, too: use --force-conflicts to take it over"
         raise NotReadyError(text, None, hint)
+
+
+def _take_over(step: Step, tools: Tools) -> None:
+    """Take the fields of a release from other programs, so that no later upgrade conflicts."""
+    if count := StoredObjects(tools.cluster).take_over(step.rendered.resources):
+        objects = counted(count, "object is", "objects are")
+        tools.say(f"{step.wanted.name}: {objects} the release's alone from now on")
 
 
 def _release(step: Step, tools: Tools) -> None:

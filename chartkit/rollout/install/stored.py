@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.network.cluster.client import Cluster
+from chartkit.rollout.install.managers import without_others
 
 Path = tuple[str | int, ...]
 _EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})
@@ -67,6 +68,21 @@ class StoredObjects:
             else:
                 found += _compared(resource, body)
         return found
+
+    def take_over(self, resources: Iterable[Resource]) -> int:
+        """Make Helm the only manager of the fields that it applied; return the number of objects
+        that had others."""
+        count = 0
+        for resource in resources:
+            place = self._place(resource)
+            body = None if place is None else self._cluster.get(place)
+            if place is None or body is None or (kept := without_others(body)) is None:
+                continue
+            version = mapping_at(body, "metadata").get("resourceVersion")
+            metadata: Body = {"managedFields": kept, "resourceVersion": version}
+            self._cluster.merge(place, {"metadata": metadata})
+            count += 1
+        return count
 
     def write(self, found: Iterable[Difference]) -> None:
         """Writes what was wanted: a list as a whole, whoever wrote items of it."""

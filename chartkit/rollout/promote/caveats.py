@@ -28,9 +28,23 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
     """
     whole = [one for one in candidate.compiled if not one.policy.name.endswith(_PARTS)]
     found = (each for one in whole or candidate.compiled for each in _caveats(one, everywhere))
-    unsent = candidate.evidence.unsent
-    more = [_unsent(unsent)] if unsent else []
+    evidence = candidate.evidence
+    more = [_unsent(len(evidence.unsent))] if evidence.unsent else []
+    more += [_outdated(evidence.outdated)] if evidence.outdated else []
     return (*dict.fromkeys(found), *more)
+
+
+def asks_for_objects_alone(candidate: Candidate) -> bool:
+    """Return whether an object alone decides about a policy: not who sends it, the operation, or
+    what else is there."""
+    return not any(_asks_for_more(one) for one in candidate.compiled)
+
+
+def _asks_for_more(one: RunnablePolicy) -> bool:
+    spec = mapping_at(one.policy.resource.body, "spec")
+    text = json.dumps(spec, ensure_ascii=False)
+    asks = _USER.search(text) or _REQUEST.search(text)
+    return bool(one.looks_around or _names_users(spec) or _names_operations(spec) or asks)
 
 
 def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
@@ -60,6 +74,11 @@ def _caveats(one: RunnablePolicy, everywhere: bool) -> Iterator[str]:
 def _unsent(count: int) -> str:
     noun = "object is" if count == 1 else "objects are"
     return f"{count} {noun} never sent to this environment's Kyverno, and not counted"
+
+
+def _outdated(count: int) -> str:
+    results = "1 result of a report is" if count == 1 else f"{count} results of reports are"
+    return f"{results} older than the object, which passes now, and not counted"
 
 
 def _names_users(spec: Body) -> bool:

@@ -70,7 +70,7 @@ def _policy(planned: PlannedPolicy, before: Body, exceptions: str) -> Body:
     if planned.exceptions:
         body["exceptions"] = {"file": exceptions, "objects": planned.exceptions}
     if evidence.unsent:
-        body["evidence"]["notSent"] = evidence.unsent
+        body["evidence"]["notSent"] = len(evidence.unsent)
     return body
 
 
@@ -86,6 +86,8 @@ def evidence_body(planned: PlannedPolicy) -> Body:
         for key, moment in (("from", evidence.since), ("to", evidence.until)):
             if moment is not None:
                 reported[key] = moment.date().isoformat()
+        if evidence.outdated:
+            reported["outdated"] = evidence.outdated
         body["reports"] = reported
     return body
 

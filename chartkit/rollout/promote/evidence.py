@@ -10,7 +10,7 @@ from chartkit.engine import AUDIT, NO_ATTACHMENTS, RunnablePolicy
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Resource, RuleResult, RuleType, Status, mapping_at
-from chartkit.rollout.promote.model import Candidate, Evidence, ObjectName, Violation
+from chartkit.rollout.promote.model import Candidate, ObjectName, Violation
 from chartkit.scan.cluster import Survey
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.policies import PolicySet
@@ -26,6 +26,8 @@ _PARTS: Final = frozenset(("audit", "enforce", "ephemeral", "controllers", "cron
 _ELSEWHERE: Final = "\uffff"
 """A namespace that no pattern names but those that match every name."""
 Labels = Mapping[str, Mapping[str, str]]
+Passed = tuple[str, ObjectName, str]
+"""A policy, an object that it lets pass, and the rule."""
 
 
 @dataclass(slots=True)
@@ -65,9 +67,9 @@ class Judge:
         sink = _Sink(self, source, labels)
         run_scan(policies.policies, objects, sink.add, requests.context(requests.world()))
 
-    def cluster(self, source: str, survey: Survey) -> None:
+    def cluster(self, source: str, survey: Survey) -> frozenset[Passed]:
         """Judge the objects of a cluster, which has its exceptions in addition to the project's;
-        raise SourceError where it does not answer."""
+        return what passes. Raise SourceError where it does not answer."""
         policies = self.environment.policies(survey.around)
         inputs, labels = UserInputs(), survey.namespaces
         requests = Requests(policies, (), labels, survey.namespace_objects, inputs)
@@ -77,6 +79,13 @@ class Judge:
         running = [each for each in policies.policies if each.policy.id in self._by_id]
         sink = _Sink(self, source, labels)
         run_scan(running, survey.objects(running), sink.add, context)
+        return frozenset(sink.passed)
+
+    def is_unsent(self, candidate: Candidate, resource: Resource, labels: Labels) -> bool:
+        """Return whether the environment's Kyverno is never sent an object that a policy is for."""
+        if all(one.runs_in_api_server for one in candidate.compiled):
+            return False
+        return bool(self.environment.unsent(resource, labels))
 
     def candidate(self, policy_id: str) -> Candidate | None:
         """Return the candidate that a policy belongs to, None for another policy."""
@@ -96,6 +105,7 @@ class _Sink:
     judge: Judge
     source: str
     labels: Labels
+    passed: set[Passed] = field(default_factory=set)
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Add the results of one object to the evidence of the policies that gave them."""
@@ -108,22 +118,30 @@ class _Sink:
                 by_candidate.setdefault(candidate.name, (candidate, []))[1].append(each)
         if not by_candidate:
             return
-        unsent = bool(self.judge.environment.unsent(resource, self.labels))
-        for candidate, found in by_candidate.values():
-            if unsent and not all(one.runs_in_api_server for one in candidate.compiled):
-                candidate.evidence.unsent += 1
-            else:
-                self._count(candidate.evidence, resource, found)
-
-    def _count(self, evidence: Evidence, resource: Resource, results: Iterable[RuleResult]) -> None:
         subject = ObjectName(resource.kind, resource.namespace, resource.name)
+        for candidate, found in by_candidate.values():
+            if self.judge.is_unsent(candidate, resource, self.labels):
+                candidate.evidence.unsent.add(subject)
+            else:
+                self._count(candidate, subject, resource, found)
+
+    def _count(
+        self,
+        candidate: Candidate,
+        subject: ObjectName,
+        resource: Resource,
+        results: Iterable[RuleResult],
+    ) -> None:
+        evidence = candidate.evidence
         decided = False
         for each in results:
             if each.status in _BLOCKING:
                 evidence.blocked.append(self._violation(subject, resource, each))
             elif each.status is Status.ERROR:
                 evidence.undecided.append(self._violation(subject, resource, each))
-            decided = decided or each.status in (Status.PASS, Status.SKIP)
+            elif each.status in (Status.PASS, Status.SKIP):
+                decided = True
+                self.passed.add((candidate.name, subject, each.rule))
         if decided:
             evidence.judged.setdefault(self.source, set()).add(subject)
 

@@ -47,15 +47,17 @@ class Evidence:
     """Everything that is known about a policy.
 
     judged: objects that pass or are let off, by source; blocked: those that would be refused;
-    undecided: those whose result is an error; unsent: how many Kyverno is never sent; reported:
-    results of reports; since, until: the earliest and the latest of those.
+    undecided: those whose result is an error; unsent: those that Kyverno is never sent; reported:
+    results of reports; outdated: how many of those are older than the object, which passes now;
+    since, until: the earliest and the latest of the results.
     """
 
     judged: dict[str, set[ObjectName]] = field(default_factory=dict)
     blocked: list[Violation] = field(default_factory=list)
     undecided: list[Violation] = field(default_factory=list)
-    unsent: int = 0
+    unsent: set[ObjectName] = field(default_factory=set)
     reported: Counter[str] = field(default_factory=Counter)
+    outdated: int = 0
     since: datetime | None = None
     until: datetime | None = None
 
@@ -71,7 +73,8 @@ class Evidence:
             self.judged.setdefault(source, set()).update(found)
         self.blocked += other.blocked
         self.undecided += other.undecided
-        self.unsent += other.unsent
+        self.unsent |= other.unsent
+        self.outdated += other.outdated
         self.reported += other.reported
         for moment in (other.since, other.until):
             if moment is not None:

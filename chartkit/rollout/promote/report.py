@@ -107,7 +107,8 @@ def _evidence_line(planned: PlannedPolicy) -> str:
     if evidence.reported:
         text += f"; {evidence.reported.total()} results of reports"
         if evidence.since is not None and evidence.until is not None:
-            text += f" from {evidence.since:%Y-%m-%d} to {evidence.until:%Y-%m-%d}"
+            first, last = f"{evidence.since:%Y-%m-%d}", f"{evidence.until:%Y-%m-%d}"
+            text += f" of {first}" if first == last else f" from {first} to {last}"
     return text
 
 
@@ -198,7 +199,7 @@ def _body(planned: PlannedPolicy) -> Body:
         "exceptions": planned.exceptions,
         "blocked": [_violation(each) for each in evidence.blocked],
         "undecided": [_violation(each) for each in evidence.undecided],
-        "notSent": evidence.unsent,
+        "notSent": len(evidence.unsent),
     }
 
 

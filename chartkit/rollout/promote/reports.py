@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
 from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
 from chartkit.network.cluster.reader import Reader
-from chartkit.rollout.promote.evidence import Scope
+from chartkit.rollout.promote.caveats import asks_for_objects_alone
+from chartkit.rollout.promote.evidence import Judge, Labels, Passed
 from chartkit.rollout.promote.model import Candidate, ObjectName, Violation
 
 KINDS: Final = frozenset(
@@ -93,23 +94,28 @@ def cluster_reports(reader: Reader) -> Iterator[ReportedResult]:
 
 @dataclass(slots=True)
 class ReportJudge:
-    """Adds results of reports to the evidence of candidates."""
+    """Adds results of reports to the evidence of candidates.
 
-    candidates: Iterable[Candidate]
-    scope: Scope
+    labels: of the namespaces of the cluster that reports are of, as far as they are known; passed:
+    what the engine found of its objects after the reports were written.
+    """
+
+    judge: Judge
+    labels: Labels = field(default_factory=dict)
+    passed: frozenset[Passed] = frozenset()
 
     def add(self, source: str, results: Iterable[ReportedResult]) -> int:
         """Add the results of one source; return how many were of candidates."""
         by_key = {
             key: each
-            for each in self.candidates
+            for each in self.judge.candidates
             for one in each.compiled
             for key in (one.policy.key, one.policy.name)
         }
         count = 0
         for result in results:
             candidate = by_key.get(result.policy)
-            if candidate is not None and self.scope.has(result.subject.namespace):
+            if candidate is not None and self.judge.scope.has(result.subject.namespace):
                 count += 1
                 self._count(candidate, source, result)
         return count
@@ -119,12 +125,21 @@ class ReportJudge:
         evidence.reported[result.status] += 1
         if result.moment is not None:
             evidence.add_time(result.moment)
-        if result.status in _DECIDED:
+        if self.judge.is_unsent(candidate, result.resource, self.labels):
+            evidence.unsent.add(subject)
+        elif result.status in _DECIDED:
             evidence.judged.setdefault(source, set()).add(subject)
+        elif self._is_outdated(candidate, result):
+            evidence.outdated += 1
         elif result.status in _BLOCKING or result.status == "error":
             found = Violation(subject, result.rule, result.message, source, "", result.resource)
             blocking = result.status in _BLOCKING
             (evidence.blocked if blocking else evidence.undecided).append(found)
+
+    def _is_outdated(self, candidate: Candidate, result: ReportedResult) -> bool:
+        """Return whether the object passes by now, which it alone decides."""
+        passes = (candidate.name, result.subject, result.rule) in self.passed
+        return passes and asks_for_objects_alone(candidate)
 
 
 def _text(value: Json) -> str:

@@ -79,14 +79,17 @@ class EvidenceReader:
     def _cluster(self, source: str, cluster: ClusterSource) -> None:
         with open_cluster(cluster) as reader:
             survey = Survey(reader, NO_ATTACHMENTS)
-            self.judge.cluster(source, survey)
-            self._reported(f"reports of {source}", cluster_reports(reader))
+            passed = self.judge.cluster(source, survey)
+            self.sources[source] = len(
+                {one for each in self.judge.candidates for one in each.evidence.objects}
+            )
+            reports = ReportJudge(self.judge, survey.namespaces, passed)
+            self._reported(f"reports of {source}", cluster_reports(reader), reports)
             self.notes += (f"{source}: {line}" for line in survey.unread())
-        self.sources[source] = len(
-            {one for each in self.judge.candidates for one in each.evidence.objects}
-        )
 
-    def _reported(self, source: str, results: Iterable[ReportedResult]) -> None:
-        count = ReportJudge(self.judge.candidates, self.judge.scope).add(source, results)
+    def _reported(
+        self, source: str, results: Iterable[ReportedResult], judge: ReportJudge | None = None
+    ) -> None:
+        count = (judge or ReportJudge(self.judge)).add(source, results)
         if count:
             self.sources[source] = count

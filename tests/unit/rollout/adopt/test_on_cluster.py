@@ -11,6 +11,7 @@ from chartkit.model import Body
 from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers, write_webhooks
 from tests.api_server_http import Request
+from tests.api_server_managers import entry
 from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
 from tests.unit.rollout.adopt.conftest import Team
 
@@ -55,7 +56,9 @@ class _Fresh(PagedServer):
 def server(team: Team, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiServer]:
     running = _Fresh(version="v1.34.2")
     with Controllers().attach(running):
-        running.add(namespace("shop"), namespace("kyverno"), _DEFINITION, _KYVERNO, labelled())
+        policy = labelled()
+        policy["metadata"]["managedFields"] = [entry("kubectl-create", "Update", policy)]
+        running.add(namespace("shop"), namespace("kyverno"), _DEFINITION, _KYVERNO, policy)
         write_webhooks(running)
         running.add(pod("a", labels={"team": "front"}))
         (team.folder / "kubeconfig").write_text(running.kubeconfig)
@@ -74,10 +77,11 @@ def test_the_way_of_a_team_with_a_history(team: Team, server: ApiServer) -> None
     before = set(server.objects)
     assert team.adopt("--cluster")[0] == 0
     project = ("--project", "out")
-    install = ("install", "prd", *project, "--yes", "--take-ownership", "--timeout", "60")
+    install = ("install", "prd", *project, "--yes", "--timeout", "60")
     assert team.run("render", *project)[0] == 0
-    code, out, err = team.run(*install)
+    code, out, err = team.run(*install, "--take-ownership")
     assert code == 0, out + err
+    assert "1 object is the release's alone from now on" in out
     assert _action(server) == "Audit"
     promote = ("promote", "labelled", "--to", "prd", "--cluster", "--write", *project)
     code, out, err = team.run(*promote)

@@ -39,6 +39,56 @@ def test_a_cluster_and_its_reports(shop: Shop, server: PagedServer) -> None:
     assert policy["evidence"]["reports"]["from"] == "2023-11-14"
 
 
+def test_reports_older_than_their_object_do_not_hold_a_policy_back(
+    shop: Shop, server: PagedServer
+) -> None:
+    server.add(config_map("live", "shop", app="x"), report("clean", "fail", "live", 1_700_000_000))
+    code, body = shop.promote("clean", "--cluster")
+    [policy] = body["policies"]
+    assert (code, policy["blocked"]) == (0, [])
+    assert policy["evidence"]["reports"] == {
+        "results": {"fail": 1},
+        "from": "2023-11-14",
+        "to": "2023-11-14",
+        "outdated": 1,
+    }
+    assert any("older than the object, which passes now" in each for each in policy["caveats"])
+
+
+def test_reports_of_what_more_than_the_object_decides_hold_a_policy_back(
+    shop: Shop, server: PagedServer
+) -> None:
+    name = "policies/clean/clean.yaml"
+    text = (shop.folder / name).read_text()
+    asks = (
+        "preconditions: {all: [{key: '{{request.operation}}', operator: NotEquals, value: DELETE}]}"
+    )
+    shop.write(name, text.replace("      validate:", f"      {asks}\n      validate:"))
+    assert shop.run("render")[0] == 0
+    server.add(config_map("live", "shop", app="x"), report("clean", "fail", "live", 1_700_000_000))
+    code, body = shop.promote("clean", "--cluster")
+    assert (code, [each["name"] for each in body["policies"][0]["blocked"]]) == (1, ["live"])
+
+
+def test_reports_of_objects_that_kyverno_is_never_sent_do_not_count(
+    shop: Shop, server: PagedServer
+) -> None:
+    shop.write("values.yaml", "config: {resourceFiltersInclude: ['[ConfigMap,blog,*]']}")
+    project = shop.project.replace('kyverno: "1.18"', 'kyverno: "1.19"')
+    project = project.replace(
+        "    engine: false\n    workloads", "    engineValues: [values.yaml]\n    workloads"
+    )
+    shop.write("chartkit.yaml", project)
+    assert shop.run("render")[0] == 0
+    server.add(
+        config_map("live", "shop", app="x"),
+        report("clean", "fail", "gone", 1_700_000_000, "blog"),
+    )
+    code, body = shop.promote("clean", "--cluster")
+    [policy] = body["policies"]
+    assert (code, policy["blocked"], policy["notSent"]) == (0, [], 2)
+
+
 def test_a_recording_is_evidence_as_the_cluster_was(shop: Shop, server: PagedServer) -> None:
     server.add(config_map("live", "shop", app="x"))
     recorded = ("scan", "--cluster", "-p", "policies", "--reports", "--record", "rec")

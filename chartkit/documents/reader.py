@@ -103,20 +103,46 @@ class Document:
 
     def repeated_key(self) -> Location | None:
         """The location of a duplicate key in a mapping; its pointer ends with the key."""
-        todo = [(_compose(self.source.text[self.start : self.end]), "")]
-        while todo:
-            node, pointer = todo.pop()
-            seen: set[str] = set()
-            for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-                name = pointer + pointer_of(key.value)
-                if name in seen and key.value != "<<":
-                    line = self.source.text.count("\n", 0, self.start) + key.start_mark.line + 1
-                    return Location(self.source.file, line, key.start_mark.column + 1, name)
-                seen.add(name)
-                todo.append((value, name))
-            if isinstance(node, yaml.SequenceNode):
-                todo.extend((each, f"{pointer}/{at}") for at, each in enumerate(node.value))
+        above: list[_Above] = []
+        with contextlib.suppress(yaml.YAMLError):
+            for event in yaml.parse(self.source.text[self.start : self.end], yaml.CSafeLoader):
+                if isinstance(event, yaml.CollectionEndEvent):
+                    above.pop()
+                elif isinstance(event, yaml.NodeEvent):
+                    if above and above[-1].repeats(event):
+                        pointer = pointer_of(*(str(each.step) for each in above))
+                        mark: Any = event.start_mark
+                        line = self.source.text.count("\n", 0, self.start) + mark.line + 1
+                        return Location(self.source.file, line, mark.column + 1, pointer)
+                    if isinstance(event, yaml.CollectionStartEvent):
+                        above.append(_Above(isinstance(event, yaml.MappingStartEvent)))
         return None
+
+
+class _Above:
+    """A mapping or list whose events come; step: its key or index where they are."""
+
+    __slots__ = ("_index", "_is_key", "_keys", "step")
+
+    def __init__(self, is_mapping: bool) -> None:
+        self._keys: set[str] | None = set() if is_mapping else None
+        self._is_key = is_mapping
+        self._index = -1
+        self.step: str | int = ""
+
+    def repeats(self, event: Any) -> bool:
+        """Take the beginning of a key, value or item; return whether it is a key once more."""
+        if self._keys is None:
+            self._index += 1
+            self.step = self._index
+            return False
+        is_key, self._is_key = self._is_key, not self._is_key
+        if not is_key or not isinstance(event, yaml.ScalarEvent):
+            return False
+        self.step = event.value
+        is_repeated = event.value in self._keys and event.value != "<<"
+        self._keys.add(event.value)
+        return is_repeated
 
 
 @lru_cache(maxsize=4096)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import yaml
 
-from chartkit.documents.reader import Document, compose
+from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
+from chartkit.values.migrate.nodes import AliasNode, Opens, SealedNode, compose
 from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, Tree, value_of
 
 _MERGE: Final = "<<"
@@ -20,19 +21,21 @@ _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BLANK: Final = " \t"
 
 
-def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
-    """A values file as a tree; document: what it says, a mapping. Raises InputError."""
+def read_tree(
+    document: Document, rank: Callable[[Path], int], opens: Opens = lambda _: True
+) -> Tree:
+    """A values file as a tree; document: what it says, a mapping; opens: which mappings and lists
+    are looked into. Raises InputError."""
     lines = _BREAK.split(document.source.text)
     while lines and not lines[-1].strip(_BLANK):
         lines.pop()
-    node = _compose(document)
-    if not _is_block(node) or not node.value:
+    node = compose(document, opens)
+    if not _is_block(node):
         root = value_of(document.body)
         head = [line for line in lines if line.lstrip().startswith("#")]
         return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
     _check_keys(document, node)
     reader = _Reader(document, lines)
-    reader.find_aliases(node)
     start = node.value[0][0].start_mark.line
     head_end = _head_end(lines, start)
     end = len(lines)
@@ -40,14 +43,6 @@ def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
         end -= 1
     root = reader.block(node, document.body, head_end, end)
     return Tree(root, lines[:head_end], reader.loose, rank, _step(root), _is_spaced(root))
-
-
-def _compose(document: Document) -> Any:
-    try:
-        return compose(document.source.text)
-    except yaml.YAMLError as error:
-        message = getattr(error, "problem", None) or "cannot be read as YAML"
-        raise InputError(str(message), document.location) from None
 
 
 def _check_keys(document: Document, node: Any) -> None:
@@ -81,15 +76,13 @@ class _Slot(NamedTuple):
     line: int
     after: int
     node: Any
-    alias: bool
     data: Json
 
     @property
     def is_on_one_line(self) -> bool:
         """Return whether a scalar ends on the line of its key or dash."""
         node = self.node
-        is_scalar = node.__class__ is yaml.ScalarNode and not self.alias
-        return is_scalar and node.end_mark.line == self.line
+        return node.__class__ is yaml.ScalarNode and node.end_mark.line == self.line
 
 
 class _Reader:
@@ -98,26 +91,8 @@ class _Reader:
     def __init__(self, document: Document, lines: list[str]) -> None:
         self._document = document
         self._lines = lines
-        self._aliases: set[tuple[int, int]] = set()
         self._ends: dict[int, int] = {}
         self.loose: list[str] = []
-
-    def find_aliases(self, root: Any) -> None:
-        """Notes where a value stands that is written elsewhere; raises InputError for lists."""
-        seen = {id(root)}
-        todo = deque([root])
-        while todo:
-            node = todo.popleft()
-            for index, child in enumerate(_children(node)):
-                if id(child) in seen and _is_list(node):
-                    hint = "write the values out in place of *aliases in lists"
-                    place = self._document.location
-                    raise InputError("has aliases in lists, which cannot be moved", place, hint)
-                if id(child) in seen:
-                    self._aliases.add((id(node), index))
-                else:
-                    seen.add(id(child))
-                    todo.append(child)
 
     def block(self, node: Any, body: Json, start: int, end: int, top: bool = True) -> Block:
         """A mapping or list in block style, whose lines, comments among them, are start to end."""
@@ -148,24 +123,23 @@ class _Reader:
 
     def _slots(self, node: Any, body: Json, column: int) -> Iterator[_Slot]:
         for index, child in enumerate(node.value):
-            alias = (id(node), index) in self._aliases
             if isinstance(node, yaml.MappingNode):
                 key, value = child
                 line, end = self._lines[key.start_mark.line], key.end_mark.column
                 name = line[key.start_mark.column : end]
                 after = line.index(":", end) + 1
                 data = body[key.value]
-                yield _Slot(key.value, name, key.start_mark.line, after, value, alias, data)
+                yield _Slot(key.value, name, key.start_mark.line, after, value, data)
             else:
                 line = child.start_mark.line
                 while self._lines[line][column : column + 1] != "-":
                     line -= 1
-                yield _Slot("", "", line, -1, child, alias, body[index])
+                yield _Slot("", "", line, -1, child, body[index])
 
     def _fill(self, entry: Entry, slot: _Slot, own_end: int, column: int) -> None:
         """The value of an entry, and the comments below it."""
         first = self._first_line(slot, column)
-        if slot.alias or self._is_merged(slot.node):
+        if isinstance(slot.node, AliasNode) or self._is_merged(slot.node):
             end = self._content_end(slot)
             entry.value = value_of(slot.data)
             if isinstance(entry.value, Leaf):
@@ -189,6 +163,8 @@ class _Reader:
         return self._lines[slot.line][slot.after if slot.after >= 0 else column + 1 :]
 
     def _comment_after(self, slot: _Slot) -> str:
+        if slot.node.end_mark is None:
+            return ""
         mark = slot.node.end_mark
         if _is_empty(slot.node):
             return _comment(self._first_line(slot, 0)) if slot.after >= 0 else ""
@@ -219,8 +195,10 @@ class _Reader:
 
     def _content_end(self, slot: _Slot) -> int:
         """The line behind the last one of a value."""
-        if slot.alias or _is_empty(slot.node):
+        if isinstance(slot.node, AliasNode) or _is_empty(slot.node):
             return slot.line + 1
+        if isinstance(slot.node, SealedNode) and slot.node.end_mark is None:
+            return self._content_end(self._last(slot.node))
         if _is_block(slot.node):
             if id(slot.node) not in self._ends:
                 self._ends[id(slot.node)] = self._content_end(self._last(slot.node))
@@ -234,12 +212,14 @@ class _Reader:
 
     def _last(self, node: Any) -> _Slot:
         """The last key or item of a block, as far as its place goes."""
-        alias = (id(node), len(node.value) - 1) in self._aliases
+        if isinstance(node, SealedNode):
+            last = node.value
+            return _Slot("", "", last.start_mark.line, last.start_mark.column, last, None)
         if _is_list(node):
             item = node.value[-1]
-            return _Slot("", "", item.start_mark.line, -1, item, alias, None)
+            return _Slot("", "", item.start_mark.line, -1, item, None)
         key, value = node.value[-1]
-        return _Slot("", "", key.start_mark.line, key.end_mark.column, value, alias, None)
+        return _Slot("", "", key.start_mark.line, key.end_mark.column, value, None)
 
     def _is_plain(self, slot: _Slot) -> bool:
         """Return whether a block can be looked into: its keys are what they look like, and
@@ -292,14 +272,9 @@ def _step(root: Block) -> int:
     return Counter(offsets).most_common(1)[0][0] if offsets else 2
 
 
-def _children(node: Any) -> list[Any]:
-    if isinstance(node, yaml.MappingNode):
-        return [value for _, value in node.value]
-    return node.value if isinstance(node, yaml.SequenceNode) else []
-
-
 def _is_block(node: Any) -> bool:
-    return isinstance(node, yaml.CollectionNode) and not node.flow_style and bool(node.value)
+    """Return whether a value is a mapping or list in block style that is looked into."""
+    return isinstance(node, yaml.CollectionNode)
 
 
 def _is_list(node: Any) -> bool:

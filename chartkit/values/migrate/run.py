@@ -24,6 +24,7 @@ from chartkit.values.migrate.known import (
     origin,
     refusals,
 )
+from chartkit.values.migrate.nodes import Opens
 from chartkit.values.migrate.reading import read_tree
 from chartkit.values.migrate.table import (
     FIRST_OF_THREE,
@@ -73,12 +74,18 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     rearranged.
     """
     now = known(chart)
-    tree = read_tree(document, now.rank)
     span = origin(document, chart, given)
     table = {key: row for key, row in rows(chart).items() if row.span.meets(span)}
+    holders = parents(table)
+
+    def opens(path: Path) -> bool:
+        below = any(path[:length] in table for length in range(1, len(path)))
+        return path in holders or below or now.has(path)
+
+    tree = read_tree(document, now.rank, opens)
     own_cleanup = tree.find(("cleanupController",)) is not None
-    run = _Run(Context(tree, own_cleanup), now, chart, table, parents(table), span)
-    run.drop_nulls()
+    run = _Run(Context(tree, own_cleanup), now, chart, table, holders, span)
+    run.drop_nulls(opens)
     run.walk(tree.root, ())
     run.see_kube_system()
     tree.space()
@@ -212,10 +219,10 @@ class _Run:
                 do = "Take what stands below it, a chart's own values, over as a file by itself."
             self.context.say(Outcome.ASKED, key, entry, (), why, do)
 
-    def drop_nulls(self) -> None:
+    def drop_nulls(self, opens: Opens) -> None:
         """Takes out nulls that said nothing, and would be refused where they go."""
         silent: dict[Path, list[Entry]] = {}
-        for path, entry in _named(self.context.tree.root):
+        for path, entry in _named(self.context.tree.root, opens):
             is_null = isinstance(entry.value, Leaf) and entry.value.data is None
             if is_null and not self._null_says_something(path):
                 silent.setdefault(path[:-1], []).append(entry)
@@ -260,16 +267,16 @@ def _has_null(data: Json) -> bool:
     return isinstance(data, dict) and any(each is None or _has_null(each) for each in data.values())
 
 
-def _named(block: Block) -> Iterator[tuple[Path, Entry]]:
+def _named(block: Block, opens: Opens) -> Iterator[tuple[Path, Entry]]:
     """The leaves that a path of keys leads to, those in braces too."""
     todo: list[tuple[Path, Block]] = [((), block)]
     while todo:
         parent, block = todo.pop()
         for entry in block.entries:
             # What stands in braces is opened where there is something to take out.
-            if isinstance(entry.value, Leaf) and _has_null(entry.value.data):
-                as_block(entry)
             path = (*parent, entry.key)
+            if isinstance(entry.value, Leaf) and opens(path) and _has_null(entry.value.data):
+                as_block(entry)
             if isinstance(entry.value, Block) and not entry.value.listed:
                 todo.append((path, entry.value))
             else:

@@ -172,6 +172,9 @@ def _webhooks(context: Context, row: Row) -> None:
         context.remove(row.key, _NOTHING)
         return
     first, *others = items(entry)
+    if isinstance(data[0], list):
+        # Its lines are those of an item.
+        as_block(first)
     entry.value = first.value
     if isinstance(first.value, Block):
         first.value.after = ""

@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from chartkit.documents import reader, yaml_builder
+from chartkit.documents.reader import Document
+from chartkit.values.migrate import nodes
+from chartkit.values.migrate.known import CHARTS
+from chartkit.values.migrate.nodes import Opens
 from chartkit.values.migrate.run import migrate
 from chartkit.values.migrate.writing import write_tree
 from tests.unit.values.migrate.values import document
@@ -55,11 +59,11 @@ def test_work_of_a_migration(shape: str) -> None:
 def test_passes_over_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """The old text is composed once, and the new one read once."""
     composed, built = [], []
-    compose, build = reader.compose, yaml_builder.build_documents
+    compose, build = nodes.compose, yaml_builder.build_documents
 
-    def counted_compose(text: str) -> Any:
-        composed.append(text)
-        return compose(text)
+    def counted_compose(document: Document, opens: Opens) -> Any:
+        composed.append(document.source.text)
+        return compose(document, opens)
 
     def counted_build(text: str, file: str) -> Any:
         built.append(text)
@@ -72,6 +76,45 @@ def test_passes_over_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     made = migrate(old)
     assert composed == [old.source.text]
     assert built == [made.text]
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart_key", ["foo", "config", "tolerations", "a: *x\nfoo"])
+@pytest.mark.parametrize("value", ["- " * 50 + "x", "- " + "[" * 50 + "x" + "]" * 50])
+def test_what_no_chart_names_is_not_opened(chart: str, chart_key: str, value: str) -> None:
+    """Lists in lists, and lists in braces, cost what their reading does."""
+    line = f"  {value}\n"
+
+    def migrated(count: int) -> None:
+        migrate(document(f"x: &x {{}}\n{chart_key}:\n" + line * count), chart)
+
+    def read(count: int) -> None:
+        for _ in range(2):
+            reader.read_text(f"{chart_key}:\n".replace("*x", "1") + line * count)
+
+    migrated(2)
+    assert calls_of(migrated, 100) - calls_of(migrated, 50) < 2.25 * (
+        calls_of(read, 100) - calls_of(read, 50)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "foo:\n  a:  # of a\n    - - 1\n      # of 2\n      - 2\n  # below a\n\n# of b\nb: 1\n",
+        "foo:\n  # of a\n  a: |+\n    text\n\n# of b\nb: 1\n",
+        "foo:\n  a: [1,\n    2]  # of a\n\nb:\n  c: {d: null}\n  e:\n",
+        "foo:  # of foo\n- - a: 1\n  - {b: 1}\n  # below\nb: &y\n  c: 1\nd: 1\n",
+    ],
+)
+def test_what_is_not_opened_stays_as_it_is_written(text: str) -> None:
+    assert migrate(document(text)).text == text
+
+
+def test_aliases_in_what_no_chart_names() -> None:
+    text = "x: &x\n  a: 1\nfoo:\n  # of b\n  b:\n    c: *x\n  d:\n    - - 1\n"
+    made = migrate(document(text)).text
+    assert made == text.replace(" *x", "\n      a: 1")
 
 
 def test_deep_values_are_looked_into_once() -> None:

@@ -14,10 +14,10 @@ from chartkit.engine import (
     User,
     World,
     as_submitted,
-    evaluate,
 )
 from chartkit.engine.cli_files import NO_VALUES, Admissions, UserValues
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, GroupVersionKind, kind_of
+from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
@@ -64,6 +64,7 @@ def run_scan(
     plurals = context.custom.plurals
     policies = [policy for policy in policies if policy.judges_json is is_json]
     admissions = context.admissions(policies)
+    judge = Judge(policies, context.world)
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in objects:
@@ -75,7 +76,7 @@ def run_scan(
             request = replace(request, plural=plural_of(request.kind or kind_of(given)))
         elif plurals and (plural := plurals.get(request.kind or kind_of(given))):
             request = replace(request, plural=plural)
-        results = with_refusals(resource, evaluate(policies, request, context.world))
+        results = with_refusals(resource, judge.results(request))
         if context.audit_warn:
             labels = request.namespace_labels
             results = [

@@ -135,6 +135,10 @@ class Exceptions:
             (one, compiler.conditions(one.conditions)) for one in exceptions
         )
 
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self._compiled)
+
     def ask(self, scope: Mapping[str, Value], host: Host, ignores_errors: bool) -> Allowed:
         """Return their effect on a request; raises CelError for a condition that cannot be
         evaluated, unless an exception before it lets the request off."""

@@ -11,6 +11,7 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import ADMISSION_KINDS, CelPolicy
+from chartkit.engine.footprint import Footprint
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
 from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
 from chartkit.engine.request.request import Operation, Request, given_operation
@@ -134,6 +135,12 @@ class CompiledCelPolicy:
 
     def concerns(self, request: Request) -> bool:
         return bool(self.evaluators_of(Attributes(request)))
+
+    def footprint(self, request: Request) -> Footprint:
+        found = Footprint()
+        for evaluator in self.evaluators_of(Attributes(request)):
+            found.add(evaluator.footprint())
+        return found
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
         view = run.view(CelView)

@@ -53,6 +53,7 @@ COMMANDS = {
     "package": ("chartkit.cli.rollout.publish:package", "Check the charts and pack them."),
     "push": ("chartkit.cli.rollout.publish:push", "Push packed charts to an OCI registry."),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
+    "serve": ("chartkit.cli.serve:serve", "Answer an API server's admission reviews, for tests."),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (
         "chartkit.cli.reports.exceptions:exceptions",

@@ -92,14 +92,16 @@ def load_requests(
     is_json: bool = False,
     environment: ProjectEnvironment | None = None,
     changes: Changes | None = None,
+    needs_objects: bool = True,
 ) -> Requests:
     """Load policies, objects and user inputs; note is called with findings about single policies.
 
     is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; environment: the
     one whose policies are loaded in place of those that the options name; changes: those without
-    which files need not be read. Raise InputError.
+    which files need not be read; needs_objects: whether there is nothing to do without objects.
+    Raise InputError.
     """
-    if not options.paths:
+    if needs_objects and not options.paths:
         raise InputError("Missing argument 'PATH…'", hint="- is standard input")
     inputs = load_user_inputs(options)
     around = load_surroundings(options)

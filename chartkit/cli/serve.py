@@ -1,0 +1,153 @@
+"""`chartkit serve`: answer an API server's admission reviews."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import click
+
+from chartkit.cli.options.groups import takes
+from chartkit.cli.options.project import environment_option, project_environment, project_option
+from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.errors import InputError
+from chartkit.scan.options import RequestOptions
+from chartkit.scan.serving.options import ListenOptions
+
+LISTEN_OPTIONS: Final = (
+    click.option(
+        "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
+    ),
+    click.option(
+        "--port",
+        type=click.IntRange(1, 65535),
+        default=9443,
+        show_default=True,
+        help="The port to listen at.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, 64),
+        default=1,
+        show_default=True,
+        help="The number of processes that judge.",
+    ),
+    click.option(
+        "--tls-cert",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The server's certificate with its chain (PEM), in place of one that is made.",
+    ),
+    click.option(
+        "--tls-key",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The key of --tls-cert (PEM).",
+    ),
+    click.option(
+        "--tls-ca",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The authority of --tls-cert for webhook configurations (PEM); the certificate "
+        "itself if not given.",
+    ),
+    click.option(
+        "--tls-folder",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where a certificate that is made is kept (ca.crt, tls.crt, tls.key), for the next "
+        "start to use it again. Default: nowhere.",
+    ),
+    click.option(
+        "--name",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        help="A further name or address that the certificate is made for, such as "
+        "chartkit.default.svc; repeatable.",
+    ),
+    click.option(
+        "--max-body",
+        type=click.IntRange(1024, 1 << 28),
+        default=7 << 20,
+        show_default=True,
+        metavar="BYTES",
+        help="The longest review that is read; a longer one gets status 413.",
+    ),
+    click.option(
+        "--max-in-flight",
+        type=click.IntRange(1, 100_000),
+        default=1000,
+        show_default=True,
+        metavar="N",
+        help="The reviews that a worker reads or judges at once; further ones get status 429.",
+    ),
+    click.option(
+        "--body-timeout",
+        type=click.FloatRange(0.1, 60),
+        default=10.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long a client may take to send a review, before status 408.",
+    ),
+    click.option(
+        "--drain",
+        type=click.FloatRange(1, 300),
+        default=30.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long reviews in flight may take to end after SIGTERM.",
+    ),
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="The least level of log lines; info has every denial, debug every review.",
+    ),
+    click.option(
+        "--reports",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Write a PolicyReport for each object with results to DIR.",
+    ),
+)
+
+
+@click.command()
+@takes(RequestOptions, *REQUEST_OPTIONS)
+@takes(ListenOptions, *LISTEN_OPTIONS)
+@environment_option
+@project_option
+def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path: Path) -> None:
+    """Answer the admission reviews of an API server over HTTPS, as Kyverno does: /validate and
+    /mutate, for development clusters and tests. PATH: objects that policies see, such as
+    Namespaces; files are read again when they change.
+
+    Ends with SIGTERM or Ctrl-C.
+    """
+    from chartkit.network.admission.server import require_server
+    from chartkit.scan.environment import require_no_named_policies
+    from chartkit.scan.serving.files import FileSource
+    from chartkit.scan.serving.run import run
+
+    require_server()
+    _require_usable(options)
+    environment = None
+    if env is not None:
+        require_no_named_policies(options)
+        environment = partial(project_environment, path, env)
+    run(listen, FileSource(options, environment))
+
+
+def _require_usable(options: RequestOptions) -> None:
+    """Raise InputError for options of a scan that mean nothing to a server."""
+    given = {
+        "--userinfo": (options.userinfo, "a review names its user"),
+        "--api-defaults": (options.api_defaults, "an API server has set them"),
+        "PATH -": ("-" in options.paths, "files are read again when they change"),
+    }
+    for name, (value, reason) in given.items():
+        if value:
+            raise InputError(f"{name} has no meaning for serve: {reason}")

@@ -1,0 +1,218 @@
+"""The ASGI application: webhooks, health, metrics, and the bounds on all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs
+
+from chartkit.errors import BugError, Bugs, ChartkitError
+from chartkit.go.duration import SECOND, duration_or_none
+from chartkit.model import Location
+from chartkit.network.admission.judge import Judge, Verdict
+from chartkit.network.admission.keeper import Keeper
+from chartkit.network.admission.limits import Bounds, Refused
+from chartkit.network.admission.logs import Log
+from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reports import Reports
+from chartkit.network.admission.review import Review, ReviewError, parse_review
+from chartkit.network.admission.selection import Selection, Webhook
+from chartkit.network.admission.settings import ServerSettings
+
+T = TypeVar("T")
+Message = MutableMapping[str, Any]
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON: Final = b"application/json"
+TEXT: Final = b"text/plain; charset=utf-8"
+LONGEST_TIMEOUT: Final = 30.0
+"""Seconds: the longest timeout of a webhook. The default of an API server is 10."""
+_DEFAULT_TIMEOUT: Final = 10.0
+_LIVE: Final = frozenset(("/livez", "/healthz", "/health/liveness"))
+_READY: Final = frozenset(("/readyz", "/health/readiness"))
+_METRICS: Final = "/metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A review on its way. deadline: on the monotonic clock."""
+
+    path: str
+    judge: Judge
+    webhook: Webhook
+    chosen: Selection
+    review: Review
+    deadline: float
+
+
+class Application:
+    """An ASGI application that answers reviews with the judge of a keeper."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        keeper: Keeper,
+        log: Log,
+        metrics: Metrics,
+        reports: Reports,
+    ) -> None:
+        self._keeper = keeper
+        self._log = log
+        self._metrics = metrics
+        self._reports = reports
+        self._bounds = Bounds(settings)
+        self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="judge")
+        self._is_ending = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._keeper.start()
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                self._is_ending = True
+                self._keeper.stop()
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                await asyncio.get_running_loop().run_in_executor(None, self._reports.close)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = scope["path"], scope["method"]
+        begun = time.perf_counter()
+        if path in _LIVE:
+            await _respond(send, 200, b"ok", TEXT)
+        elif path in _READY:
+            is_ready = not self._is_ending
+            await _respond(send, 200 if is_ready else 503, b"ok" if is_ready else b"ending", TEXT)
+        elif path == _METRICS:
+            await _respond(send, 200, self._metrics.text(), self._metrics.content_type.encode())
+        else:
+            try:
+                await self._webhook(scope, receive, send)
+            except Refused as refused:
+                await self._refuse(scope, send, refused)
+            self._metrics.http(method, path, time.perf_counter() - begun)
+
+    async def _refuse(self, scope: Scope, send: Send, refused: Refused) -> None:
+        self._metrics.refused(refused.status)
+        level = self._log.error if refused.status >= 500 else self._log.warning
+        client = scope.get("client") or ("",)
+        level("request refused", status=refused.status, reason=refused.reason, client=client[0])
+        headers = [(b"retry-after", b"1")] if refused.status == 429 else []
+        await _respond(send, refused.status, refused.reason.encode("utf-8"), TEXT, headers)
+
+    async def _webhook(self, scope: Scope, receive: Receive, send: Send) -> None:
+        judge = self._keeper.judge
+        found = judge.find(scope["path"])
+        if found is None:
+            raise Refused(404, "no such path: webhooks are at /validate and /mutate")
+        if scope["method"] != "POST":
+            raise Refused(405, f"{scope['method']} is no method of a webhook")
+        headers = dict(scope["headers"])
+        media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if media != JSON:
+            raise Refused(415, "invalid Content-Type, expected application/json")
+        deadline = time.monotonic() + _timeout(scope.get("query_string") or b"")
+        with self._bounds.slot() as slot:
+            content = await slot.read(headers, receive, deadline)
+            try:
+                review = parse_review(content)
+            except ReviewError as error:
+                raise Refused(400, str(error)) from None
+            call = _Call(scope["path"], judge, *found, review, deadline)
+            await self._answer(call, send)
+
+    async def _answer(self, call: _Call, send: Send) -> None:
+        judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
+        begun = time.perf_counter()
+        verdict = await self._judged(call)
+        seconds = time.perf_counter() - begun
+        await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
+        if chosen.auditing:
+            await self._run(chosen, lambda: judge.audit(verdict, chosen))
+        self._metrics.review(review, webhook, verdict, seconds)
+        self._say(review, webhook, verdict, seconds)
+        if webhook is Webhook.VALIDATING:
+            self._reports.add(review, call.path, verdict, judge.served.facts)
+
+    async def _judged(self, call: _Call) -> Verdict:
+        """Return the verdict; raise Refused where there is none before the deadline."""
+        judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
+        left = call.deadline - time.monotonic()
+        if left <= 0:
+            raise Refused(504, "the time of the request was over before it was judged")
+        try:
+            with Bugs(Location(f"review {review.uid}")):
+                async with asyncio.timeout(left):
+                    verdict = await self._run(chosen, lambda: judge.judge(review, webhook, chosen))
+        except TimeoutError:
+            raise Refused(504, "the time of the request was over before the verdict") from None
+        except BugError as error:
+            raise Refused(500, str(error)) from None
+        except ChartkitError as error:
+            raise Refused(500, f"the policies could not be asked: {error}") from None
+        if time.monotonic() > call.deadline:
+            raise Refused(504, "the time of the request was over before the verdict")
+        return verdict
+
+    async def _run(self, chosen: Selection, work: Callable[[], T]) -> T:
+        """Return the result of work, done in a thread where policies may wait for an answer."""
+        if not chosen.looks_around:
+            return work()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, work)
+
+    def _say(self, review: Review, webhook: Webhook, verdict: Verdict, seconds: float) -> None:
+        answer = verdict.answer
+        if answer.allowed and not self._log.is_debug:
+            return
+        say = self._log.debug if answer.allowed else self._log.info
+        say(
+            "allowed" if answer.allowed else "denied",
+            webhook=webhook.value,
+            operation=str(review.operation),
+            kind=review.kind.kind,
+            namespace=review.namespace,
+            name=review.name or review.subject.name,
+            user=review.user.get("username"),
+            uid=review.uid,
+            dryRun=review.is_dry_run,
+            milliseconds=round(seconds * 1000, 3),
+            reason=answer.message,
+        )
+
+
+def _timeout(query: bytes) -> float:
+    """Return the seconds that the API server waits, from `timeout` of the query."""
+    given = parse_qs(query.decode("latin-1")).get("timeout", [""])[0]
+    nanoseconds = duration_or_none(given) if given else None
+    if nanoseconds is None or nanoseconds <= 0:
+        return _DEFAULT_TIMEOUT
+    return min(nanoseconds / SECOND, LONGEST_TIMEOUT)
+
+
+async def _respond(
+    send: Send,
+    status: int,
+    content: bytes,
+    media: bytes,
+    headers: list[tuple[bytes, bytes]] | None = None,
+) -> None:
+    length = str(len(content)).encode("ascii")
+    own = [(b"content-type", media), (b"content-length", length), *(headers or ())]
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,169 @@
+"""Certificates of a server: an authority and a certificate of its own, made for the occasion."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+AUTHORITY: Final = "ca.crt"
+CERTIFICATE: Final = "tls.crt"
+KEY: Final = "tls.key"
+_LIFETIME: Final = timedelta(days=365)
+_PRIVATE: Final = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """PEM files. authority: the certificate that API servers are to trust, as PEM."""
+
+    certificate: Path
+    key: Path
+    authority: bytes
+
+
+def given_certificates(certificate: Path, key: Path, authority: Path | None) -> Certificates:
+    """Return the files that a user names; raise InputError for those that do not fit together.
+
+    Without an authority, API servers are to trust the certificate itself.
+    """
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        message = f"is no certificate with the key of {key} ({error.reason or 'not PEM'})"
+        raise InputError(message, Location(str(certificate))) from None
+    except OSError as error:
+        place = str(certificate if not certificate.is_file() else key)
+        raise InputError(f"cannot be read: {error.strerror}", Location(place)) from None
+    trusted = authority or certificate
+    try:
+        return Certificates(certificate, key, trusted.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", Location(str(trusted))) from None
+
+
+def made_certificates(folder: Path, names: Sequence[str]) -> Certificates:
+    """Return certificates for names and addresses, made anew in a folder unless it has some that
+    are valid for all of them for another day."""
+    files = Certificates(folder / CERTIFICATE, folder / KEY, b"")
+    authority = folder / AUTHORITY
+    if not _is_usable(folder, names):
+        _make(folder, names)
+    return Certificates(files.certificate, files.key, authority.read_bytes())
+
+
+def _is_usable(folder: Path, names: Sequence[str]) -> bool:
+    from cryptography import x509
+
+    if not all((folder / name).is_file() for name in (AUTHORITY, CERTIFICATE, KEY)):
+        return False
+    try:
+        found = x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
+        alternatives = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (ValueError, x509.ExtensionNotFound):
+        return False
+    ends_late = found.not_valid_after_utc > datetime.now(UTC) + timedelta(days=1)
+    return ends_late and set(_alternatives(names)) <= set(alternatives.value)
+
+
+def _alternatives(names: Sequence[str]) -> Iterator[x509.GeneralName]:
+    from cryptography import x509
+
+    for name in names:
+        try:
+            yield x509.IPAddress(ipaddress.ip_address(name))
+        except ValueError:
+            yield x509.DNSName(name)
+
+
+def _make(folder: Path, names: Sequence[str]) -> None:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    encoding = serialization.Encoding.PEM
+    root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    root_name = _name("chartkit serve CA")
+    root = (
+        _builder(root_name, root_name, root_key.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .sign(root_key, _hash())
+    )
+    issued = (
+        _builder(_name("chartkit serve"), root_name, key.public_key())
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(list(_alternatives(names))), critical=False)
+        .add_extension(
+            x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
+        )
+        .sign(root_key, _hash())
+    )
+    secret = key.private_bytes(
+        encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / AUTHORITY).write_bytes(root.public_bytes(encoding))
+    (folder / CERTIFICATE).write_bytes(issued.public_bytes(encoding))
+    handle = os.open(folder / KEY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
+    with os.fdopen(handle, "wb") as file:
+        file.write(secret)
+
+
+def _name(text: str) -> x509.Name:
+    from cryptography import x509
+
+    return x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, text)])
+
+
+def _hash() -> hashes.SHA256:
+    from cryptography.hazmat.primitives import hashes
+
+    return hashes.SHA256()
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    from cryptography import x509
+
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    from cryptography import x509
+
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + _LIFETIME)
+    )

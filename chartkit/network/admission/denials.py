@@ -1,0 +1,115 @@
+"""The texts in which Kyverno denies a request, and warns about one that it lets through.
+
+Sources: `pkg/webhooks/utils` (block.go, warning.go) and `pkg/webhooks/resource` (mutation, vpol,
+ivpol, mpol) of Kyverno.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import yaml
+
+from chartkit.model import Resource, RuleResult, Status
+
+Failure = tuple[str, str, str]
+"""The name of a policy, the rule, and its message."""
+
+_PASSED: Final = (Status.PASS, Status.SKIP)
+_FAILED: Final = {Status.FAIL: "failed", Status.ERROR: "error"}
+_OLD_BOOLS: Final = frozenset(("y", "Y", "n", "N"))
+_EMITTER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_RESOLVER: Final = yaml.resolver.Resolver()
+
+
+def plain_name(policy: str) -> str:
+    """Return the name of a policy without its namespace, as Kyverno words it."""
+    return policy.rpartition("/")[2]
+
+
+def blocked(resource: Resource, results: Sequence[RuleResult]) -> str:
+    """Return the denial of an object by ClusterPolicies: each rule that neither passed nor was
+    skipped, as YAML."""
+    failures = tuple(
+        (plain_name(each.policy), each.rule, each.message)
+        for each in results
+        if each.status not in _PASSED
+    )
+    name = f"{resource.kind}/{resource.namespace}/{resource.name}"
+    listed = _as_yaml(failures)
+    return f"\n\nresource {name} was blocked due to the following policies \n\n{listed}"
+
+
+def not_mutated(policy: str, results: Sequence[RuleResult]) -> str:
+    """Return the denial of an object that a ClusterPolicy could not mutate."""
+    name = plain_name(policy)
+    rules = " ".join(f"{each.rule}: {each.message}" for each in results if each.status in _FAILED)
+    return f"mutation policy {name} error: failed to apply policy {name} rules [{rules}]"
+
+
+def not_mutated_by_cel(resource: Resource, errors: Sequence[RuleResult]) -> str:
+    """Return the denial of an object that MutatingPolicies could not mutate."""
+    place = f"{resource.namespace}/{resource.name}"
+    listed = " ".join(f"Policy {plain_name(each.policy)}: {each.message}" for each in errors)
+    return f"Resource: {place}, Kind: {resource.kind}, Errors: [{listed}]"
+
+
+def by_cel(results: Sequence[RuleResult]) -> Iterator[str]:
+    """Yield the line of each failure of a CEL policy, for a denial or a warning."""
+    for each in results:
+        word = _FAILED.get(each.status)
+        if word is not None:
+            yield f"Policy {plain_name(each.policy)} {word}: {each.message}"
+
+
+def warning(result: RuleResult) -> str:
+    """Return the warning about a rule of a ClusterPolicy."""
+    return f"policy {plain_name(result.policy)}.{result.rule}: {result.message}"
+
+
+@lru_cache(maxsize=1024)
+def _as_yaml(failures: Sequence[Failure]) -> str:
+    """Return the messages by policy and rule, sorted, as `go.yaml.in/yaml/v3` writes them."""
+    by_policy: dict[str, dict[str, str]] = {}
+    for policy, rule, message in failures:
+        by_policy.setdefault(policy, {})[rule] = message
+    return str(
+        yaml.emit(_events(by_policy), Dumper=_EMITTER, width=1 << 30, indent=2, allow_unicode=True)
+    )
+
+
+def _events(by_policy: Mapping[str, Mapping[str, str]]) -> Iterator[yaml.Event]:
+    yield yaml.StreamStartEvent()
+    yield yaml.DocumentStartEvent(explicit=False)
+    yield yaml.MappingStartEvent(None, None, True, flow_style=False)
+    for policy, rules in sorted(by_policy.items()):
+        yield _scalar(policy)
+        yield yaml.MappingStartEvent(None, None, True, flow_style=False)
+        for rule, message in sorted(rules.items()):
+            yield _scalar(rule)
+            yield _scalar(message)
+        yield yaml.MappingEndEvent()
+    yield yaml.MappingEndEvent()
+    yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _scalar(text: str) -> yaml.ScalarEvent:
+    style = "|" if "\n" in text else '"' if _is_read_otherwise(text) else None
+    return yaml.ScalarEvent(None, None, (True, True), text, style=style)
+
+
+def _is_read_otherwise(text: str) -> bool:
+    """Return whether a plain scalar would be read as another type than text."""
+    if text in _OLD_BOOLS or not text:
+        return True
+    tag = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    if tag != "tag:yaml.org,2002:str":
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""JSON Patches (RFC 6902) from an object to the one that policies made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.model import Body, Json, pointer_of
+
+Path = tuple[str | int, ...]
+
+
+def patch(before: Json, after: Json, path: Path = ()) -> Iterator[Body]:
+    """Yield operations that make one value of another; none where they are equal.
+
+    Lists are compared from both ends, so that an element put in front moves none of the others.
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _objects(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _lists(before, after, path)
+    elif not same(before, after):
+        yield {"op": "replace", "path": pointer_of(*path), "value": after}
+
+
+def _objects(before: Body, after: Body, path: Path) -> Iterator[Body]:
+    for key in before:
+        if key not in after:
+            yield {"op": "remove", "path": pointer_of(*path, key)}
+    for key, value in after.items():
+        if key in before:
+            yield from patch(before[key], value, (*path, key))
+        else:
+            yield {"op": "add", "path": pointer_of(*path, key), "value": value}
+
+
+def _lists(before: list[Json], after: list[Json], path: Path) -> Iterator[Body]:
+    shorter = min(len(before), len(after))
+    first = 0
+    while first < shorter and same(before[first], after[first]):
+        first += 1
+    last = 0
+    while last < shorter - first and same(before[-1 - last], after[-1 - last]):
+        last += 1
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    common = min(len(old), len(new))
+    for index in range(common):
+        yield from patch(old[index], new[index], (*path, first + index))
+    for index in reversed(range(common, len(old))):
+        yield {"op": "remove", "path": pointer_of(*path, first + index)}
+    for index in range(common, len(new)):
+        yield {"op": "add", "path": pointer_of(*path, first + index), "value": new[index]}
+
+
+def same(one: Json, other: Json) -> bool:
+    """Return whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)

@@ -1,0 +1,171 @@
+"""AdmissionReviews (admission.k8s.io/v1), read from a request's body and written as its answer."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.documents.json_text import parse_json
+from chartkit.engine import Operation
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location, Resource, mapping_at
+
+VERSION: Final = "admission.k8s.io/v1"
+KIND: Final = "AdmissionReview"
+_TYPE: Final = ("group", "version")
+_NOWHERE: Final = Location("<review>")
+
+
+class ReviewError(InputError):
+    """A body that is no AdmissionReview of the version that is served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A request of an API server.
+
+    kind: of the object; resource: the name of the whole object's resource in URLs, api_version:
+    its group and version; object: what is written, None for a deletion; old: what was there, None
+    for a creation; user: `userInfo` as it stands; is_dry_run: whether nothing is stored.
+    """
+
+    uid: str
+    kind: GroupVersionKind
+    api_version: str
+    resource: str
+    subresource: str
+    operation: Operation
+    name: str
+    namespace: str
+    object: Resource | None
+    old: Resource | None
+    user: Body
+    is_dry_run: bool
+
+    @property
+    def subject(self) -> Resource:
+        """The object that rules look at: for a deletion, the one that goes."""
+        found = self.object or self.old
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The response to a review. message: why it is denied; patch: RFC 6902, none for no change;
+    warnings: shown to the user by `kubectl`."""
+
+    allowed: bool
+    message: str = ""
+    warnings: Sequence[str] = ()
+    patch: Sequence[Body] = field(default=())
+
+    def encoded(self, uid: str) -> bytes:
+        """Return the body of the HTTP response."""
+        response: Body = {"uid": uid, "allowed": self.allowed}
+        if self.message:
+            response["status"] = {"status": "Failure", "message": self.message}
+        if self.patch:
+            text = json.dumps(self.patch, ensure_ascii=False, separators=(",", ":"))
+            response["patch"] = base64.b64encode(text.encode("utf-8")).decode("ascii")
+            response["patchType"] = "JSONPatch"
+        if self.warnings:
+            response["warnings"] = list(self.warnings)
+        review = {"apiVersion": VERSION, "kind": KIND, "response": response}
+        return json.dumps(review, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def parse_review(content: bytes) -> Review:
+    """Return the request of a review; raise ReviewError for any other content."""
+    try:
+        review = parse_json(content)
+    except ValueError as error:
+        raise ReviewError(f"the body is not JSON: {error}") from None
+    if not isinstance(review, dict) or review.get("kind") != KIND:
+        raise ReviewError(f"the body is no {KIND}")
+    if review.get("apiVersion") != VERSION:
+        raise ReviewError(
+            f"'{review.get('apiVersion')}' is no version of {KIND} that is served",
+            hint=f"set admissionReviewVersions of the webhook to v1, for {VERSION}",
+        )
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise ReviewError(f"the {KIND} has no request")
+    return _request(request)
+
+
+def _request(request: Body) -> Review:
+    uid = request.get("uid")
+    if not isinstance(uid, str) or not uid:
+        raise ReviewError("the request has no uid")
+    group, version = (_text(request, "kind", key) for key in _TYPE)
+    kind = GroupVersionKind(group, version, _text(request, "kind", "kind"))
+    if not (kind.version and kind.kind):
+        raise ReviewError("the request has no kind")
+    group, version = (_text(request, "resource", key) for key in _TYPE)
+    subresource, name, namespace = (
+        _text(request, key) for key in ("subResource", "name", "namespace")
+    )
+    user = request.get("userInfo")
+    found = Review(
+        uid,
+        kind,
+        f"{group}/{version}" if group else version,
+        _text(request, "resource", "resource"),
+        subresource,
+        _operation(request.get("operation")),
+        name,
+        namespace,
+        _object(request, "object", kind, namespace),
+        _object(request, "oldObject", kind, namespace),
+        user if isinstance(user, dict) else {},
+        request.get("dryRun") is True,
+    )
+    if found.object is None and found.old is None:
+        raise ReviewError("the request has neither object nor oldObject")
+    return found
+
+
+def _text(body: Body, *path: str) -> str:
+    *above, key = path
+    value = (mapping_at(body, *above) if above else body).get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ReviewError(f"request.{'.'.join(path)} is no text")
+    return value
+
+
+def _operation(value: Json) -> Operation:
+    try:
+        return Operation(value)
+    except ValueError:
+        known = ", ".join(Operation)
+        raise ReviewError(f"request.operation is none of {known}") from None
+
+
+def _object(request: Body, key: str, kind: GroupVersionKind, namespace: str) -> Resource | None:
+    """Return an object with the kind and namespace of the request, as Kyverno converts it
+    (`pkg/utils/admission`)."""
+    body = request.get(key)
+    if body is None:
+        return None
+    if not isinstance(body, dict):
+        raise ReviewError(f"request.{key} is no object")
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict | None):
+        raise ReviewError(f"request.{key}.metadata is no object")
+    version = f"{kind.group}/{kind.version}" if kind.group else kind.version
+    if body.get("apiVersion") != version or body.get("kind") != kind.kind:
+        body = {**body, "apiVersion": version, "kind": kind.kind}
+    place = "" if kind.kind == "Namespace" else namespace
+    there = (metadata or {}).get("namespace")
+    if kind.kind == "Namespace" and there:
+        body = {**body, "metadata": {k: v for k, v in (metadata or {}).items() if k != "namespace"}}
+    elif place and there != place:
+        body = {**body, "metadata": {**(metadata or {}), "namespace": place}}
+    return Resource(body, _NOWHERE)

@@ -1,0 +1,127 @@
+"""The processes of an admission server: granian's supervisor, and a worker for each core.
+
+granian serves TLS and HTTP in Rust, outside of Python's lock; `bench/README.md` compares it with
+uvicorn.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chartkit.errors import InputError
+from chartkit.network.admission.application import Application
+from chartkit.network.admission.keeper import Keeper, Source
+from chartkit.network.admission.logs import Log
+from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reports import Reports, Target
+from chartkit.network.admission.settings import ServerSettings
+
+HEADER_TIMEOUT: Final = 10_000
+"""Milliseconds that a client may take to send the head of a request."""
+_PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
+_BACKLOG: Final = 4096
+_LEAVES_FAST: Final = 0.8
+"""Seconds to end after Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Makes the application of one worker process, to which it is sent. target: where reports go,
+    None for nowhere."""
+
+    settings: ServerSettings
+    source: Source
+    target: Target | None
+
+    def __call__(self) -> Application:
+        # The supervisor decides when a worker ends; Ctrl-C in a terminal reaches all processes.
+        log = Log(self.settings.log_level)
+        metrics = Metrics(self.settings.metrics_folder)
+        keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
+        return Application(self.settings, keeper, log, metrics, Reports(self.target, log))
+
+
+def serve(worker: Worker, on_start: Callable[[], None], on_end: Callable[[], None]) -> None:
+    """Serve until SIGTERM, which lets reviews in flight end, or Ctrl-C, which gives them less than
+    a second. on_start: called when workers are about to start; on_end: when all have ended.
+
+    Raise InputError where the address cannot be listened at, and where granian is not installed.
+    """
+    import multiprocessing
+
+    settings = worker.settings
+    require_server()
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+
+    # Policies may have come from a library with threads of its own, which a fork would lose.
+    multiprocessing.set_start_method("spawn", force=True)
+    server: Any = Granian(
+        "chartkit",
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.ASGI,
+        workers=settings.workers,
+        http=HTTPModes.auto,
+        websockets=False,
+        backlog=_BACKLOG,
+        backpressure=_BACKLOG,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT),
+        log_enabled=False,
+        ssl_cert=settings.certificate,
+        ssl_key=settings.key,
+        respawn_failed_workers=True,
+        respawn_interval=0.1,
+        workers_kill_timeout=int(settings.drain),
+    )
+    interrupts = _Interrupts(server)
+    server.on_startup(interrupts.take_over)
+    server.on_startup(on_start)
+    try:
+        server.serve(target_loader=worker, wrap_loader=False)
+    finally:
+        on_end()
+
+
+class _Interrupts:
+    """What Ctrl-C does to a server."""
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+
+    def take_over(self) -> None:
+        """Handle Ctrl-C in place of granian, which would wait as long as after SIGTERM."""
+        signal.signal(signal.SIGINT, self._leave)
+
+    def _leave(self, number: int, frame: object) -> None:
+        self._server.workers_kill_timeout = _LEAVES_FAST
+        self._server.signal_handler_interrupt(number, frame)
+
+
+def require_server() -> None:
+    """Raise InputError where the packages of the server are not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        hint = "pip install '.[serve]' where chartkit's source is"
+        raise InputError(f"{', '.join(missing)} is not installed", hint=hint)
+
+
+def require_address(host: str, port: int) -> None:
+    """Raise InputError for an address that cannot be listened at."""
+    import socket
+
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, number) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise InputError(f"cannot listen at {host}:{port}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""The policies of an admission server, from the same options as those of a scan."""

@@ -34,16 +34,24 @@ def write_pods(
 ) -> None:
     """Writes count Pods to target, those below fixtures in turn, each under a name of its own;
     are_distinct: each with labels, images, variables and arguments of its own, too."""
+    pods = distinct_pods(fixtures, count) if are_distinct else _numbered(fixtures, count)
+    target.write_text(dump_documents(pods), "utf-8")
+
+
+def distinct_pods(fixtures: Path, count: int) -> list[dict[str, Any]]:
+    """Returns count Pods, those below fixtures in turn, no two alike."""
     pick = random.Random(1)
+    return [_distinct(pod, pick) for pod in _numbered(fixtures, count)]
+
+
+def _numbered(fixtures: Path, count: int) -> list[dict[str, Any]]:
     bodies = [
         document.body for file in sorted(fixtures.glob("*.yaml")) for document in read_file(file)
     ]
-    pods = []
-    for number, body in enumerate(itertools.islice(itertools.cycle(bodies), count)):
-        metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{number}"}
-        pod = {**body, "metadata": metadata}
-        pods.append(_distinct(pod, pick) if are_distinct else pod)
-    target.write_text(dump_documents(pods), "utf-8")
+    return [
+        {**body, "metadata": {**body["metadata"], "name": f"{body['metadata']['name']}-{number}"}}
+        for number, body in enumerate(itertools.islice(itertools.cycle(bodies), count))
+    ]
 
 
 def _distinct(body: dict[str, Any], pick: random.Random) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -15,7 +15,7 @@ from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.model import Location
 from chartkit.network.admission.judge import Judge, Verdict
 from chartkit.network.admission.keeper import Keeper
-from chartkit.network.admission.limits import Bounds, Refused
+from chartkit.network.admission.limits import Bounds, Message, Receive, Refused
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
 from chartkit.network.admission.reports import Reports
@@ -24,9 +24,7 @@ from chartkit.network.admission.selection import Selection, Webhook
 from chartkit.network.admission.settings import ServerSettings
 
 T = TypeVar("T")
-Message = MutableMapping[str, Any]
 Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 JSON: Final = b"application/json"

@@ -6,9 +6,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final, NoReturn
 
 from chartkit.network.admission.settings import ServerSettings
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+_PASSED_OVER: Final = 8
+"""How many times the longest body is read of one that is longer."""
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of the server
@@ -57,36 +62,46 @@ class Slot:
     async def read(
         self,
         headers: Mapping[bytes, bytes],
-        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+        receive: Receive,
         deadline: float,
     ) -> bytes:
         """Return a request's body; raise Refused for one that is too long or too slow."""
         declared = headers.get(b"content-length", b"")
-        if declared.isdigit() and int(declared) > self._settings.max_body:
-            raise self._too_long()
+        is_long = declared.isdigit() and int(declared) > self._settings.max_body
         left = min(self._settings.body_timeout, deadline - time.monotonic())
         parts: list[bytes] = []
         try:
             async with asyncio.timeout(left):
                 while True:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise Refused(400, "the client went away before its request was whole")
-                    part = message.get("body") or b""
+                    part, is_last = await _part(receive)
+                    if is_long or self.size + len(part) > self._settings.max_body:
+                        await self._pass_over(receive, is_last)
                     self._count(len(part))
                     parts.append(part)
-                    if not message.get("more_body"):
+                    if is_last:
                         return parts[0] if len(parts) == 1 else b"".join(parts)
         except TimeoutError:
             raise Refused(408, f"the request was not whole after {left:.0f} s") from None
 
+    async def _pass_over(self, receive: Receive, is_last: bool) -> NoReturn:
+        """Read on, so that a client which sends all before it listens gets the answer too; keep
+        nothing. Raise Refused."""
+        passed = 0
+        while not is_last and passed < _PASSED_OVER * self._settings.max_body:
+            part, is_last = await _part(receive)
+            passed += len(part)
+        raise Refused(413, f"the request has more than {self._settings.max_body} bytes")
+
     def _count(self, size: int) -> None:
         self.size += size
         self._bounds.memory += size
-        if self.size > self._settings.max_body:
-            raise self._too_long()
         if self._bounds.memory > self._settings.max_memory:
             raise Refused(429, "the reviews in flight are too large together: try again")
 
-    def _too_long(self) -> Refused:
-        return Refused(413, f"the request has more than {self._settings.max_body} bytes")
+
+async def _part(receive: Receive) -> tuple[bytes, bool]:
+    """Return the next part of a body, and whether it is the last one."""
+    message = await receive()
+    if message["type"] != "http.request":
+        raise Refused(400, "the client went away before its request was whole")
+    return message.get("body") or b"", not message.get("more_body")

@@ -6,6 +6,7 @@ Several workers keep their counts in one folder, and each of them answers with t
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -89,13 +90,12 @@ class Metrics:
         """folder: where all workers of a server keep their counts."""
         os.environ[FOLDER] = str(folder)
         import prometheus_client
-        from prometheus_client import CollectorRegistry, Counter, Histogram
-        from prometheus_client.multiprocess import MultiProcessCollector
+        from prometheus_client import CollectorRegistry, Counter, Histogram, multiprocess
 
-        self._generate = prometheus_client.generate_latest
+        self._generate: Callable[[Any], bytes] = prometheus_client.generate_latest
         self.content_type: str = prometheus_client.CONTENT_TYPE_LATEST
         self._registry = CollectorRegistry()
-        MultiProcessCollector(self._registry)  # type: ignore[no-untyped-call]
+        multiprocess.MultiProcessCollector(self._registry)
         own: dict[str, Any] = {"registry": None}
 
         def family(name: str, durations: str, text: str, labels: tuple[str, ...]) -> _Family:

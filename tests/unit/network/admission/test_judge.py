@@ -1,0 +1,257 @@
+"""Verdicts on reviews, in the words of Kyverno's webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from chartkit.engine import Request
+from chartkit.model import Body, Resource
+from chartkit.network.admission.denials import plain_name
+from chartkit.network.admission.judge import Judge, Verdict
+from chartkit.network.admission.review import parse_review
+from chartkit.network.admission.roles import RoleBindings
+from chartkit.network.admission.selection import Webhook
+from chartkit.network.admission.served import Served
+from tests.unit.network.admission.bodies import (
+    AUDITED,
+    CEL,
+    LABELS,
+    POD,
+    TEAM,
+    changed,
+    policies,
+    review,
+)
+from tests.unit.network.admission.patching import patched
+
+_DENIED = (
+    "\n\nresource Pod/default/web was blocked due to the following policies \n\n"
+    "require-team:\n  check-team: 'validation error: the label team: it is required. rule "
+    "check-team failed at path /metadata/labels/'\n"
+)
+
+
+def judged(path: str, content: bytes, *texts: str, **served: Any) -> Verdict:
+    """Return the verdict of policies at a path of the server."""
+    judge = Judge(Served(policies(*texts), **served))
+    found = judge.find(path)
+    assert found is not None
+    verdict = judge.judge(parse_review(content), *found)
+    judge.audit(verdict, found[1])
+    return verdict
+
+
+def test_enforce_denies_in_kyvernos_words() -> None:
+    answer = judged("/validate", review(), TEAM).answer
+    assert not answer.allowed
+    assert answer.message == _DENIED
+
+
+def test_what_passes_is_allowed() -> None:
+    body = changed(POD, labels={"team": "a"})
+    answer = judged("/validate", review(body), TEAM).answer
+    assert answer.allowed
+    assert answer.message == ""
+
+
+def test_audit_allows_and_keeps_the_result() -> None:
+    verdict = judged("/validate", review(), AUDITED)
+    assert verdict.answer.allowed
+    said = [(each.policy, each.status.value) for one in verdict.evaluated for each in one.results]
+    assert said == [("audit-team", "fail")]
+
+
+def test_a_denied_object_has_no_audit_results() -> None:
+    verdict = judged("/validate", review(), TEAM, AUDITED)
+    names = {each.policy for one in verdict.evaluated for each in one.results}
+    assert names == {"require-team"}
+
+
+def test_each_failing_policy_is_named_in_order() -> None:
+    other = TEAM.replace("require-team", "a-policy").replace("check-team", "x")
+    message = judged("/validate", review(), TEAM, other).answer.message
+    listed = yaml.safe_load(message.partition("policies \n\n")[2])
+    assert [*listed] == ["a-policy", "require-team"]
+    assert [*listed["a-policy"]] == ["x"]
+
+
+def test_a_cel_policy_denies_in_kyvernos_words() -> None:
+    body = {**POD, "spec": {"containers": [{"name": "main", "image": "nginx:latest"}]}}
+    answer = judged("/vpol/no-latest", review(body), CEL).answer
+    assert answer.message == "Policy no-latest failed: no image may be latest"
+
+
+@pytest.mark.parametrize(
+    ("actions", "allowed", "warnings"),
+    [
+        ("[Deny]", False, 0),
+        ("[Warn]", True, 1),
+        ("[Audit]", True, 0),
+        ("[Deny, Warn]", False, 1),
+    ],
+)
+def test_actions_of_cel_policies(actions: str, allowed: bool, warnings: int) -> None:
+    body = {**POD, "spec": {"containers": [{"name": "main", "image": "nginx:latest"}]}}
+    text = CEL.replace("[Deny]", actions)
+    answer = judged("/validate", review(body), text).answer
+    assert answer.allowed is allowed
+    assert [*answer.warnings] == ["Policy no-latest failed: no image may be latest"] * warnings
+
+
+def test_both_generations_are_in_one_denial() -> None:
+    body = {**POD, "spec": {"containers": [{"name": "main", "image": "nginx:latest"}]}}
+    message = judged("/validate", review(body), TEAM, CEL).answer.message
+    assert message == f"{_DENIED}\nPolicy no-latest failed: no image may be latest"
+
+
+def test_a_mutation_is_a_patch() -> None:
+    answer = judged("/mutate", review(), LABELS).answer
+    assert answer.allowed
+    assert patched(POD, answer.patch)["metadata"]["labels"] == {"managed": "yes"}
+
+
+def test_mutations_build_on_each_other() -> None:
+    second = LABELS.replace("add-labels", "second").replace("managed", "again")
+    answer = judged("/mutate", review(), LABELS, second).answer
+    assert patched(POD, answer.patch)["metadata"]["labels"] == {"managed": "yes", "again": "yes"}
+
+
+def test_an_object_that_is_as_it_should_be_has_no_patch() -> None:
+    body = changed(POD, labels={"managed": "yes"})
+    assert [*judged("/mutate", review(body), LABELS).answer.patch] == []
+
+
+def test_a_deletion_is_not_mutated() -> None:
+    content = review(operation="DELETE", object=None, oldObject=POD)
+    assert [*judged("/mutate", content, LABELS).answer.patch] == []
+
+
+_BROKEN = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: broken}
+spec:
+  failurePolicy: FAILURE
+  rules:
+  - name: replace
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate:
+      patchesJson6902: |-
+        - {op: replace, path: /spec/nothing/here, value: 1}
+"""
+
+
+def test_a_mutation_that_fails_denies() -> None:
+    answer = judged("/mutate", review(), _BROKEN.replace("FAILURE", "Fail"), LABELS).answer
+    assert not answer.allowed
+    start = "mutation policy broken error: failed to apply policy broken rules [replace: "
+    assert answer.message.startswith(start)
+
+
+def test_a_mutation_that_may_fail_leaves_the_others() -> None:
+    answer = judged("/mutate", review(), _BROKEN.replace("FAILURE", "Ignore"), LABELS).answer
+    assert answer.allowed
+    assert patched(POD, answer.patch)["metadata"]["labels"] == {"managed": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/validate", {"require-team", "lax", "no-latest"}),
+        ("/validate/fail", {"require-team"}),
+        ("/validate/ignore", {"lax"}),
+        ("/validate/fail/finegrained/require-team", {"require-team"}),
+        ("/validate/fail/finegrained/lax", set()),
+        ("/validate/ignore/finegrained/lax", {"lax"}),
+        ("/vpol/no-latest", {"no-latest"}),
+        ("/vpol/other/no-latest", {"no-latest"}),
+        ("/vpol/other", set()),
+        ("/nvpol/no-latest", set()),
+    ],
+)
+def test_a_path_names_its_policies(path: str, asked: set[str]) -> None:
+    lax = TEAM.replace("require-team", "lax").replace(
+        "  rules:", "  failurePolicy: Ignore\n  rules:"
+    )
+    found = Judge(Served(policies(TEAM, lax, CEL))).find(path)
+    assert found is not None
+    webhook, chosen = found
+    assert webhook is Webhook.VALIDATING
+    assert {each.policy.name for each in (*chosen.enforcing, *chosen.cel)} == asked
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/x",
+        "/validate/x",
+        "/validate/fail/x",
+        "/vpolx/a",
+        "/xvpol/a",
+        "/ivpol",
+        "/" + "a" * 20_000,
+    ],
+)
+def test_other_paths_name_none(path: str) -> None:
+    assert Judge(Served(policies(TEAM))).find(path) is None
+
+
+def test_roles_come_from_bindings() -> None:
+    text = TEAM.replace("{kinds: [Pod]}}", "{kinds: [Pod]}, clusterRoles: [admin]}")
+    text = text.replace("  rules:", "  background: false\n  rules:")
+    binding: Body = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "janes"},
+        "subjects": [{"kind": "User", "name": "jane"}],
+        "roleRef": {"kind": "ClusterRole", "name": "admin"},
+    }
+    assert judged("/validate", review(), text).answer.allowed
+    roles = RoleBindings([Resource(binding)])
+    assert not judged("/validate", review(), text, roles=roles).answer.allowed
+
+
+def test_a_filtered_object_is_allowed() -> None:
+    answer = judged("/validate", review(), TEAM, filtered=lambda _object, _sub: True).answer
+    assert answer.allowed
+
+
+def test_policies_that_are_off_at_admission_are_not_asked() -> None:
+    text = TEAM.replace("  rules:", "  admission: false\n  rules:")
+    assert judged("/validate", review(), text).answer.allowed
+
+
+def test_a_scale_is_matched_by_the_kind_of_its_object() -> None:
+    text = TEAM.replace("kinds: [Pod]", "kinds: [Deployment/scale]")
+    scale: Body = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3},
+    }
+    resource = {"group": "apps", "version": "v1", "resource": "deployments"}
+    content = review(
+        scale, subResource="scale", resource=resource, operation="UPDATE", oldObject=scale
+    )
+    assert not judged("/validate", content, text).answer.allowed
+
+
+def test_labels_of_namespaces_come_with_the_request() -> None:
+    text = TEAM.replace(
+        "{kinds: [Pod]}", "{kinds: [Pod], namespaceSelector: {matchLabels: {env: prod}}}"
+    )
+
+    def request(resource: Resource) -> Request:
+        return Request(resource, namespace_labels={"env": "prod"})
+
+    assert judged("/validate", review(), text).answer.allowed
+    assert not judged("/validate", review(), text, request=request).answer.allowed
+
+
+def test_a_name_is_without_its_namespace() -> None:
+    assert plain_name("team-a/policy") == "policy"
+    assert plain_name("policy") == "policy"

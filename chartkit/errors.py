@@ -49,6 +49,10 @@ class CompileError(ChartkitError):
         super().__init__(first.message, first.location, first.hint)
         self.diagnostics = tuple(diagnostics)
 
+    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
+        """Be the same error in another process."""
+        return type(self), (self.diagnostics,)
+
 
 class RenderError(ChartkitError):
     """Helm could not render a chart with the values it was given."""

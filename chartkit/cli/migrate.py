@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.terminal import progress
 from chartkit.cli.values import migrate_values
@@ -146,14 +146,7 @@ def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
         metavar="POLICY=REASON",
         help="Take the new form of a policy although the proof finds a difference; repeatable.",
     ),
-    click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
-        show_default="the processors",
-        metavar="N",
-        help="How many processes prove.",
-    ),
+    jobs_option("prove policies"),
 )
 @reports("-o")
 def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:

@@ -12,6 +12,7 @@ import click
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
+from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import formats_option, query_option
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
@@ -107,6 +108,7 @@ CLUSTER_OPTIONS: Final = (
         help="Show what cleanup policies and TTL labels delete next after TIME (now, a date or "
         "2030-01-31T12:00:00Z).",
     ),
+    jobs_option("judge objects"),
 )
 def scan(options: ScanOptions) -> None:
     """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,

@@ -45,6 +45,16 @@ def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
     return content
 
 
+def read_span(path: Path | str, start: int, end: int) -> bytes:
+    """Return the bytes of a file from start to end; raise InputError."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, Location(str(path))) from None
+
+
 def read_text(path: Path | str) -> str:
     """Return the text of a file or stream without a byte order mark; of a file that gzip or zstd
     compressed, what is in it.
@@ -56,7 +66,7 @@ def read_text(path: Path | str) -> str:
     try:
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
-            return _decoded(decompressed(read_bytes(path), location), location)
+            return decoded(decompressed(read_bytes(path), location), location)
         if not _is_stream(str(path), status.st_mode):
             raise _refused(status.st_mode, location)
         with open(path, "rb", buffering=0) as stream:
@@ -118,11 +128,13 @@ def _streamed(number: int, location: Location) -> str:
         parts.append(part)
 
 
-def _decoded(content: bytes, location: Location) -> str:
+def decoded(content: bytes, location: Location, start: int = 0) -> str:
+    """Return the text of bytes of a file without a byte order mark, with newlines as its only line
+    ends; start: of the bytes. Raise InputError for what is not UTF-8."""
     try:
         return _with_newlines(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise _not_utf8(error.start, location) from None
+        raise _not_utf8(start + error.start, location) from None
 
 
 def _with_newlines(text: str) -> str:

@@ -33,10 +33,12 @@ _AROUND = 2
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and its name in messages."""
+    """A text and its name in messages; lines: those of the file before the text, where it is a part
+    of one."""
 
     file: str
     text: str
+    lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Document:
         if found is None:
             return place
         before = self.source.text[: start + found]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        line = self.source.lines + before.count("\n") + 1
+        column = len(before) - before.rfind("\n")
         return replace(place, line=line, column=column)
 
     def value_of(self, *_path: str | int) -> None:
@@ -98,6 +101,7 @@ class Document:
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines around one, and the number of the first."""
         begin, lines = _lines(self.source.text, self.start, self.end)
+        begin += self.source.lines
         first = max(line - begin - _AROUND, 0)
         return first + begin, lines[first : line - begin + _AROUND + 1]
 
@@ -112,7 +116,8 @@ class Document:
                     if above and above[-1].repeats(event):
                         pointer = pointer_of(*(str(each.step) for each in above))
                         mark: Any = event.start_mark
-                        line = self.source.text.count("\n", 0, self.start) + mark.line + 1
+                        before = self.source.lines + self.source.text.count("\n", 0, self.start)
+                        line = before + mark.line + 1
                         return Location(self.source.file, line, mark.column + 1, pointer)
                     if isinstance(event, yaml.CollectionStartEvent):
                         above.append(_Above(isinstance(event, yaml.MappingStartEvent)))
@@ -191,16 +196,31 @@ def read_stdin(stdin: TextIO) -> list[Document]:
     return read_text(input_files.read_stdin(stdin), "<stdin>")
 
 
-def read_text(text: str, file: str = "<text>") -> list[Document]:
-    """Return the documents of a text without empty ones; raise InputError with file:line:column."""
-    source = Source(file, text)
-    if text.lstrip()[:1] == "{":
-        documents = _read_json(source)
-        if documents is not None:
-            return documents
-    built = [each for each in build_documents(text, file) if each.body is not None]
+def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]:
+    """Return the documents of a text without empty ones; lines: those of the file before the text,
+    where it is a part of one. Raise InputError with file:line:column."""
+    source = Source(file, text, lines)
+    try:
+        if text.lstrip()[:1] == "{":
+            documents = _read_json(source)
+            if documents is not None:
+                return documents
+        built = [each for each in build_documents(text, file, lines) if each.body is not None]
+    except InputError as error:
+        place = error.location
+        if place is not None and place.line:
+            place = replace(place, line=place.line + lines)
+        raise InputError(error.message, place, error.hint) from None
     pairs = zip(built, extents(text, built), strict=True)
-    return [Document(each.body, source, extent) for each, extent in pairs]
+    return [Document(each.body, source, _moved(extent, lines)) for each, extent in pairs]
+
+
+def _moved(extent: Extent, lines: int) -> Extent:
+    """Return the part of a text as one that begins after so many lines."""
+    if not lines:
+        return extent
+    items = [each._replace(line=each.line + lines) for each in extent.items]
+    return replace(extent, line=extent.line + lines, items=items)
 
 
 def empty_document(source: Source) -> Document:
@@ -276,7 +296,8 @@ def _read_json(source: Source) -> list[Document] | None:
         if depth(body) > MAX_DEPTH:
             message = f"is nested deeper than {MAX_DEPTH} levels"
             raise InputError(message, Location(source.file, line))
-        documents.append(Document(body, source, Extent(start, end, line, is_json=True)))
+        extent = Extent(start, end, source.lines + line, is_json=True)
+        documents.append(Document(body, source, extent))
     return documents
 
 

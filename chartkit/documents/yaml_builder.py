@@ -90,8 +90,8 @@ _NUMBER_START = frozenset("+-.0123456789")
 _BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
 
 
-def build_documents(text: str, file: str) -> Iterator[BuiltDocument]:
-    """Yield the documents of a text.
+def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocument]:
+    """Yield the documents of a text; lines: those of the file before it, for hints alone.
 
     Raise InputError with file, line and column for invalid YAML, for a number that JSON lacks, for
     nesting deeper than MAX_DEPTH, and for aliases that expand to more than MAX_ALIASED values.
@@ -105,7 +105,7 @@ def build_documents(text: str, file: str) -> Iterator[BuiltDocument]:
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
-        raise _input_error(error, text, file) from None
+        raise _input_error(error, text, file, lines) from None
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
 
@@ -358,7 +358,7 @@ def depth(value: Any) -> int:
     return deepest
 
 
-def _input_error(error: yaml.MarkedYAMLError, text: str, file: str) -> InputError:
+def _input_error(error: yaml.MarkedYAMLError, text: str, file: str, lines: int) -> InputError:
     mark = error.problem_mark or error.context_mark
     location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
     problem = _one_line(error.problem or error.context or "cannot be parsed")
@@ -368,7 +368,7 @@ def _input_error(error: yaml.MarkedYAMLError, text: str, file: str) -> InputErro
     elif "cannot start any token" in problem:
         hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
     elif begin and mark and error.context in _OPEN and begin.line < mark.line:
-        hint = f"what begins in line {begin.line + 1} is not closed"
+        hint = f"what begins in line {begin.line + 1 + lines} is not closed"
     return InputError(f"is not YAML: {problem}", location, hint)
 
 

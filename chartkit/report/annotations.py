@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.model import Severity, Status
 from chartkit.report.finding import Finding, FindingFormat
 from chartkit.report.findings import AcceptedAs
-from chartkit.report.model import ReportOptions, summary
+from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import Spool
 from chartkit.safe_text import escape_controls, shown, without_commands
 
@@ -47,7 +47,8 @@ class _Annotations(FindingFormat):
         numbers = summary(counts) if counts else levels
         totals = ", ".join(f"{name}: {count}" for name, count in numbers.items())
         known = f"; known: {self._known}" if self._known else ""
-        yield f"chartkit: {totals}{known}\n"
+        end = f"; {INCOMPLETE}" if self._options.course.is_incomplete else ""
+        yield f"chartkit: {totals}{known}{end}\n"
 
     @abstractmethod
     def _line(self, finding: Finding, level: Severity) -> str:

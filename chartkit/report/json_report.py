@@ -123,7 +123,10 @@ class JsonWriter:
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
         totals = json_text(summary(counts)).replace("\n", _NEXT_LINE)
-        yield f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "summary": {totals},\n  "results": ['
+        yield f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "summary": {totals},\n'
+        if self._options.course.is_incomplete:
+            yield '  "incomplete": true,\n'
+        yield '  "results": ['
         yield from self._spool.pieces()
         yield f"{_NEXT_LINE if self._spool.size else ''}]"
         if self._options.deletions is not None:
@@ -159,6 +162,8 @@ class NdjsonWriter:
         """Yield the report, ending with a newline."""
         yield from self._spool.pieces()
         body: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
+        if self._options.course.is_incomplete:
+            body["incomplete"] = True
         if self._options.deletions is not None:
             body["deletions"] = list(self._options.deletions)
         yield f"{json_text(body, indent=None)}\n"

@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
-from chartkit.report.model import ReportOptions, resource_id
+from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import without_commands
 
@@ -138,6 +138,8 @@ class JUnitWriter:
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
         """Yield the report, ending with a newline."""
         yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
+        if self._options.course.is_incomplete:
+            yield f"<!-- {INCOMPLETE} -->\n"
 
     def _case(
         self, resource: Resource, result: RuleResult, acceptance: Acceptance | None

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
-from chartkit.report.model import ReportOptions, resource_id, rule_id
+from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
 from chartkit.safe_text import markdown_cell
 
@@ -92,6 +92,8 @@ class MarkdownWriter:
         """Yield the report, ending with a newline."""
         headers = [str(status) for status in Status]
         yield markdown_table(headers, [[str(counts[status]) for status in Status]])
+        if self._options.course.is_incomplete:
+            yield f"\n{INCOMPLETE}\n"
         if self._rows.size:
             yield "\n" + markdown_table(("Result", "Resource", "Rule", "Message"), ())
             yield from self._rows.pieces()

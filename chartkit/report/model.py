@@ -63,6 +63,13 @@ class ReportPer(StrEnum):
     OBJECT = "object"
 
 
+@dataclass(slots=True)
+class Course:
+    """The course of the run that reports are about; is_incomplete: whether it was interrupted."""
+
+    is_incomplete: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """policies: facts by the ID of the policy (`RuleResult.policy_id`); detailed: whether to
@@ -72,7 +79,7 @@ class ReportOptions:
     live: the stream for formats that write each result at once, None where a report is written
     whole; owner_label: the label that names an object's owner; comment_limit: the most
     characters of a report in Markdown, 0 for no limit; width: of the terminal that shows the
-    report, None for a file or a pipe."""
+    report, None for a file or a pipe; course: of the run, which `finish` can ask."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -85,6 +92,7 @@ class ReportOptions:
     owner_label: str = ""
     comment_limit: int = 0
     width: int | None = None
+    course: Course = field(default_factory=Course)
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""
@@ -145,6 +153,9 @@ def resource_id(resource: Resource) -> str:
 def rule_id(result: RuleResult) -> str:
     """Return `policy/rule`, or the policy alone if it has no rules."""
     return f"{result.policy}/{result.rule}" if result.rule else result.policy
+
+
+INCOMPLETE: Final = "incomplete: the run was interrupted"
 
 
 def summary(counts: Counter[Status]) -> dict[str, int]:

@@ -58,12 +58,15 @@ class Outputs:
         options: ReportOptions,
         stdout: TextIO,
         query: str | None = None,
+        is_live: bool = True,
     ) -> None:
-        """query: a JMESPath expression over the JSON report; raise InputError for a wrong one."""
+        """query: a JMESPath expression over the JSON report; is_live: whether formats that write
+        each result at once may do so. Raise InputError for a wrong query."""
+        self._course = options.course
         self._stdout = stdout
         self._query = _queried(outputs, query)
         plain = replace(options, colour=False, width=None)
-        shown = replace(options, live=stdout)
+        shown = replace(options, live=stdout) if is_live else options
         self._writers: list[tuple[Output, Writer]] = [
             (output, self._writer_of(output)(shown if output.file is None else plain))
             for output in outputs
@@ -83,8 +86,10 @@ class Outputs:
         for _, writer in self._writers:
             writer.add(resource, results, accepted)
 
-    def finish(self, counts: Counter[Status]) -> None:
-        """Write every report; a file appears whole or not at all."""
+    def finish(self, counts: Counter[Status], is_incomplete: bool = False) -> None:
+        """Write every report; a file appears whole or not at all. is_incomplete: whether the run
+        was interrupted."""
+        self._course.is_incomplete = is_incomplete
         for output, writer in self._writers:
             pieces: Iterable[str] = writer.finish(counts)
             if self._query is not None and output.format in QUERIED:

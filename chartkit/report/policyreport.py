@@ -19,7 +19,14 @@ from typing import Final
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
-from chartkit.report.model import KYVERNO, ReportOptions, ReportPer, ResultCache, summary
+from chartkit.report.model import (
+    INCOMPLETE,
+    KYVERNO,
+    ReportOptions,
+    ReportPer,
+    ResultCache,
+    summary,
+)
 from chartkit.report.spool import Spool
 
 
@@ -101,6 +108,7 @@ class NamespaceReportWriter:
 
     def __init__(self, options: ReportOptions, api: ReportApi) -> None:
         self._api = api
+        self._options = options
         self._rows = ResultRows(options)
         self._spool = Spool()
         self._places: dict[str, array[int]] = {}
@@ -139,6 +147,7 @@ class NamespaceReportWriter:
             places = self._places[namespace]
             for start, end in zip(places[::2], places[1::2], strict=True):
                 yield from self._spool.pieces(start, end)
+        yield _end(self._options)
 
 
 class ObjectReportWriter:
@@ -150,6 +159,7 @@ class ObjectReportWriter:
 
     def __init__(self, options: ReportOptions, api: ReportApi) -> None:
         self._api = api
+        self._options = options
         self._rows = ResultRows(options)
         self._spool = Spool()
 
@@ -179,6 +189,7 @@ class ObjectReportWriter:
         if not self._spool.size:
             yield _NO_RESULTS
         yield from self._spool.pieces()
+        yield _end(self._options)
 
 
 def policy_report_writer(
@@ -194,6 +205,10 @@ def open_report_writer(
 ) -> NamespaceReportWriter | ObjectReportWriter:
     """Return the writer of reports of openreports.io."""
     return policy_report_writer(options, OPENREPORTS)
+
+
+def _end(options: ReportOptions) -> str:
+    return f"# {INCOMPLETE}\n" if options.course.is_incomplete else ""
 
 
 def _head(api: ReportApi, namespace: str) -> str:

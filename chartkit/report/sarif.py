@@ -73,6 +73,8 @@ class SarifWriter(FindingFormat):
         head = json_text({"$schema": _SCHEMA, "version": "2.1.0"}, indent=None)
         tool = json_text({"driver": driver}, indent=None)
         yield f'{head[:-1]}, "runs": [{{"tool": {tool}, "columnKind": "unicodeCodePoints", '
+        if self._options.course.is_incomplete:
+            yield '"invocations": [{"executionSuccessful": false}], '
         yield '"results": ['
         yield from self._spool.pieces()
         yield "\n]}]}\n" if self._spool.size else "]}]}\n"

@@ -58,7 +58,10 @@ class YamlWriter:
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
-        yield dump_yaml({"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)})
+        head: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
+        if self._options.course.is_incomplete:
+            head["incomplete"] = True
+        yield dump_yaml(head)
         yield "results:\n" if self._spool.size else "results: []\n"
         yield from self._spool.pieces()
         if self._options.deletions is not None:

@@ -135,8 +135,7 @@ def read_inputs(
     for path in paths:
         here = _read_input(path, stdin, note, chart or ChartOptions(), reads)
         if not here and reads is None:
-            hint = "name a manifest, a folder with manifests or a chart"
-            raise InputError("holds no Kubernetes object", Location(path), hint)
+            raise no_object(path)
         found.extend(here)
     if chart is not None and chart.values and not any(map(_has_chart, paths)):
         hint = (
@@ -144,6 +143,12 @@ def read_inputs(
         )
         raise InputError("no chart is scanned that takes it", Location(str(chart.values[0])), hint)
     return found
+
+
+def no_object(path: str) -> InputError:
+    """Return the error of a path without objects."""
+    hint = "name a manifest, a folder with manifests or a chart"
+    return InputError("holds no Kubernetes object", Location(path), hint)
 
 
 def _has_chart(path: str) -> bool:
@@ -161,13 +166,13 @@ def _read_input(
     reads: Callable[[Path], bool] | None,
 ) -> list[Resource]:
     if path == STDIN:
-        return _named_objects(read_stdin(stdin), note)
+        return named_objects(read_stdin(stdin), note)
     where = existing(Path(path))
     is_one = not where.is_dir() or is_chart(where)
     if is_one and reads is not None and not reads(where):
         return []
     if not where.is_dir():
-        return _named_objects(read_file(where), note)
+        return named_objects(read_file(where), note)
     if is_one:
         return render_inputs(where, chart, note)
     found: list[Resource] = []
@@ -182,11 +187,11 @@ def _read_input(
         if file.is_dir():
             found.extend(render_inputs(file, chart, note))
         else:
-            found.extend(_folder_objects(read_file(file), note))
+            found.extend(folder_objects(read_file(file), note))
     return found
 
 
-def _named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
+def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents that the user names; raise InputError for anything else."""
     for gap in incomplete_lists(documents):
         note(gap)
@@ -197,7 +202,7 @@ def _named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     return found
 
 
-def _folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
+def folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents in a folder; note is called for answers of API servers."""
     for gap in incomplete_lists(documents):
         note(gap)

@@ -99,7 +99,7 @@ class ScanOptions:
     owner_label: the label of objects by which HTML counts; is_json: whether the inputs are any JSON
     rather than Kubernetes objects; at: the time for which deletions are planned; changed_since: the
     revision since which objects must have changed to be judged; env, path: the environment whose
-    policies judge them, and its project.
+    policies judge them, and its project; jobs: the most processes that judge at a time.
     """
 
     request: RequestOptions
@@ -116,3 +116,4 @@ class ScanOptions:
     changed_since: str | None
     env: str | None
     path: Path
+    jobs: int = 1

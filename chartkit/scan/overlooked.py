@@ -139,23 +139,24 @@ def overlooked(
             message = f"{each.kind} '{each.name}': its patches and substitutions are not applied"
             yield _note(message, each.location, "flux build kustomization … | chartkit scan -")
     if policies is not None:
-        yield from _unused(objects, policies)
+        yield from unused_note(unused_policies(objects, policies))
 
 
-def _unused(
-    objects: Sequence[Resource], policies: Collection[tuple[str, str, str]]
-) -> Iterator[Diagnostic]:
-    """Yield a note about the policies among objects that do not judge the others."""
-    unused = [
+def unused_policies(
+    objects: Iterable[Resource], policies: Collection[tuple[str, str, str]]
+) -> list[Resource]:
+    """Return the policies among objects that do not judge the others."""
+    return [
         each
         for each in objects
-        if is_policy(each) and (each.kind, each.namespace, each.name) not in policies
+        if is_policy(each)
+        and (each.kind, each.namespace, each.name) not in policies
+        and mapping_at(each.body, "spec", "evaluation").get("mode") not in UNEVALUATED_MODES
     ]
-    unused = [
-        each
-        for each in unused
-        if mapping_at(each.body, "spec", "evaluation").get("mode") not in UNEVALUATED_MODES
-    ]
+
+
+def unused_note(unused: Sequence[Resource]) -> Iterator[Diagnostic]:
+    """Yield a note about policies that judge nothing, if there are any."""
     if unused:
         first = unused[0]
         more = f" and {len(unused) - 1} more policies" if len(unused) > 1 else ""

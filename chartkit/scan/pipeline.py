@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine import Deletion, World
 from chartkit.errors import InputError
-from chartkit.model import Resource, RuleResult
+from chartkit.model import Resource
 from chartkit.report.outputs import Output
 from chartkit.scan.cluster_source import cluster_source, policies_source
 from chartkit.scan.environment import (
     ProjectEnvironment,
-    UnsentObjects,
     require_no_named_policies,
     require_no_policies,
 )
@@ -22,6 +21,8 @@ from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
+from chartkit.scan.parallel.interrupt import Interrupts
+from chartkit.scan.parallel.scanning import CLEANUP, ObjectScan, completion_of, scan_stream
 from chartkit.scan.reporting import (
     Console,
     ScanReport,
@@ -31,8 +32,7 @@ from chartkit.scan.reporting import (
     planned_deletions,
     require_policies,
 )
-from chartkit.scan.requests import Requests, load_requests
-from chartkit.scan.run import as_changed, run_scan
+from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
@@ -117,41 +117,41 @@ def _scan_files(
     installed: InstalledPolicies | None = None,
 ) -> int:
     changes = _changes(options, environment)
-    requests = load_requests(
-        options.request, console.stdin, console.note, options.is_json, environment, changes
+    require_paths(options.request)
+    judges = load_judges(options.request, console.note, environment)
+    if installed is None and changes is None and time is None:
+        code = scan_stream(options, outputs, console, selection, environment, judges)
+        if code is not None:
+            return code
+    requests = read_requests(
+        judges, options.request, console.stdin, console.note, options.is_json, environment, changes
     )
     if installed is not None:
         requests = installed.completed(requests)
     require_policies(requests.policies, console, options.is_json)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
-        console.remark("cleanup policies: --at TIME says what they delete")
+        console.remark(CLEANUP)
     report = ScanReport(options, outputs, requests, console, selection, deletions)
     world = _world(requests, options.is_json) if installed is None else installed.world(requests)
     context = replace(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )
     objects = _judged(filter(report.looks_at, requests.objects), changes, console)
-    unsent = None if environment is None else UnsentObjects(environment, requests.namespaces)
-    by_id = {each.policy.id: each for each in requests.policies.policies}
-    with console.progress(len(objects)) as step:
-
-        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
-            if unsent is not None:
-                results = unsent.judged(resource, results, by_id)
-            if requests.custom is not None:
-                results = [*requests.custom.results(as_changed(resource, results)), *results]
-            report.add(resource, results)
-            step()
-
-        run_scan(report.running, objects, sink, context)
-    for line in unsent.lines() if unsent is not None else ():
+    completion = completion_of(requests, environment)
+    asks = installed is not None or requests.inputs.asks_others
+    jobs = 1 if asks else options.jobs
+    run = ObjectScan(report.running, context, completion, jobs, report.has_excerpts)
+    with Interrupts() as interrupts, console.progress(len(objects)) as step:
+        run.run(objects, report.add, step, interrupts)
+    for line in completion.lines():
         console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
     # Cleanup policies judge nothing: where there are no others, that nothing matched is no news.
     judging = any(each.judges_json is options.is_json for each in requests.policies.policies)
     is_partial = not judging or (changes is not None and not changes.reason)
-    return report.finish(bool(requests.policies.diagnostics), planned, is_partial)
+    is_broken = bool(requests.policies.diagnostics)
+    return report.finish(is_broken, planned, is_partial, interrupts.exit_code)
 
 
 def _world(requests: Requests, is_json: bool) -> World:

@@ -12,6 +12,7 @@ from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletio
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
+from chartkit.report.formats import BUILT_IN
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
@@ -26,6 +27,8 @@ from chartkit.scan.requests import Requests
 
 _IMAGE_POLICY: Final = "ImageValidatingPolicy"
 _GUIDING: Final = frozenset({"html", "sarif"})
+_WITHOUT_EXCERPTS: Final = BUILT_IN.keys() - {"html"}
+"""The formats that show no lines around findings."""
 _SPLIT: Final = frozenset({"policyreport", "openreports"})
 
 
@@ -73,8 +76,10 @@ class ScanReport:
         console: Console,
         selection: Selection,
         deletions: Sequence[Deletion] | None = None,
+        is_live: bool = True,
     ) -> None:
-        """Raise InputError for a baseline that cannot be read, and for selectors of policies that
+        """is_live: whether reports on standard output may begin before all objects are judged.
+        Raise InputError for a baseline that cannot be read, and for selectors of policies that
         match none."""
         policies, now = requests.policies.policies, datetime.now(UTC)
         facts = requests.facts()
@@ -96,11 +101,13 @@ class ScanReport:
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )
-        self._outputs = Outputs(outputs, self.options, console.stdout, options.query)
+        self._outputs = Outputs(outputs, self.options, console.stdout, options.query, is_live)
         self._console = console
+        self.has_excerpts = any(each.format not in _WITHOUT_EXCERPTS for each in outputs)
         self._has_text = Output("text") in outputs
         self._asks_registries = options.request.registry.asks_registries
         self._unasked = 0
+        self._judged = 0
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
     def looks_at(self, resource: Resource) -> bool:
@@ -109,6 +116,7 @@ class ScanReport:
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Add the results of one object to every report, as far as they are selected."""
+        self._judged += 1
         noted = len(self._gate.acceptor.notes)
         results, accepted = self._gate.judge(resource, results)
         self._outputs.add(resource, results, accepted)
@@ -117,15 +125,24 @@ class ScanReport:
         if not self._asks_registries:
             self._unasked += sum(map(_needs_registry, results))
 
-    def finish(self, is_broken: bool, planned: Iterable[str] = (), is_partial: bool = False) -> int:
+    def finish(
+        self,
+        is_broken: bool,
+        planned: Iterable[str] = (),
+        is_partial: bool = False,
+        interrupted: int = 0,
+    ) -> int:
         """Write the reports, and after them the deletions that are planned, the kinds of policies
         that Kyverno will remove (with `--detailed`), the option that asks registries, if a policy
         would have needed them, and what the gate finds.
 
         is_broken: whether a policy does not compile, or something could not be read; is_partial:
-        whether only some of the objects were judged. Return the exit code; raise InputError for a
-        selector of objects that matches none.
+        whether only some of the objects were judged; interrupted: the exit code where the scan was
+        ended before all were. Return the exit code; raise InputError for a selector of objects that
+        matches none.
         """
+        if interrupted:
+            return self._finish_early(interrupted)
         if not is_partial:
             self._gate.require_objects()
         outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
@@ -139,6 +156,14 @@ class ScanReport:
         for each in outcome.diagnostics:
             self._console.note(each)
         return outcome.exit_code
+
+    def _finish_early(self, exit_code: int) -> int:
+        """Write what was found up to an interrupt; nothing is said of what was not judged."""
+        self._outputs.finish(self._gate.tally.statuses, is_incomplete=True)
+        count = self._judged
+        noun = "object was" if count == 1 else "objects were"
+        self._console.stderr(f"interrupted: {count} {noun} judged; the report is incomplete")
+        return exit_code
 
     def append(self, lines: Iterable[str]) -> None:
         """Write lines below a text report, or to standard error if standard output has another

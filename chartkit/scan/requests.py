@@ -94,15 +94,42 @@ def load_requests(
     changes: Changes | None = None,
     needs_objects: bool = True,
 ) -> Requests:
-    """Load policies, objects and user inputs; note is called with findings about single policies.
+    """Load policies, objects and user inputs, as `load_judges` and `read_requests` do;
+    needs_objects: whether there is nothing to do without objects."""
+    if needs_objects:
+        require_paths(options)
+    judges = load_judges(options, note, environment)
+    return read_requests(judges, options, stdin, note, is_json, environment, changes)
 
-    is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; environment: the
-    one whose policies are loaded in place of those that the options name; changes: those without
-    which files need not be read; needs_objects: whether there is nothing to do without objects.
-    Raise InputError.
-    """
-    if needs_objects and not options.paths:
+
+def require_paths(options: RequestOptions) -> None:
+    """Raise InputError for options that name no path of objects."""
+    if not options.paths:
         raise InputError("Missing argument 'PATH…'", hint="- is standard input")
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """policies: that judge objects; inputs: the user's settings for requests."""
+
+    policies: PolicySet
+    inputs: UserInputs
+
+    @property
+    def identities(self) -> set[tuple[str, str, str]]:
+        """The kinds, namespaces and names of the policies."""
+        found = {_identity(each.policy.resource) for each in self.policies.policies}
+        return found | {_identity(each.resource) for each in self.policies.cleanup}
+
+
+def load_judges(
+    options: RequestOptions, note: Note, environment: ProjectEnvironment | None = None
+) -> Judges:
+    """Load policies and user inputs; note is called with findings about single policies.
+
+    environment: the one whose policies are loaded in place of those that the options name. Raise
+    InputError.
+    """
     inputs = load_user_inputs(options)
     around = load_surroundings(options)
     if environment is None:
@@ -111,6 +138,24 @@ def load_requests(
         policies = environment.policies(around)
     for diagnostic in (*policies.diagnostics, *policies.warnings):
         note(diagnostic)
+    return Judges(policies, inputs)
+
+
+def read_requests(
+    judges: Judges,
+    options: RequestOptions,
+    stdin: TextIO,
+    note: Note,
+    is_json: bool = False,
+    environment: ProjectEnvironment | None = None,
+    changes: Changes | None = None,
+) -> Requests:
+    """Read the objects that policies judge.
+
+    is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; changes: those
+    without which files need not be read. Raise InputError.
+    """
+    policies, inputs = judges.policies, judges.inputs
     if is_json:
         return Requests(policies, _load_payloads(options, stdin, note), {}, {}, inputs)
     chart = ChartOptions(
@@ -124,10 +169,8 @@ def load_requests(
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
     objects = _load_objects(options, stdin, note, chart, reads)
-    judging = {_identity(each.policy.resource) for each in policies.policies}
-    judging |= {_identity(each.resource) for each in policies.cleanup}
     honours = bool(options.exceptions) or environment is not None
-    for diagnostic in overlooked(objects, honours, judging):
+    for diagnostic in overlooked(objects, honours, judges.identities):
         note(diagnostic)
     if options.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored

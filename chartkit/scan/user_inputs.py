@@ -76,6 +76,16 @@ class UserInputs:
             mocks=UserMocks(self.values, values_answer_calls=True),
         )
 
+    @property
+    def asks_others(self) -> bool:
+        """True if other machines are asked: registries, or the services of policies."""
+        return self.registry is not None or self.services is not None
+
+    def is_isolated(self, policies: Sequence[RunnablePolicy]) -> bool:
+        """Return whether policies see the object alone that they judge."""
+        is_plain = self.values is NO_VALUES and not self.asks_others
+        return is_plain and not any(policy.looks_around for policy in policies)
+
     def world(
         self,
         policies: Sequence[RunnablePolicy],
@@ -84,8 +94,7 @@ class UserInputs:
     ) -> World:
         """Return the world that policies see: the scanned objects and the user's values; custom:
         the names of the kinds that have definitions."""
-        is_plain = self.values is NO_VALUES and self.registry is None and self.services is None
-        if is_plain and not any(policy.looks_around for policy in policies):
+        if self.is_isolated(policies):
             return OFFLINE
         bodies = [
             *self.context.resources,

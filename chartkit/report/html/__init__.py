@@ -20,7 +20,7 @@ from chartkit import __version__
 from chartkit.model import Status
 from chartkit.report.finding import Finding, FindingFormat
 from chartkit.report.html.tally import LEGEND, RuleTally, Tally, owner_of, place_of
-from chartkit.report.model import ReportOptions, summary
+from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import Spool
 from chartkit.safe_text import shown, shown_lines
 
@@ -80,6 +80,7 @@ class HtmlWriter(FindingFormat):
                 version=__version__,
                 time=self._options.now.isoformat(timespec="seconds"),
                 title=heading.title,
+                incomplete=INCOMPLETE if self._options.course.is_incomplete else "",
                 totals=heading.totals or _totals(tally, counts),
                 total=sum(each.total for each in rules),
                 counted=counted,

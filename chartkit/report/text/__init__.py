@@ -15,7 +15,7 @@ from chartkit.report.findings import (
     AcceptedAs,
     field_places,
 )
-from chartkit.report.model import PolicyFacts, ReportOptions, resource_id, rule_id
+from chartkit.report.model import INCOMPLETE, PolicyFacts, ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
 from chartkit.report.text.layout import fold
 from chartkit.report.text.totals import Totals
@@ -98,8 +98,9 @@ class TextWriter:
             yield "\n".join([*table, "", ""])
         totals = ", ".join(f"{status}: {counts[status]}" for status in Status)
         accepted = ", ".join(f"{state}: {count}" for state, count in self._accepted.items())
-        text = f"{totals}; {accepted}\n" if accepted else f"{totals}\n"
-        yield fold(text, self._options.width)
+        parts = [totals, *filter(None, (accepted,))]
+        parts += [INCOMPLETE] if self._options.course.is_incomplete else []
+        yield fold(f"{'; '.join(parts)}\n", self._options.width)
 
     def _note_made(self, resource: Resource, result: RuleResult) -> None:
         by = f"by {shown(rule_id(result))} for {shown(resource_id(resource))}"

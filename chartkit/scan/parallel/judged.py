@@ -1,0 +1,107 @@
+"""Objects with their results, as they go from one process to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from chartkit.documents.reader import Document
+from chartkit.model import Location, Places, Resource, RuleResult, pointer_of, pointer_steps
+from chartkit.scan.gate.suppressions import ANNOTATION, has_suppressions
+
+_ANNOTATION: Final = pointer_of("metadata", "annotations", ANNOTATION)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPlaces:
+    """The places of the fields that findings are about, which were looked for where the text is.
+
+    places: line, column and pointer of each path; excerpts: the lines around a line, empty where
+    they are not shown; others: those of the whole document, where this process has its text.
+    """
+
+    file: str
+    places: Mapping[tuple[str, ...], tuple[int, int, str]]
+    excerpts: Mapping[int, tuple[int, Sequence[str]]]
+    others: Places | None = None
+
+    def locate(self, *path: str | int) -> Location:
+        """Return the location of the key or list item at a path, or of its nearest existing
+        parent."""
+        steps = tuple(map(str, path))
+        if steps not in self.places and self.others is not None:
+            return self.others.locate(*path)
+        while steps and steps not in self.places:
+            steps = steps[:-1]
+        line, column, pointer = self.places.get(steps, (0, 0, ""))
+        return Location(self.file, line, column, pointer, self)
+
+    def character(self, offset: int, *path: str | int) -> Location:
+        """Return the location of a character of the text at a path, or of the path's key."""
+        return self.others.character(offset, *path) if self.others else self.locate(*path)
+
+    def value_of(self, *path: str | int) -> Location | None:
+        """Return None, or what the whole document says."""
+        return self.others.value_of(*path) if self.others else None
+
+    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
+        """Return the lines around one, and the number of the first."""
+        if line in self.excerpts or self.others is None:
+            return self.excerpts.get(line, (line, ()))
+        return self.others.excerpt(line)
+
+
+class Judged(NamedTuple):
+    """An object with its results. resource: None where the other process has it as it is."""
+
+    resource: Resource | None
+    results: Sequence[RuleResult]
+    places: KnownPlaces | None
+
+    def restored(self, given: Resource | None = None) -> Resource:
+        """Return the object with the places of its findings; given: the object that was judged,
+        where this process has it."""
+        resource = self.resource or given
+        assert resource is not None
+        if self.places is None:
+            return resource
+        known = self.places
+        if given is not None:
+            known = replace(known, others=given.location.places)
+        return Resource(resource.body, replace(resource.location, places=known))
+
+
+def judged(
+    resource: Resource,
+    results: Sequence[RuleResult],
+    has_excerpts: bool,
+    given: Resource | None = None,
+) -> Judged:
+    """Return an object with its results for another process; has_excerpts: whether lines around
+    findings are shown; given: the object that the other process has."""
+    sent = None if resource is given else resource
+    if not isinstance(resource.location.places, Document):
+        return Judged(sent, results, None)
+    pointers = dict.fromkeys(_pointers(resource, results))
+    return Judged(sent, results, _known(resource.location, pointers, has_excerpts))
+
+
+def _pointers(resource: Resource, results: Sequence[RuleResult]) -> Iterator[str]:
+    for result in results:
+        yield from result.fields
+    if has_suppressions(resource):
+        yield _ANNOTATION
+
+
+def _known(place: Location, pointers: Iterable[str], has_excerpts: bool) -> KnownPlaces:
+    base = pointer_steps(place.path)
+    places: dict[tuple[str, ...], tuple[int, int, str]] = {}
+    for pointer in pointers:
+        found = place.within(pointer)
+        places[base + pointer_steps(pointer)] = found.line, found.column, found.path
+    excerpts: dict[int, tuple[int, Sequence[str]]] = {}
+    if has_excerpts and place.places is not None:
+        lines = {place.line, *(line for line, _, _ in places.values())}
+        excerpts = {line: place.places.excerpt(line) for line in lines}
+    return KnownPlaces(place.file, places, excerpts)

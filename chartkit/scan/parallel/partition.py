@@ -1,0 +1,141 @@
+"""Files split by bytes into slices of whole documents, which several processes read.
+
+In YAML a line that begins with `---` ends a document wherever it stands, so that a text can be cut
+there without being parsed. A file with directives (`%`) before its documents, a compressed one, and
+one that begins as JSON are not cut.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.compressed import SUFFIXES
+from chartkit.documents.input_files import decoded, read_span
+from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.errors import system_errors
+from chartkit.model import Diagnostic, Location
+
+SLICE: Final = 1 << 18
+"""The bytes of a slice, and of the files of one part, as a rule."""
+_CUT: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
+_BEFORE_JSON: Final = b"\xef\xbb\xbf \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Bytes of a file, which hold whole documents. lines: those before it; end: None for a whole
+    file; number: of the path that the user gave; is_named: whether that is the file itself."""
+
+    file: str
+    number: int
+    is_named: bool
+    start: int = 0
+    end: int | None = None
+    lines: int = 0
+
+    def read(self) -> list[Document]:
+        """Return the documents; raise InputError."""
+        if self.end is None:
+            return read_file(self.file)
+        place = Location(self.file)
+        content = read_span(self.file, self.start, self.end)
+        return read_text(decoded(content, place, self.start), self.file, self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The work of a process at a time. number: from 0; slices: with notes about files that are not
+    read, in the order of the inputs; is_surveyed: whether it has objects that others depend on."""
+
+    number: int
+    slices: tuple[Slice | Diagnostic, ...]
+    is_surveyed: bool = False
+
+    def __str__(self) -> str:
+        for each in self.slices:
+            if isinstance(each, Slice):
+                return str(Location(each.file, each.lines + 1 if each.lines else 0))
+        return f"part {self.number}"
+
+
+def is_compressed(file: Path) -> bool:
+    """Return whether a file is compressed, by its name."""
+    return file.suffix in SUFFIXES
+
+
+def parts(
+    slices: Iterable[tuple[Slice | Diagnostic, int, bool]],
+) -> Iterator[Part]:
+    """Yield slices as parts of some size; each comes with its bytes and whether it is surveyed."""
+    number, size, is_surveyed = 0, 0, False
+    gathered: list[Slice | Diagnostic] = []
+    for each, length, has_shared in slices:
+        if gathered and size + length > SLICE:
+            yield Part(number, tuple(gathered), is_surveyed)
+            number, size, is_surveyed, gathered = number + 1, 0, False, []
+        gathered.append(each)
+        size += length
+        is_surveyed = is_surveyed or has_shared
+    if gathered:
+        yield Part(number, tuple(gathered), is_surveyed)
+
+
+def sliced(
+    file: str, number: int, is_named: bool, shared: re.Pattern[bytes]
+) -> Iterator[tuple[Slice, int, bool]]:
+    """Yield the slices of a file, each with its length and whether the pattern is found in it.
+
+    Raise InputError for a file that cannot be read.
+    """
+    with system_errors("cannot be read", file), open(file, "rb") as stream:
+        length = stream.seek(0, 2)
+        if not length:
+            yield Slice(file, number, is_named), 0, False
+            return
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if length <= SLICE or not _is_cut(content):
+                yield Slice(file, number, is_named), length, bool(shared.search(content))
+                return
+            start = lines = 0
+            for end in _cuts(content):
+                span = content[start:end]
+                each = Slice(file, number, is_named, start, end, lines)
+                yield each, end - start, bool(shared.search(span))
+                lines += _lines(span)
+                start = end
+
+
+def _is_cut(content: mmap.mmap) -> bool:
+    head = content[:4096].lstrip(_BEFORE_JSON)
+    return not head.startswith(b"{") and not _DIRECTIVE.search(content)
+
+
+def _cuts(content: mmap.mmap) -> Iterator[int]:
+    """Yield where slices end."""
+    at, length = 0, len(content)
+    while length - at > SLICE and (found := _CUT.search(content, at + SLICE)):
+        at = found.start()
+        yield at
+    yield length
+
+
+def _lines(span: bytes) -> int:
+    """Return the number of line ends, as Python reads text files."""
+    if b"\r" in span:
+        return span.count(b"\n") + span.count(b"\r") - span.count(b"\r\n")
+    return span.count(b"\n")
+
+
+def total(files: Sequence[Path]) -> int:
+    """Return the bytes of files; raise InputError for one that cannot be read."""
+    found = 0
+    for file in files:
+        with system_errors("cannot be read", file):
+            found += file.stat().st_size
+    return found

@@ -1,0 +1,252 @@
+"""Objects judged in several processes: those of a stream part by part, others in spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine import RunnablePolicy
+from chartkit.errors import InputError
+from chartkit.model import Resource, RuleResult
+from chartkit.report.outputs import Output
+from chartkit.scan.environment import ProjectEnvironment, UnsentObjects
+from chartkit.scan.gate.selection import Selection
+from chartkit.scan.options import ScanOptions
+from chartkit.scan.parallel.interrupt import Interrupts
+from chartkit.scan.parallel.judged import Judged, judged
+from chartkit.scan.parallel.pool import in_order
+from chartkit.scan.parallel.streaming import (
+    NotStreamable,
+    PartJudge,
+    Reading,
+    custom_of,
+    open_stream,
+)
+from chartkit.scan.reporting import Console, ScanReport, require_policies
+from chartkit.scan.requests import Judges, Requests
+from chartkit.scan.run import ScanContext, Sink, as_changed, run_scan
+
+if TYPE_CHECKING:
+    from chartkit.scan.custom_resources.results import CustomResources
+
+Completed = Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
+CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
+_LEAST: Final = 8_000
+"""The policies times objects from which a second process is worth its start."""
+_READ_AGAIN: Final = 64 << 20
+"""The most bytes of inputs that are read as a whole if something is wrong with them."""
+_SPAN: Final = 200
+"""The objects that a process judges at a time, at most."""
+_TURNS: Final = 8
+"""The times that each process gets objects, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The results of an object as they count: without those of policies that are never sent the
+    object, and with those of the definition of its kind."""
+
+    unsent: UnsentObjects | None
+    custom: CustomResources | None
+    policies: Mapping[str, RunnablePolicy]
+
+    def __call__(self, resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+        if self.unsent is not None:
+            results = self.unsent.judged(resource, results, self.policies)
+        if self.custom is not None:
+            results = [*self.custom.results(as_changed(resource, results)), *results]
+        return results
+
+    def split(self) -> tuple[Completed, Completed]:
+        """Return what other processes do, and what this one does: all that counts objects."""
+        return (self, uncompleted) if self.unsent is None else (uncompleted, self)
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each reason that objects are not sent for."""
+        return iter(()) if self.unsent is None else self.unsent.lines()
+
+
+def completion_of(requests: Requests, environment: ProjectEnvironment | None) -> Completion:
+    """Return the completion of results; environment: the one whose policies judge, if any."""
+    unsent = None if environment is None else UnsentObjects(environment, requests.namespaces)
+    by_id = {each.policy.id: each for each in requests.policies.policies}
+    return Completion(unsent, requests.custom, by_id)
+
+
+def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+    """Return results as they are."""
+    return results
+
+
+class _Held:
+    """Standard error, held back until what comes before is known."""
+
+    def __init__(self, stderr: Callable[[str], None]) -> None:
+        self._stderr = stderr
+        self._lines: list[str] | None = []
+
+    def __call__(self, line: str) -> None:
+        if self._lines is None:
+            self._stderr(line)
+        else:
+            self._lines.append(line)
+
+    def release(self) -> None:
+        """Write what is held, and all lines from now on at once."""
+        for line in self._lines or ():
+            self._stderr(line)
+        self._lines = None
+
+
+def scan_stream(
+    options: ScanOptions,
+    outputs: Sequence[Output],
+    console: Console,
+    selection: Selection,
+    environment: ProjectEnvironment | None,
+    judges: Judges,
+) -> int | None:
+    """Scan large files part by part, and write the reports; None where they are small, or have to
+    be read as a whole. Raise InputError."""
+    policies, inputs = judges.policies, judges.inputs
+    is_plain = not options.is_json and not inputs.chart_values
+    if not is_plain or not inputs.is_isolated(policies.policies):
+        return None
+    stream = open_stream(options.request)
+    if stream is None:
+        return None
+    held = _Held(console.stderr)
+    holding = replace(console, stderr=held)
+    custom = custom_of(stream, holding.note)
+    requests = Requests(policies, (), stream.labels, stream.namespaces, inputs, custom)
+    reading = Reading(stream)
+    try:
+        report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
+        completion = completion_of(requests, environment)
+        there, here = completion.split()
+        judge = PartJudge(
+            report.running,
+            replace(requests.context(requests.world()), audit_warn=options.audit_warn),
+            report.looks_at,
+            bool(options.request.exceptions) or environment is not None,
+            judges.identities,
+            there,
+            report.has_excerpts,
+        )
+
+        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            report.add(resource, here(resource, results))
+
+        with Interrupts() as interrupts, console.progress(len(stream.parts)) as step:
+            _judge_stream(judge, options.jobs, sink, step, interrupts, reading)
+        if not interrupts.exit_code:
+            reading.require_objects()
+    except NotStreamable:
+        return None
+    except InputError:
+        # What is read as a whole has all its mistakes in the order of the files.
+        if stream.size > _READ_AGAIN:
+            raise
+        return None
+    for note in reading.notes:
+        console.note(note)
+    require_policies(policies, console)
+    if policies.cleanup:
+        console.remark(CLEANUP)
+    held.release()
+    for line in completion.lines():
+        console.remark(line)
+    is_partial = not any(not each.judges_json for each in policies.policies)
+    return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
+
+
+def _judge_stream(
+    judge: PartJudge,
+    jobs: int,
+    sink: Sink,
+    step: Callable[[], None],
+    interrupts: Interrupts,
+    reading: Reading,
+) -> None:
+    """Call sink with the objects of a stream and their results in order, and step after each part;
+    reading: gets what they say beside results. Raise NotStreamable and InputError."""
+    with closing(in_order(jobs, judge, reading.stream.parts)) as answers:
+        for answer in answers:
+            reading.add(answer)
+            for each in answer.judged:
+                with interrupts.whole():
+                    sink(each.restored(), each.results)
+            for version, kind, namespace in answer.left:
+                metadata = {"namespace": namespace}
+                judge.looks_at(
+                    Resource({"apiVersion": version, "kind": kind, "metadata": metadata})
+                )
+            step()
+
+
+@dataclass(frozen=True, slots=True)
+class _SpanJudge:
+    """The judgement of spans of objects that this process and its forks have."""
+
+    objects: Sequence[Resource]
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    completed: Completed
+    has_excerpts: bool
+
+    def __call__(self, span: range) -> list[Judged]:
+        found: list[Judged] = []
+
+        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            results = self.completed(resource, results)
+            given = self.objects[span.start + len(found)]
+            found.append(judged(resource, results, self.has_excerpts, given))
+
+        run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectScan:
+    """The scan of objects that are in memory. jobs: processes; has_excerpts: whether reports show
+    lines around findings."""
+
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    completion: Completion
+    jobs: int
+    has_excerpts: bool
+
+    def run(
+        self,
+        objects: Sequence[Resource],
+        sink: Sink,
+        step: Callable[[], None],
+        interrupts: Interrupts,
+    ) -> None:
+        """Call sink with the objects and their results in order, and step after each."""
+        complete = self.completion
+        if self.jobs < 2 or len(objects) * len(self.policies) < _LEAST:
+
+            def completing(resource: Resource, results: Sequence[RuleResult]) -> None:
+                with interrupts.whole():
+                    sink(resource, complete(resource, results))
+                step()
+
+            run_scan(self.policies, objects, completing, self.context)
+            return
+        there, here = complete.split()
+        judge = _SpanJudge(objects, self.policies, self.context, there, self.has_excerpts)
+        size = max(1, min(_SPAN, len(objects) // (self.jobs * _TURNS)))
+        spans = [
+            range(start, min(start + size, len(objects))) for start in range(0, len(objects), size)
+        ]
+        with closing(in_order(self.jobs, judge, spans)) as answers:
+            for span, answer in zip(spans, answers, strict=True):
+                for at, each in zip(span, answer, strict=True):
+                    resource = each.restored(objects[at])
+                    with interrupts.whole():
+                        sink(resource, here(resource, each.results))
+                    step()

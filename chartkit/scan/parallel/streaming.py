@@ -1,0 +1,256 @@
+"""Large files that are never in memory as a whole: read in slices, judged, and reported in order.
+
+What some objects say about others is read first, from the slices in which a search for a few words
+finds it: Namespaces and definitions of custom kinds. Where an object of those kinds shows up in
+another slice, or a policy asks about all objects, the inputs are read as a whole after all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from chartkit.documents.input_files import is_file
+from chartkit.documents.reader import Document
+from chartkit.engine import RunnablePolicy
+from chartkit.engine.kubernetes.kinds import group_of
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Resource, RuleResult
+from chartkit.scan.gitops import RELEASE_GROUPS
+from chartkit.scan.inputs import (
+    STDIN,
+    Note,
+    folder_objects,
+    is_chart,
+    is_definition,
+    is_remote,
+    matching,
+    named_objects,
+    no_object,
+    walk,
+)
+from chartkit.scan.options import RequestOptions
+from chartkit.scan.overlooked import (
+    is_kustomization,
+    kustomization_note,
+    overlooked,
+    unread_files,
+    unused_policies,
+)
+from chartkit.scan.parallel.judged import Judged, judged
+from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
+from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
+
+if TYPE_CHECKING:
+    from chartkit.scan.custom_resources.results import CustomResources
+
+LEAST: Final = 1 << 20
+"""The bytes of inputs from which they are streamed: the start of a process must be worth it."""
+_SHARED: Final = re.compile(
+    rb"""kind["']?[ ]*:[ ]*["']?(?:Namespace|CustomResourceDefinition)\b"""
+    rb"""|apiVersion["']?[ ]*:[ ]*["']?(?:"""
+    + b"|".join(re.escape(each.encode()) for each in sorted(RELEASE_GROUPS))
+    + rb")/"
+)
+
+
+class NotStreamable(Exception):  # noqa: N818 - no error: the inputs are read as a whole
+    """Inputs that have to be read as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Inputs in parts. paths: as the user gave them; size: in bytes; shared: the objects that
+    others depend on."""
+
+    paths: Sequence[str]
+    size: int
+    parts: Sequence[Part]
+    shared: Sequence[Resource]
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of the Namespaces, by name."""
+        return namespace_labels(self.shared)
+
+    @property
+    def namespaces(self) -> Mapping[str, Body]:
+        """The Namespaces, by name."""
+        return namespaces_among(self.shared)
+
+
+def open_stream(options: RequestOptions, least: int = LEAST) -> Stream | None:
+    """Return inputs in parts; None where they are small, or have to be read as a whole. Raise
+    InputError for what cannot be read."""
+    if options.crds or options.api_defaults or STDIN in options.paths:
+        return None
+    if any(map(is_remote, options.paths)):
+        return None
+    try:
+        paths = matching(options.paths)
+        files = [_files(path) for path in paths]
+        size = total([each for group in files for each in group if isinstance(each, Path)])
+        if size < least:
+            return None
+        found = tuple(parts(_slices(paths, files)))
+        surveyed = [each for part in found if part.is_surveyed for each in _objects(part, _drop)]
+        if any(group_of(each) in RELEASE_GROUPS for each in surveyed):
+            return None
+    except (NotStreamable, InputError):
+        # Reading as a whole says what is wrong.
+        return None
+    return Stream(paths, size, found, list(filter(is_shared, surveyed)))
+
+
+def is_shared(resource: Resource) -> bool:
+    """Return whether other objects depend on an object."""
+    is_namespace = resource.kind == "Namespace" and resource.api_version == "v1"
+    return is_namespace or is_definition(resource) or group_of(resource) in RELEASE_GROUPS
+
+
+def _drop(_: Diagnostic) -> None:
+    return None
+
+
+def _files(path: str) -> list[Path | Diagnostic]:
+    """Return the manifests at a path, with notes on what is not read; raise NotStreamable."""
+    where = Path(path)
+    if is_file(where):
+        found: list[Path | Diagnostic] = [where]
+    elif where.is_dir() and not is_chart(where):
+        found = list(unread_files(where))
+        for file in walk(where):
+            found.append(kustomization_note(file) if is_kustomization(file) else file)
+    else:
+        raise NotStreamable
+    for each in found:
+        if isinstance(each, Path) and (each.is_dir() or is_compressed(each)):
+            raise NotStreamable
+    return found
+
+
+def _slices(
+    paths: Sequence[str], files: Sequence[Sequence[Path | Diagnostic]]
+) -> Iterator[tuple[Slice | Diagnostic, int, bool]]:
+    for number, (path, group) in enumerate(zip(paths, files, strict=True)):
+        is_named = is_file(path)
+        for each in group:
+            if isinstance(each, Path):
+                yield from sliced(str(each), number, is_named, _SHARED)
+            else:
+                yield each, 0, False
+
+
+def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list[Resource]:
+    """Return the objects of a part; counts: how many each path of the user's has."""
+    found: list[Resource] = []
+    for each in part.slices:
+        if isinstance(each, Diagnostic):
+            note(each)
+            continue
+        documents: list[Document] = each.read()
+        here = (named_objects if each.is_named else folder_objects)(documents, note)
+        found += here
+        if counts is not None:
+            counts[each.number] += len(here)
+    return found
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a part comes to. counts: of objects, by the number of the user's path; notes: of
+    reading; overlooked: what has no effect; unused: policies that judge nothing; left: the kinds
+    and namespaces of objects that are not selected; is_whole: whether the inputs have to be read as
+    a whole."""
+
+    counts: Counter[int] = field(default_factory=Counter)
+    notes: list[Diagnostic] = field(default_factory=list)
+    overlooked: list[Diagnostic] = field(default_factory=list)
+    unused: list[Resource] = field(default_factory=list)
+    left: set[tuple[str, str, str]] = field(default_factory=set)
+    judged: list[Judged] = field(default_factory=list)
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartJudge:
+    """The judgement of parts. policies: that run; looks_at: whether an object is selected; judging:
+    the policies that judge, by kind, namespace and name; completed: adds the results that no policy
+    gives."""
+
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    looks_at: Callable[[Resource], bool]
+    honours_exceptions: bool
+    judging: Collection[tuple[str, str, str]]
+    completed: Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
+    has_excerpts: bool
+
+    def __call__(self, part: Part) -> Answer:
+        answer = Answer()
+        objects = _objects(part, answer.notes.append, answer.counts)
+        if not part.is_surveyed and any(map(is_shared, objects)):
+            answer.is_whole = True
+            return answer
+        answer.overlooked = list(overlooked(objects, self.honours_exceptions))
+        answer.unused = [
+            Resource({"kind": each.kind, "metadata": {"name": each.name}}, each.location)
+            for each in unused_policies(objects, self.judging)
+        ]
+        selected = []
+        for each in objects:
+            if self.looks_at(each):
+                selected.append(each)
+            else:
+                answer.left.add((each.api_version, each.kind, each.namespace))
+
+        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            results = self.completed(resource, results)
+            answer.judged.append(judged(resource, results, self.has_excerpts))
+
+        run_scan(self.policies, selected, sink, self.context)
+        return answer
+
+
+class Reading:
+    """What the parts say beside results, in the order in which a whole input says it."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._counts: Counter[int] = Counter()
+        self._notes: list[Diagnostic] = []
+        self._overlooked: list[Diagnostic] = []
+        self._unused: list[Resource] = []
+
+    def add(self, answer: Answer) -> None:
+        """Add what the next part says; raise NotStreamable."""
+        if answer.is_whole:
+            raise NotStreamable
+        self._counts.update(answer.counts)
+        self._notes += answer.notes
+        self._overlooked += answer.overlooked
+        self._unused += answer.unused
+
+    @property
+    def notes(self) -> Sequence[Diagnostic]:
+        """The notes of reading, then those about objects without effect."""
+        from chartkit.scan.overlooked import unused_note
+
+        return (*self._notes, *self._overlooked, *unused_note(self._unused))
+
+    def require_objects(self) -> None:
+        """Raise InputError for the first path without objects."""
+        for number, path in enumerate(self.stream.paths):
+            if not self._counts[number]:
+                raise no_object(path)
+
+
+def custom_of(stream: Stream, note: Note) -> CustomResources | None:
+    """Return the custom kinds that the inputs define, None for none; note is called with faults."""
+    from chartkit.scan.requests import custom_resources
+
+    return custom_resources((), stream.shared, note)

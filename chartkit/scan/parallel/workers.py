@@ -1,0 +1,223 @@
+"""A pool of worker processes: tasks one by one in, answers in the order of the tasks out.
+
+A worker is a fork of this process, so that it has all that is compiled already. Each has a pipe of
+its own: it gets the next task when it answers, and its end shows as the end of the pipe. What a
+worker had not answered when it ended is done again, once, by a new one.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, Final, Generic, NoReturn, TypeVar
+
+from chartkit.errors import BugError, ChartkitError, bug_message
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_AHEAD: Final = 2
+"""The tasks that a worker has at a time: it need not wait for the next one."""
+_WAITING: Final = 4
+"""The tasks for each worker that are given out, or answered and not yet taken."""
+_ATTEMPTS: Final = 2
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_HINT: Final = "the system ends what takes too much memory: use fewer --jobs"
+
+
+@dataclass(slots=True, eq=False)
+class _Worker(Generic[T]):
+    """A worker process; given: the numbers of its tasks, the one that it does first."""
+
+    process: int
+    pipe: Connection[Any, Any]
+    given: deque[int] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class _Task(Generic[T]):
+    content: T
+    attempts: int = 0
+
+
+class Pool(Generic[T, R]):
+    """Worker processes that do one kind of work; at its end none is left."""
+
+    def __init__(self, jobs: int, work: Callable[[T], R]) -> None:
+        self._jobs = jobs
+        self._work = work
+        self._workers: list[_Worker[T]] = []
+        self._tasks: dict[int, _Task[T]] = {}
+        self._answers: dict[int, tuple[bool, Any]] = {}
+
+    def __enter__(self) -> Pool[T, R]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    @property
+    def processes(self) -> list[int]:
+        """The IDs of the workers."""
+        return [each.process for each in self._workers]
+
+    def map(self, tasks: Iterable[T]) -> Iterator[R]:
+        """Yield the answer to each task in their order."""
+        source = enumerate(tasks)
+        following = next(source, None)
+        taken = 0
+        while True:
+            while following is not None and following[0] - taken < self._jobs * _WAITING:
+                worker = self._idle()
+                if worker is None:
+                    break
+                number, content = following
+                self._tasks[number] = _Task(content)
+                self._give(worker, number)
+                following = next(source, None)
+            if taken in self._answers:
+                yield self._taken(taken)
+                taken += 1
+            elif not self._tasks:
+                return
+            else:
+                self._wait()
+
+    def end(self) -> None:
+        """End all workers at once."""
+        for each in self._workers:
+            with suppress(ProcessLookupError):
+                os.kill(each.process, signal.SIGKILL)
+            each.pipe.close()
+            _reap(each.process)
+        self._workers.clear()
+
+    def _taken(self, number: int) -> R:
+        is_answer, content = self._answers.pop(number)
+        del self._tasks[number]
+        if not is_answer:
+            raise content
+        answer: R = content
+        return answer
+
+    def _idle(self) -> _Worker[T] | None:
+        """Return the worker with the fewest tasks, or a new one; None where all have enough."""
+        free = min(self._workers, key=lambda each: len(each.given), default=None)
+        if free is not None and not free.given:
+            return free
+        if len(self._workers) < self._jobs:
+            return self._start()
+        return free if free is not None and len(free.given) < _AHEAD else None
+
+    def _give(self, worker: _Worker[T], number: int) -> None:
+        worker.given.append(number)
+        # A worker that has ended shows when its answer is awaited.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            worker.pipe.send(self._tasks[number].content)
+
+    def _wait(self) -> None:
+        """Take what workers answer, and put new ones in the place of those that ended."""
+        by_pipe = {each.pipe: each for each in self._workers}
+        for pipe in wait(list(by_pipe)):
+            worker = by_pipe[pipe]  # type: ignore[index]
+            try:
+                answer = worker.pipe.recv()
+            except (EOFError, ConnectionResetError):
+                self._replace(worker)
+            else:
+                self._answers[worker.given.popleft()] = answer
+
+    def _replace(self, ended: _Worker[T]) -> None:
+        """Give the tasks of a worker that ended to a new one; the one that it was at is not tried a
+        third time."""
+        self._workers.remove(ended)
+        ended.pipe.close()
+        status = _reap(ended.process)
+        if not ended.given:
+            return
+        task = self._tasks[ended.given[0]]
+        task.attempts += 1
+        if task.attempts == _ATTEMPTS:
+            message = f"two worker processes {_end_of(status)} at {task.content}"
+            error = ChartkitError(message, hint=_HINT)
+            self._answers[ended.given.popleft()] = False, error
+        if ended.given:
+            new = self._start()
+            for number in ended.given:
+                self._give(new, number)
+
+    def _start(self) -> _Worker[T]:
+        ours, theirs = Pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # What is there already is not looked at again, nor copied for that.
+        gc.freeze()
+        # A signal must find the new process at its work, not in a copy of what this one does.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        process = os.fork()
+        if not process:
+            others = [each.pipe for each in self._workers]
+            _serve(theirs, [ours, *others], self._work)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        gc.unfreeze()
+        theirs.close()
+        worker: _Worker[T] = _Worker(process, ours)
+        self._workers.append(worker)
+        return worker
+
+
+def _serve(
+    pipe: Connection[Any, Any], inherited: list[Any], work: Callable[[Any], Any]
+) -> NoReturn:
+    """Answer tasks until the pipe ends; the process does not come back from here."""
+    code = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # Ctrl-C goes to all processes of a terminal; the first of them decides.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        for each in inherited:
+            each.close()
+        while True:
+            try:
+                task = pipe.recv()
+            except EOFError:
+                break
+            pipe.send_bytes(_answer(work, task))
+        code = 0
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    finally:
+        os._exit(code)
+    raise AssertionError
+
+
+def _answer(work: Callable[[Any], Any], task: Any) -> bytes:
+    """Return the pickled answer to a task, or the error that it ended with."""
+    try:
+        return pickle.dumps((True, work(task)), pickle.HIGHEST_PROTOCOL)
+    except ChartkitError as error:
+        return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001 - the boundary of a process: a bug goes to the first
+        bug = error if isinstance(error, OSError) else BugError(bug_message(error))
+        return pickle.dumps((False, bug), pickle.HIGHEST_PROTOCOL)
+
+
+def _reap(process: int) -> int:
+    with suppress(ChildProcessError):
+        return os.waitpid(process, 0)[1]
+    return 0
+
+
+def _end_of(status: int) -> str:
+    """Return how a process ended, in words."""
+    code = os.waitstatus_to_exitcode(status)
+    return f"were ended by signal {-code}" if code < 0 else f"ended with exit code {code}"

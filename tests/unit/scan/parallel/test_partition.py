@@ -1,0 +1,122 @@
+"""Files in slices hold the documents, places and mistakes that they hold as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
+from chartkit.scan.parallel import partition
+from chartkit.scan.parallel.partition import Slice, parts, sliced
+
+NOTHING = re.compile(rb"(?!)")
+
+_DOCUMENTS = st.sampled_from(
+    [
+        "a: 1\n",
+        "# only a comment\n",
+        "",
+        "{flow: [1, 2], b: {c: d}}\n",
+        "text: |+\n  lines\n\n  --- no mark\n\n",
+        "text: >-\n  folded\n  --- x\n",
+        'quoted: "one\n  two"\nb: 2\n',
+        "anchor: &a {x: 1}\nalias: *a\n",
+        "items:\n- a: 1\n-   b: 2\n- |\n  ---\n",
+        "ä: ö\u2028ü\n",
+        "- 1\n- 2\n...\n",
+        "x:\r\n  y: 1\r\n",
+        "--- scalar\n",
+        "---{}\n",
+    ]
+)
+_MARKS = st.sampled_from(["---\n", "--- # comment\n", "---\r\n", "--- \n", "...\n---\n", "---\t\n"])
+_TEXTS = st.lists(st.tuples(_DOCUMENTS, _MARKS), min_size=1, max_size=12).map(
+    lambda pairs: "".join(document + mark for document, mark in pairs)
+)
+
+
+def _read(file: Path) -> list[Document]:
+    found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
+    return [document for each in found for document in each.read()]
+
+
+def _facts(documents: list[Document]) -> list[object]:
+    """The values of documents, and all that is asked about their places."""
+    return [
+        (
+            each.body,
+            str(each.location),
+            [
+                (str(place), place.path, each.excerpt(place.line))
+                for path in (("x", "y"), ("items", 1), ("items", 1, "b"), ("text",), ("missing",))
+                for place in (each.locate(*path),)
+            ],
+        )
+        for each in documents
+    ]
+
+
+@given(_TEXTS, st.integers(1, 40))
+@settings(max_examples=300, deadline=None)
+def test_slices_hold_what_the_file_holds(
+    tmp_path_factory: pytest.TempPathFactory, text: str, size: int
+) -> None:
+    file = tmp_path_factory.mktemp("slices") / "file.yaml"
+    file.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", size)
+        assert _outcome(_read, file) == _outcome(read_file, file)
+
+
+def _outcome(read: Callable[[Path], list[Document]], file: Path) -> object:
+    try:
+        return _facts(read(file))
+    except InputError as error:
+        return str(error.location), error.message
+
+
+@pytest.mark.parametrize("text", ["%YAML 1.1\n---\na: 1\n---\nb: 2\n", '{"a": 1}\n---\n{"b": 2}\n'])
+def test_what_cannot_be_cut_is_one_slice(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", 4)
+        found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
+    assert found == [Slice(str(file), 0, is_named=True)]
+
+
+def test_slices_cover_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text("".join(f"a: {number}\n---\n" for number in range(100)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", 50)
+        found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
+    spans = [(each.start, each.end) for each in found]
+    assert len(spans) > 10
+    assert [start for start, _ in spans[1:]] == [end for _, end in spans[:-1]]
+    assert (spans[0][0], spans[-1][1]) == (0, file.stat().st_size)
+
+
+def test_small_files_share_a_part() -> None:
+    slices = [(Slice(f"{number}.yaml", 0, is_named=False), 100_000, False) for number in range(7)]
+    found = list(parts(slices))
+    assert [len(each.slices) for each in found] == [2, 2, 2, 1]
+    assert [each.number for each in found] == [0, 1, 2, 3]
+
+
+def test_mistake_names_its_line_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text("a: 1\n---\n" * 30 + 'a: "open\n---\n' + "a: 1\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", 50)
+        with pytest.raises(InputError) as part:
+            _read(file)
+    with pytest.raises(InputError) as whole:
+        read_file(file)
+    assert str(part.value) == str(whole.value)

@@ -54,6 +54,10 @@ COMMANDS = {
     "push": ("chartkit.cli.rollout.publish:push", "Push packed charts to an OCI registry."),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
     "serve": ("chartkit.cli.serve:serve", "Answer an API server's admission reviews, for tests."),
+    "estimate": (
+        "chartkit.cli.reports.estimate:estimate",
+        "Estimate the load of policies on a cluster.",
+    ),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (
         "chartkit.cli.reports.exceptions:exceptions",

@@ -53,4 +53,5 @@ def project_environment(project: Project, environment: Environment) -> ProjectEn
         allows_http=allows_http(engine),
         suppressions=environment.suppressions,
         sources=(project.charts / POLICIES, project.charts / ENGINE),
+        engine=engine,
     )

@@ -30,7 +30,8 @@ class ProjectEnvironment:
     kube_version, api_versions: of the cluster, as charts are rendered for it; allows_http: whether
     policies of a namespace may call services; suppressions: whether objects may let findings about
     themselves off; sources: the folders of its charts; attachments: exceptions
-    that are not among the resources.
+    that are not among the resources; engine: the objects of Kyverno's chart, none where another
+    chart installs it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ProjectEnvironment:
     suppressions: bool = True
     sources: tuple[Path, ...] = ()
     attachments: PolicyAttachments = NO_ATTACHMENTS
+    engine: Sequence[Resource] = ()
 
     def policies(self, around: PolicyAttachments) -> PolicySet:
         """Compile the policies; around: further exceptions. Raise CompileError for an exception

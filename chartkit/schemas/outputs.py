@@ -41,6 +41,7 @@ OUTPUTS: Final[Mapping[str, str]] = MappingProxyType(
         "policies-list": "PoliciesList",
         "policies-search": "PoliciesList",
         "preview": "Preview",
+        "estimate": "Estimate",
     }
 )
 """The types of outputs by the names of their commands."""

@@ -49,6 +49,7 @@ COMMANDS = {
     "migrate-plan": ["migrate", "plan", "legacy.yaml"],
     "migrate-policies": ["migrate", "policies", "legacy.yaml", "--budget", "100ms"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
+    "estimate": ["estimate", "pod.yaml", "-p", "legacy.yaml"],
     "preview": ["preview", "pod.yaml", "-p", "legacy.yaml"],
     "report-merge": ["report", "merge", "prd=old.json", "new.json"],
     "report-diff": ["report", "diff", "old.json", "new.json"],

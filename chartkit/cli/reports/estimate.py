@@ -1,0 +1,87 @@
+"""`chartkit estimate`: the load that policies put on a cluster."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from chartkit.cli.options.cluster import context_option
+from chartkit.cli.options.groups import takes
+from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.project import environment_option, project_environment, project_option
+from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.errors import InputError
+from chartkit.model import Diagnostic
+from chartkit.scan.options import RequestOptions
+
+
+@click.command()
+@takes(RequestOptions, *REQUEST_OPTIONS)
+@click.option("--cluster", is_flag=True, help="Count the objects of a live cluster, read-only.")
+@context_option
+@click.option(
+    "--nodes",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="The nodes of the cluster, for DaemonSets; those among the objects if not given.",
+)
+@environment_option
+@project_option
+@reports()
+def estimate(
+    options: RequestOptions,
+    output: OutputOptions,
+    cluster: bool,
+    context: str | None,
+    nodes: int | None,
+    env: str | None,
+    path: Path,
+) -> None:
+    """Estimate the load of policies on a cluster with the objects at PATH: AdmissionReviews,
+    PolicyReports, etcd and memory.
+
+    Without PATH the objects are the workloads of --env. The engine counts; what it cannot know is
+    taken from upstream's measurements, and the report says what is measured and what is not. It
+    names the values that bring the load down.
+
+    Exits 1 if something of a cluster cannot be read, or if a policy cannot be compiled.
+    """
+    from chartkit.scan.cluster_source import ClusterSource
+    from chartkit.scan.environment import require_no_named_policies
+    from chartkit.scan.estimate.report import report
+    from chartkit.scan.estimate.run import estimate as estimated
+    from chartkit.scan.estimate.sources import open_input
+
+    output.parsed()
+    if context is not None and not cluster:
+        raise InputError("--context needs --cluster")
+    environment = None
+    if env is not None:
+        require_no_named_policies(options)
+        environment = project_environment(path, env)
+        if not options.paths and not cluster:
+            options = replace(options, paths=_workloads(path, env))
+    live = ClusterSource(context, namespace=options.named_namespace or "") if cluster else None
+    with open_input(options, live, environment, nodes, sys.stdin, _note) as (given, unread):
+        found = estimated(given)
+    show(report(found), output)
+    for line in unread:
+        click.echo(line, err=True)
+    raise SystemExit(1 if unread or given.policies.diagnostics else 0)
+
+
+def _workloads(path: Path, env: str) -> tuple[str, ...]:
+    """Return the paths of an environment's workloads."""
+    from chartkit.project.project import read_project
+
+    found = read_project(path).environment(env).workloads
+    if not found:
+        raise InputError(f"environment '{env}' has no workloads", hint="name PATHs, or --cluster")
+    return tuple(str(each.path) for each in found)
+
+
+def _note(diagnostic: Diagnostic) -> None:
+    click.echo(str(diagnostic), err=True)

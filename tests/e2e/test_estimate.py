@@ -1,0 +1,86 @@
+"""The page about estimates, from the files that it shows; files, recordings and their errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+from tests.e2e.transcript import DOCS, check_page
+
+_PAGE = "how-to/estimate.md"
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+    - name: r
+      match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
+      validate: {message: m, pattern: {spec: {=(hostIPC): false}}}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop}
+spec: {containers: [{name: a, image: a}]}
+"""
+
+
+def test_page_about_estimates_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    text = (DOCS / _PAGE).read_text("utf-8")
+    files = re.findall(r"`([\w/-]+\.yaml)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)
+    assert [name for name, _ in files] == ["chartkit.yaml", "apps/shop.yaml"]
+    for name, content in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    check_page(_PAGE, tmp_path, request.config.getoption("--update-golden"))
+
+
+def test_policies_that_are_named_count_with_the_defaults_of_kyverno(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(POLICY)
+    (tmp_path / "pod.yaml").write_text(POD)
+    done = chartkit(tmp_path, "estimate", "pod.yaml", "-p", "p.yaml", "-o", "json")
+    body = json.loads(done.out)
+    assert done.code == 0
+    assert body["reviews"] == {"CREATE": 1, "UPDATE": 1, "DELETE": 0, "aDay": 0}
+    assert body["reports"]["count"] == 1
+    assert body["settings"]["known"] is False
+    assert body["memory"]["basis"] == "extrapolated from 1,284 reports, fewer were not measured"
+
+
+def test_a_recording_is_counted_without_the_cluster(tmp_path: Path) -> None:
+    from tools.fuzz_scenarios import RECORDING
+
+    (tmp_path / "p.yaml").write_text(POLICY)
+    for name, text in RECORDING.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = chartkit(tmp_path, "estimate", "rec", "-p", "p.yaml", "-o", "json")
+    body = json.loads(done.out)
+    assert done.code in (0, 1), done.err
+    assert body["objects"] == sum(each["objects"] for each in body["kinds"])
+    assert {each["kind"] for each in body["kinds"]} == {"Pod"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing argument 'PATH…'"),
+        (("pod.yaml", "--context", "c"), "--context needs --cluster"),
+        (("pod.yaml", "--cluster"), "--cluster and PATH do not go together"),
+        (("pod.yaml", "--env", "prd", "-p", "p.yaml"), "--policies and --env do not go together"),
+        (("--nodes", "0", "pod.yaml"), "--nodes"),
+        (("pod.yaml", "-o", "policyreport"), "is for results of policies"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "pod.yaml").write_text(POD)
+    done = chartkit(tmp_path, "estimate", *arguments)
+    assert done.code == 2
+    assert message in done.err

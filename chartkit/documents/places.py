@@ -19,6 +19,7 @@ import yaml
 from yaml._yaml import CParser
 from yaml.events import DocumentStartEvent, MappingEndEvent, ScalarEvent, SequenceEndEvent
 
+from chartkit.documents.block_places import block_places
 from chartkit.documents.yaml_builder import Builder, BuiltDocument, Start
 from chartkit.errors import InputError
 
@@ -134,7 +135,9 @@ class _YamlFinder:
         return self._item[1]
 
     def _document_tree(self) -> _Tree:
-        text = self._text[self._extent.start : self._extent.end]
+        start = self._extent.start
+        column = start - 1 - self._text.rfind("\n", 0, start)
+        text = " " * column + self._text[start : self._extent.end]
         return _tree(text, self._extent.line) or _Tree(None, 0)
 
 
@@ -143,6 +146,10 @@ def _tree(text: str, line: int) -> _Tree | None:
     cannot be read by itself: it has an alias of what is defined elsewhere."""
     if not text.isascii():
         text = text.translate(_OTHER_BREAKS)
+    plain = block_places(text)
+    if plain is not None:
+        root, first = plain
+        return _Tree(root, line - first)
     parser = CParser(text)
     try:
         while not isinstance(before := parser.get_event(), DocumentStartEvent):
@@ -201,7 +208,10 @@ def _walk(tree: _Tree, path: Sequence[str], found: Found) -> Found:
         else:
             break
         steps += 1
-    return found if mark is None else Found(steps, tree.line + mark.line, mark.column + 1)
+    if mark is None:
+        return found
+    row, column = mark if mark.__class__ is tuple else (mark.line, mark.column)
+    return Found(steps, tree.line + row, column + 1)
 
 
 class _JsonFinder:

@@ -13,8 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chartkit.documents import places
-from chartkit.documents.reader import read_text, resources
+from chartkit.documents.reader import Document, read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
+from chartkit.errors import InputError
 from chartkit.model import Location, pointer_of
 
 _KEYS = st.text(st.sampled_from("ab~/.-é日 0"), min_size=1, max_size=4)
@@ -80,6 +81,81 @@ def test_every_key_and_item_of_json_has_the_composers_place(
     for body in (bodies[0], *lists):
         text = "\n \n" + json.dumps(body, indent=indent, ensure_ascii=False) + "\n"
         assert _located(text) == _expected(text)
+
+
+_LINES = st.sampled_from(
+    (
+        *("a:", "b: 1", "a: x y", "b.c/d: 'it''s'", "- x", "- a: 1", "- a:", "-", "- - x", "- |"),
+        *("a: |", "b: >-", "text", "# c", "", "a: {}", "b: []", "- {}", "a: [x]", "a: {b: 1}"),
+        *(
+            "a: x # c",
+            "a: &n 1",
+            "b: *n",
+            "? a",
+            ": 1",
+            "a:  x ",
+            "yes: 1",
+            "'a': 1",
+            "a: 'x",
+            "y'",
+        ),
+        *('a: "x\\"y"', "a: http://b", "- http://b", "- 10:20", "a: -x", "a: - x", "<<: {a: 1}"),
+        *(
+            "a: b: c",
+            "a: |2",
+            "a: !!str 1",
+            "---",
+            "...",
+            "a: x#y",
+            "é: 1",
+            "a: é",
+            "a: ~",
+            "-x: 1",
+        ),
+    )
+)
+_INDENTED = st.builds(lambda line, depth: " " * depth + line, _LINES, st.integers(0, 6))
+
+
+@given(st.lists(_INDENTED, min_size=1, max_size=9))
+@settings(max_examples=300)
+def test_lines_have_the_places_that_the_parser_gives(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    try:
+        documents = read_text(text, "f")
+    except InputError:
+        assume(False)
+    for document in documents:
+        quick, exact = (_tree_of(document, takes_plain=each) for each in (True, False))
+        assert exact.root is not None or not isinstance(document.body, dict | list)
+        assert (_flat(quick.root), quick.line) == (_flat(exact.root), exact.line)
+
+
+def _tree_of(document: Document, takes_plain: bool) -> places._Tree:
+    with pytest.MonkeyPatch.context() as patched:
+        if not takes_plain:
+            patched.setattr(places, "block_places", lambda _text: None)
+        return places._YamlFinder(document.source.text, document.extent)._document_tree()
+
+
+def _flat(root: Any) -> Any:
+    """Return a tree of places with lines and columns alone, counted from its first place."""
+    if isinstance(root, dict):
+        return {key: (_pair(mark), _flat(inner)) for key, (mark, inner) in root.items()}
+    if isinstance(root, list):
+        return [(_pair(mark), _flat(inner)) for mark, inner in root]
+    return None
+
+
+def _pair(mark: Any) -> tuple[int, int]:
+    return mark if isinstance(mark, tuple) else (mark.line, mark.column)
+
+
+def test_plain_block_style_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = dump_documents([{"a": {"b": [{"c": 1, "d": "x y"}, "z"], "e": "'"}, "f": []}])
+    monkeypatch.setattr(places, "CParser", None)
+    [document] = read_text(text, "f")
+    assert str(document.locate("a", "b", 0, "d")) == "f:4:5"
 
 
 def test_the_last_of_equal_keys_counts_in_json() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 from chartkit.safe_text import shown
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 Json = Any
 """A JSON value: dict with string keys, list, str, int, float, bool or None."""
@@ -310,3 +311,15 @@ class Track(Protocol):
 def untracked(items: Sequence[T], /) -> Iterable[T]:
     """Return the items: nothing is shown."""
     return items
+
+
+class Spread(Protocol):
+    """A port: a function that does work on items, in several processes where that helps."""
+
+    def __call__(self, work: Callable[[T], R], items: Sequence[T], /) -> Iterable[R]:
+        """Yield the result for each item, in their order."""
+
+
+def unspread(work: Callable[[T], R], items: Sequence[T], /) -> Iterable[R]:
+    """Yield the result for each item: all are done here."""
+    return map(work, items)

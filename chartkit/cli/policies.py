@@ -11,6 +11,7 @@ import click
 
 from chartkit.cli.lint import lint
 from chartkit.cli.options.groups import takes
+from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.terminal import track
@@ -274,11 +275,16 @@ def new(name: str, kind: str, library: Path | None, project: Path) -> None:
     click.echo(f"next: edit them, then chartkit policies check {folder}")
 
 
+_LEAST = 6
+"""The policies from which a second process, with a Helm of its own, is worth its start."""
+
+
 @policies.command(short_help="Check the quality of policies.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
 @_project
+@jobs_option("check policies")
 @reports()
-def check(options: OutputOptions, paths: Sequence[Path], project: Path) -> None:
+def check(options: OutputOptions, paths: Sequence[Path], project: Path, jobs: int) -> None:
     """Check the quality of the policies at and below each PATH.
 
     Metadata must be complete, the description must give reasons, both forms must exist and agree,
@@ -288,13 +294,15 @@ def check(options: OutputOptions, paths: Sequence[Path], project: Path) -> None:
     from chartkit.catalog.authoring.check import check_path, check_project, together
     from chartkit.catalog.authoring.findings import report
     from chartkit.cli.explain import known_explanations
+    from chartkit.helm import backend as helm
+    from chartkit.scan.parallel.pool import spread
 
     options.parsed()
-    steps = track("checking")
+    steps, spreading = track("checking"), spread(jobs, _LEAST, close=helm.close)
     if paths:
-        found = together([check_path(path, steps) for path in paths])
+        found = together([check_path(path, steps, spreading) for path in paths])
     else:
-        found = check_project(project, steps)
+        found = check_project(project, steps, spreading)
     show_report(report(found, known_explanations()), options)
     raise SystemExit(1 if found.failed else 0)
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.terminal import track
 
 if TYPE_CHECKING:
     from chartkit.testing.model import CaseResult
+
+
+_LEAST: Final = 24
+"""The test files from which a second process is worth its start."""
 
 
 @click.command()
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     metavar="HOST[:PORT]",
     help="Fetch tests whose PATH is a URL from this host, and from no other; repeatable.",
 )
+@jobs_option("run tests")
 @click.option(
     "--coverage",
     is_flag=True,
@@ -46,6 +52,7 @@ def test(
     detailed: bool,
     hosts: Sequence[str],
     coverage: bool,
+    jobs: int,
 ) -> None:
     """Run the kyverno-test.yaml files at and below PATH, as `kyverno test` runs them. PATH may be a
     URL of an archive or of a git repository.
@@ -56,7 +63,7 @@ def test(
     from chartkit.testing.report import Options, report
 
     options.parsed()
-    results = list(_fetched(paths, file_name, hosts))
+    results = list(_fetched(paths, file_name, hosts, jobs))
     covered = coverage_of(results) if coverage else None
     show(report(results, Options(detailed, coverage=covered)), options)
     if any(case.error for case in results):
@@ -64,21 +71,26 @@ def test(
     raise SystemExit(max(case.exit_code for case in results))
 
 
-def _fetched(paths: Sequence[str], file_name: str, hosts: Sequence[str]) -> Iterator[CaseResult]:
+def _fetched(
+    paths: Sequence[str], file_name: str, hosts: Sequence[str], jobs: int
+) -> Iterator[CaseResult]:
     """Yield the results of tests at paths and URLs."""
     from chartkit.scan.inputs import is_remote
+    from chartkit.scan.parallel.pool import spread
     from chartkit.testing.runner import run_tests
 
-    steps = track("testing")
+    steps, spreading = track("testing"), spread(jobs, _LEAST)
     if not any(map(is_remote, paths)):
-        yield from run_tests([Path(path) for path in paths], file_name, track=steps)
+        yield from run_tests(
+            [Path(path) for path in paths], file_name, track=steps, spread=spreading
+        )
         return
     from chartkit.scan.remote import RemotePaths
 
     remote = RemotePaths(hosts, lambda diagnostic: click.echo(str(diagnostic), err=True))
     with remote.naming():
         local = [Path(path) for path in remote.local(paths)]
-        for case in run_tests(local, file_name, track=steps):
+        for case in run_tests(local, file_name, track=steps, spread=spreading):
             yield replace(
                 case,
                 path=remote.name(case.path),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from chartkit.engine import Cleaner, Phase, RunnablePolicy
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Location, Track, untracked
+from chartkit.model import Location, Spread, Track, unspread, untracked
 from chartkit.testing.answers import ask
 from chartkit.testing.inputs import load_inputs
 from chartkit.testing.matching import Matcher
@@ -23,8 +24,10 @@ def run_tests(
     file_name: str = FILE_NAME,
     sources: Sources | None = None,
     track: Track = untracked,
+    spread: Spread = unspread,
 ) -> Iterator[CaseResult]:
-    """Run the tests at and below paths, each path's sorted by folder.
+    """Run the tests at and below paths, each path's sorted by folder; spread: over processes, each
+    of which then reads its own policies.
 
     A faulty test reports its error in its result, and the others run. Raise InputError for a path
     that does not exist or holds no test.
@@ -38,22 +41,23 @@ def run_tests(
         if not found:
             hint = f"name a {file_name} or a folder with one in it"
             raise InputError("holds no test", Location(str(path)), hint)
-        for file in track(found):
-            yield from _run_file(file, _case_name(file, root), sources)
+        cases = [(file, _case_name(file, root)) for file in found]
+        results = spread(partial(_run_file, sources), cases)
+        for _, here in zip(track(cases), results, strict=True):
+            yield from here
 
 
 def _case_name(file: Path, root: Path) -> str:
     return file.parent.relative_to(root).as_posix()
 
 
-def _run_file(file: Path, case: str, sources: Sources) -> Iterator[CaseResult]:
+def _run_file(sources: Sources, named: tuple[Path, str]) -> list[CaseResult]:
+    file, case = named
     try:
         tests = read_test_file(file)
     except ChartkitError as error:
-        yield CaseResult(case, str(file), error=str(error))
-        return
-    for test in tests:
-        yield run_test(test, case, sources)
+        return [CaseResult(case, str(file), error=str(error))]
+    return [run_test(test, case, sources) for test in tests]
 
 
 def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
@@ -46,8 +47,10 @@ from chartkit.model import (
     Explanation,
     Location,
     Severity,
+    Spread,
     Track,
     mapping_at,
+    unspread,
     untracked,
 )
 from chartkit.network.downloads.lockfile import LOCK_FILE
@@ -127,19 +130,24 @@ class CheckResult:
         return any(each.severity is Severity.ERROR for each in self.diagnostics)
 
 
-def check_project(project: Path, track: Track = untracked) -> CheckResult:
+def check_project(
+    project: Path, track: Track = untracked, spread: Spread = unspread
+) -> CheckResult:
     """Return the findings of the built-in library, those that chartkit.yaml names, and the
     vendored ones; raise InputError. A library of policies as Kyverno reads them has nothing to
     look at."""
     own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
     return together(
-        [check_path(each, track) for each in (bundled.library_dir(), *own, *vendored(project))]
+        [
+            check_path(each, track, spread)
+            for each in (bundled.library_dir(), *own, *vendored(project))
+        ]
     )
 
 
-def check_path(path: Path, track: Track = untracked) -> CheckResult:
-    """Return the findings of a policy's folder, a library, or a vendored library; raise InputError
-    where it is none."""
+def check_path(path: Path, track: Track = untracked, spread: Spread = unspread) -> CheckResult:
+    """Return the findings of a policy's folder, a library, or a vendored library; spread: over
+    processes. Raise InputError where it is none."""
     if (path / LOCK_FILE).is_file():
         return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
@@ -149,8 +157,14 @@ def check_path(path: Path, track: Track = untracked) -> CheckResult:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
     shared = shared_parameters(path)
-    diagnostics = [each for folder in track(found) for each in check_policy(folder, shared)]
+    checked = spread(partial(_checked, shared), found)
+    pairs = zip(track(found), checked, strict=True)
+    diagnostics = [each for _, diagnostics in pairs for each in diagnostics]
     return CheckResult(len(found), 0, tuple(diagnostics))
+
+
+def _checked(shared: Mapping[str, Parameter], folder: Path) -> list[Diagnostic]:
+    return check_policy(folder, shared)
 
 
 def together(found: Sequence[CheckResult]) -> CheckResult:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TextIO
 
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
@@ -29,11 +26,10 @@ from chartkit.model import Location, Resource
 from chartkit.output.together import write_together
 from chartkit.report.outputs import with_line_ends
 from chartkit.scan.inputs import STDIN, Note
+from chartkit.scan.parallel.pool import in_order
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """A function that shows the progress of so many steps."""
-_ENDED: Final = "the process that proves it, or one after it, was ended from outside"
-_ALONE: Final = "the system ends what takes too much memory: use fewer --jobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,19 +134,11 @@ def _each(
     options: MigrationOptions,
 ) -> Iterator[MigratedObject]:
     """Yield the migrated objects in order; proofs run in several processes."""
-    jobs = min(options.jobs, len(objects))
-    if jobs < 2 or not options.prove:
-        yield from map(one, objects)
-        return
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context()) as pool:
-        results = pool.map(one, objects)
-        for legacy in objects:
-            try:
-                made = next(results)
-            except BrokenProcessPool:
-                raise ChartkitError(_ENDED, legacy.resource.location, _ALONE) from None
-            # The object itself stays here: its identity tells the items of a List apart.
-            yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
+    jobs = min(options.jobs, len(objects)) if options.prove else 1
+    migrated = in_order(jobs, one, objects, lambda legacy: ("a proof", legacy.resource.location))
+    for legacy, made in zip(objects, migrated, strict=True):
+        # The object itself stays here: its identity tells the items of a List apart.
+        yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
 
 
 @dataclass(frozen=True, slots=True)

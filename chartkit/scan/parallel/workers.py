@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from chartkit.errors import BugError, ChartkitError, bug_message
+from chartkit.model import Location
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -51,9 +52,19 @@ class _Task(Generic[T]):
 class Pool(Generic[T, R]):
     """Worker processes that do one kind of work; at its end none is left."""
 
-    def __init__(self, jobs: int, work: Callable[[T], R]) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        work: Callable[[T], R],
+        name: Callable[[T], tuple[str, Location | None]] = lambda task: (str(task), None),
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        """name: what a task is called in messages, and its place; close: called in each worker at
+        its end."""
         self._jobs = jobs
         self._work = work
+        self._name = name
+        self._close = close
         self._workers: list[_Worker[T]] = []
         self._tasks: dict[int, _Task[T]] = {}
         self._answers: dict[int, tuple[bool, Any]] = {}
@@ -61,8 +72,8 @@ class Pool(Generic[T, R]):
     def __enter__(self) -> Pool[T, R]:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.end()
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        self.end(is_done=kind is None)
 
     @property
     def processes(self) -> list[int]:
@@ -91,12 +102,14 @@ class Pool(Generic[T, R]):
             else:
                 self._wait()
 
-    def end(self) -> None:
-        """End all workers at once."""
+    def end(self, is_done: bool = False) -> None:
+        """End all workers: at once, or where all is done as they end by themselves."""
         for each in self._workers:
-            with suppress(ProcessLookupError):
-                os.kill(each.process, signal.SIGKILL)
             each.pipe.close()
+            if not is_done:
+                with suppress(ProcessLookupError):
+                    os.kill(each.process, signal.SIGKILL)
+        for each in self._workers:
             _reap(each.process)
         self._workers.clear()
 
@@ -146,8 +159,9 @@ class Pool(Generic[T, R]):
         task = self._tasks[ended.given[0]]
         task.attempts += 1
         if task.attempts == _ATTEMPTS:
-            message = f"two worker processes {_end_of(status)} at {task.content}"
-            error = ChartkitError(message, hint=_HINT)
+            name, place = self._name(task.content)
+            message = f"the process at {name} {_end_of(status)}, and so was a second one"
+            error = ChartkitError(message, place, _HINT)
             self._answers[ended.given.popleft()] = False, error
         if ended.given:
             new = self._start()
@@ -165,7 +179,7 @@ class Pool(Generic[T, R]):
         process = os.fork()
         if not process:
             others = [each.pipe for each in self._workers]
-            _serve(theirs, [ours, *others], self._work)
+            _serve(theirs, [ours, *others], self._work, self._close)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         gc.unfreeze()
         theirs.close()
@@ -175,7 +189,10 @@ class Pool(Generic[T, R]):
 
 
 def _serve(
-    pipe: Connection[Any, Any], inherited: list[Any], work: Callable[[Any], Any]
+    pipe: Connection[Any, Any],
+    inherited: list[Any],
+    work: Callable[[Any], Any],
+    close: Callable[[], None] | None,
 ) -> NoReturn:
     """Answer tasks until the pipe ends; the process does not come back from here."""
     code = 1
@@ -192,6 +209,8 @@ def _serve(
             except EOFError:
                 break
             pipe.send_bytes(_answer(work, task))
+        if close is not None:
+            close()
         code = 0
     except (BrokenPipeError, ConnectionResetError):
         pass
@@ -220,4 +239,5 @@ def _reap(process: int) -> int:
 def _end_of(status: int) -> str:
     """Return how a process ended, in words."""
     code = os.waitstatus_to_exitcode(status)
-    return f"were ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"was ended from outside ({how})"

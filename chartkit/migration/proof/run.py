@@ -141,7 +141,7 @@ class _Prover:
         started = options.clock()
         self._spaces, left_out = self._make_spaces(objects)
         self._types = ImpliedTypes(facet for space in self._spaces for facet in space.facets)
-        cases = Cases()
+        cases = Cases(lambda: options.clock() - started > options.budget)
         for case in self._all(cases, objects, requests):
             if options.named.leaves_out(case):
                 left_out[ASSUMPTIONS] += 1
@@ -151,7 +151,7 @@ class _Prover:
                 self._compare(case)
             if self._requests >= options.most_requests or len(self._found) >= 4 * _MOST_DIFFERENCES:
                 break
-            if options.clock() - started > options.budget:
+            if cases.is_over():
                 break
         differences = self._differences()
         facets = (facet for space in self._spaces for facet in space.facets)

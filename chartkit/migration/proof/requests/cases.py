@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Final
@@ -33,6 +33,8 @@ from chartkit.scan.api_defaults.kinds import as_stored
 _SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
 _MOST_REPEATED: Final = 300
 """So many requests in a row that were made before end a stage: there are no others."""
+_MOST_REFUSED: Final = 1_000
+"""So many requests in a row that no API server sends, or that were made before, end a stage."""
 _FEW: Final = 8
 _CHANGES: Final = 6
 """The most places that a request by chance changes."""
@@ -67,9 +69,13 @@ def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
 
 @dataclass(slots=True)
 class Cases:
-    """Makes each request once; left_out: why requests were not made; refused: the states of places
-    that an API server refused."""
+    """Makes each request once.
 
+    is_over: asked before each request, whether or not it is made; left_out: why requests were not
+    made; refused: the states of places that an API server refused.
+    """
+
+    is_over: Callable[[], bool] = lambda: False
     left_out: Counter[str] = field(default_factory=Counter)
     refused: Counter[tuple[Path, str]] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
@@ -81,14 +87,16 @@ class Cases:
             yield from in_turns([self._once(stage(space, chance), space) for space in spaces])
 
     def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
-        rotation, repeated = cycle(space.controllers or (POD,)), 0
+        rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
         for case in found:
-            before = len(self._seen)
+            seen, left_out = len(self._seen), self.left_out.total()
             yield from self._accepted(case)
             if space.controllers:
                 yield from self._accepted(_controlled(case, next(rotation)))
-            repeated = repeated + 1 if len(self._seen) == before else 0
-            if repeated > _MOST_REPEATED:
+            repeated = repeated + 1 if len(self._seen) == seen else 0
+            made = len(self._seen) - seen - (self.left_out.total() - left_out)
+            fruitless = 0 if made else fruitless + 1
+            if repeated > _MOST_REPEATED or fruitless > _MOST_REFUSED or self.is_over():
                 return
 
     def _accepted(self, case: Case) -> Iterator[Case]:

@@ -35,14 +35,26 @@ _RULE = """
                     memory: "<=1Gi"
 """
 
+_NO_NAMESPACES = """
+      validate:
+        message: "no"
+        pattern:
+          spec:
+            =(hostNetwork): "false"
+"""
 
-def _cases(count: int) -> list[Case]:
-    leaves = list(legacy_leaves(read_policy(legacy(_RULE))))
+
+def _space(rule: str = _RULE, namespace: str = "default") -> Space:
+    leaves = list(legacy_leaves(read_policy(legacy(rule))))
     facets, unknown = facets_of(leaves, _POD)
     assert unknown == set()
-    base = base_case(least_object(_POD), "least object")
-    space = Space(_POD, (base,), tuple(facets), tuple(TEMPLATED))
-    return list(islice(Cases().of([space], "seed"), count))
+    body = least_object(_POD)
+    body["metadata"]["namespace"] = namespace
+    return Space(_POD, (base_case(body, "given"),), tuple(facets), tuple(TEMPLATED))
+
+
+def _cases(count: int) -> list[Case]:
+    return list(islice(Cases().of([_space()], "seed"), count))
 
 
 def test_each_request_is_made_once_and_an_api_server_may_send_it() -> None:
@@ -78,3 +90,22 @@ def test_values_around_a_bound_are_tried() -> None:
         for container in case.document["object"]["spec"].get("containers", ()):
             limits.add(container.get("resources", {}).get("limits", {}).get("memory"))
     assert {"1Gi", "2Gi", "0Gi", "1Mi"} <= {str(one) for one in limits}
+
+
+def test_requests_that_no_api_server_sends_come_to_an_end() -> None:
+    tried: list[None] = []
+
+    def is_over() -> bool:
+        tried.append(None)
+        return False
+
+    cases = Cases(is_over)
+    assert list(cases.of([_space(_NO_NAMESPACES, "No.Namespace")], "seed")) == []
+    assert cases.left_out["invalid namespaces"] > 100
+    assert len(tried) < 5_000
+
+
+def test_requests_end_when_their_time_is_over() -> None:
+    cases = Cases(lambda: True)
+    assert list(cases.of([_space(_NO_NAMESPACES, "No.Namespace")], "seed")) == []
+    assert cases.left_out.total() < 100

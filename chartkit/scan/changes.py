@@ -184,6 +184,6 @@ def _deciding(options: ScanOptions) -> Iterator[Path]:
     """Yield the files and folders, besides the objects', on which all verdicts depend."""
     request = options.request
     yield from (path for path in map(Path, request.named_policies) if path.exists())
-    yield from (*request.exceptions, *request.values, *map(Path, matching(request.crds)))
+    yield from map(Path, (*request.exceptions, *request.values, *matching(request.crds)))
     given = (request.userinfo, request.context_file, options.gate.baseline)
     yield from (each for each in given if each is not None and each.exists())

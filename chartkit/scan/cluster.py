@@ -151,10 +151,10 @@ def scan_cluster(
 
 
 def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Survey, Requests]:
-    inputs = load_user_inputs(options.request)
+    inputs = load_user_inputs(options.request, console.note)
     if inputs.chart_values:
         raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
-    survey = Survey(reader, load_surroundings(options.request))
+    survey = Survey(reader, load_surroundings(options.request, console.note))
     policies = _load_policies(options, survey)
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):
         console.note(diagnostic)

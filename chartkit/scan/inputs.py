@@ -141,7 +141,9 @@ def read_inputs(
         hint = (
             "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
         )
-        raise InputError("no chart is scanned that takes it", Location(str(chart.values[0])), hint)
+        first = chart.values[0]
+        place = first.location if isinstance(first, Document) else Location(str(first))
+        raise InputError("no chart is scanned that takes it", place, hint)
     return found
 
 

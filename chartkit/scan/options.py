@@ -37,18 +37,18 @@ class NetworkOptions:
 class RequestOptions:
     """Options that say which objects are put before which policies.
 
-    paths, named_policies: as the user wrote them; parameters, settings: `NAME=VALUE`;
-    crds: files, folders and charts with definitions of custom kinds; named_namespace: None if not
-    given; cache: whether work of earlier runs may be used.
+    paths, named_policies, exceptions, values: as the user wrote them, URLs among them; parameters,
+    settings: `NAME=VALUE`; crds: files, folders and charts with definitions of custom kinds;
+    named_namespace: None if not given; cache: whether work of earlier runs may be used.
     """
 
     paths: tuple[str, ...]
     named_policies: tuple[str, ...]
     parameters: tuple[str, ...]
     policy_type: str
-    exceptions: tuple[Path, ...]
+    exceptions: tuple[str, ...]
     crds: tuple[str, ...]
-    values: tuple[Path, ...]
+    values: tuple[str, ...]
     settings: tuple[str, ...]
     userinfo: Path | None
     context_file: Path | None

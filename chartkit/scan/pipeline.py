@@ -97,7 +97,7 @@ def _scan_by_cluster(
         raise InputError("--policies-from does not go together with --changed-since and --json")
     from chartkit.scan.installed.cluster import open_installed
 
-    with open_installed(policies_source(options), options) as found:
+    with open_installed(policies_source(options), options, console.note) as found:
         for diagnostic in found.diagnostics:
             console.note(diagnostic)
         code = _scan_files(options, outputs, time, console, selection, found.environment, found)
@@ -179,8 +179,9 @@ def _changes(options: ScanOptions, environment: ProjectEnvironment | None) -> Ch
         return None
     if options.is_json or options.at is not None:
         raise InputError("--changed-since does not go together with --json and --at")
-    named = (*options.request.paths, *options.request.named_policies, *options.request.crds)
-    if any(map(is_remote, named)):
+    request = options.request
+    named = (*request.paths, *request.named_policies, *request.crds)
+    if any(map(is_remote, (*named, *request.exceptions, *request.values))):
         raise InputError("--changed-since is about files, and a URL names none")
     from chartkit.scan.changes import Changes
 

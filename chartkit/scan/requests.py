@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from chartkit.documents.reader import parse_yaml
+from chartkit.documents.reader import (
+    Document,
+    Source,
+    empty_document,
+    parse_yaml,
+    read_source,
+    read_text,
+)
 from chartkit.engine import PolicyAttachments, World
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
 from chartkit.errors import InputError
@@ -30,6 +37,7 @@ from chartkit.scan.overlooked import overlooked
 from chartkit.scan.policies import PolicySet, load_policies
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
 from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inputs
+from chartkit.schemas.json_schema import require_single_keys
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
@@ -130,8 +138,8 @@ def load_judges(
     environment: the one whose policies are loaded in place of those that the options name. Raise
     InputError.
     """
-    inputs = load_user_inputs(options)
-    around = load_surroundings(options)
+    inputs = load_user_inputs(options, note)
+    around = load_surroundings(options, note)
     if environment is None:
         policies = load_named_policies(options, around)
     else:
@@ -260,17 +268,21 @@ def _local(
         yield remote.local(paths), remote.resource, renaming
 
 
-def load_surroundings(options: RequestOptions) -> PolicyAttachments:
+def load_surroundings(options: RequestOptions, note: Note) -> PolicyAttachments:
     """Load exceptions and settings for policies; raise InputError and CompileError."""
-    surroundings = read_exceptions(options.exceptions)
+    with _local(options.exceptions, options, note) as (paths, named, _):
+        surroundings = read_exceptions([Path(each) for each in paths], named)
     return replace(surroundings, allows_http=options.network.allows_http)
 
 
-def load_user_inputs(options: RequestOptions) -> UserInputs:
+def load_user_inputs(options: RequestOptions, note: Note) -> UserInputs:
     """Load the user's settings for requests, with the registries and services that may be called;
     raise InputError."""
     inputs = read_user_inputs(
-        options.values, options.settings, options.userinfo, options.context_file
+        [_values(each, options, note) for each in options.values],
+        options.settings,
+        options.userinfo,
+        options.context_file,
     )
     inputs = _with_registries(inputs, options.registry)
     if not options.network.allowed_hosts:
@@ -278,6 +290,25 @@ def load_user_inputs(options: RequestOptions) -> UserInputs:
     from chartkit.network.services import Services, read_hosts
 
     return replace(inputs, services=Services(read_hosts(options.network.allowed_hosts)))
+
+
+def _values(text: str, options: RequestOptions, note: Note) -> Path | Document:
+    """Return a values file, that of a URL as the document in it; raise InputError."""
+    if not is_remote(text):
+        return Path(text)
+    from chartkit.scan.remote import RemotePaths
+
+    remote = RemotePaths(options.network.allowed_hosts, note)
+    with remote.naming():
+        [file] = remote.local([text])
+        content = read_source(file)
+    name = remote.name(file)
+    documents = read_text(content, name)
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    document = documents[0] if documents else empty_document(Source(name, content))
+    require_single_keys(document)
+    return document
 
 
 def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -59,7 +59,7 @@ class UserInputs:
     caller of services, None if there is none."""
 
     values: UserValues = NO_VALUES
-    chart_values: tuple[Path, ...] = ()
+    chart_values: tuple[Path | Document, ...] = ()
     user: User | None = None
     context: UserContext = NO_CONTEXT
     registry: Registries | None = None
@@ -116,22 +116,22 @@ def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
 
 
 def read_user_inputs(
-    values: Sequence[Path],
+    values: Sequence[Path | Document],
     settings: Sequence[str],
     user_info: Path | None,
     context: Path | None = None,
 ) -> UserInputs:
     """Read the files that the user names; raise InputError.
 
-    values: files of kind Values (cli.kyverno.io) give variables and namespace labels, all others
-    are values files of charts; settings: `name=value`.
+    values: files, or what was read already, of kind Values (cli.kyverno.io) give variables and
+    namespace labels, all others are values files of charts; settings: `name=value`.
     """
-    charts: list[Path] = []
+    charts: list[Path | Document] = []
     kyverno: list[Document] = []
-    for path in values:
-        document = _kyverno_values(path)
+    for given_values in values:
+        document = _kyverno_values(given_values)
         if document is None:
-            charts.append(path)
+            charts.append(given_values)
         else:
             kyverno.append(document)
     if len(kyverno) > 1:
@@ -148,8 +148,8 @@ def read_user_inputs(
     return UserInputs(read, tuple(charts), _user(user_info), _context(context))
 
 
-def _kyverno_values(path: Path) -> Document | None:
-    documents = read_file(path)
+def _kyverno_values(values: Path | Document) -> Document | None:
+    documents = [values] if isinstance(values, Document) else read_file(values)
     for document in documents:
         body = document.body
         version = body.get("apiVersion") if isinstance(body, dict) else None
@@ -176,16 +176,18 @@ def _user(path: Path | None) -> User | None:
     return read_user_info(documents[0].body, documents[0].location)
 
 
-def read_exceptions(paths: Sequence[Path]) -> PolicyAttachments:
+def read_exceptions(
+    paths: Sequence[Path], named: Callable[[Resource], Resource] = lambda one: one
+) -> PolicyAttachments:
     """Return the PolicyExceptions of files and folders; raise InputError for a path without any,
-    and CompileError for one that Kyverno refuses."""
+    and CompileError for one that Kyverno refuses. named: gives one the location of messages."""
     found: list[Resource] = []
     for path in paths:
         here = list(_exceptions(existing(path)))
         if not here:
             hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
-        found.extend(here)
+        found.extend(map(named, here))
     return exceptions_of(found)
 
 

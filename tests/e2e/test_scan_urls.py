@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,11 +129,131 @@ def test_mistakes_in_fetched_files_are_named_by_their_url(server: Served, tmp_pa
     assert f"{broken}:" in done.err
 
 
+SSH = """\
+#!/bin/sh
+for word; do echo "$word" >> "$0.words"; last="$word"; done
+exec sh -c "cd '{root}' && $last"
+"""
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The words with which ssh is called, which runs what a server would run, with the folder of
+    repositories as its home."""
+    program = tmp_path / "bin" / "ssh"
+    program.parent.mkdir()
+    program.write_text(SSH.format(root=tmp_path / "home"))
+    program.chmod(0o755)
+    (tmp_path / "deployment.yaml").write_text(DEPLOYMENT)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    return program.with_name("ssh.words")
+
+
+@pytest.mark.parametrize("start", ["git@127.0.0.1:", "ssh://git@127.0.0.1{home}/", "git+ssh://"])
+def test_a_repository_over_ssh(tmp_path: Path, ssh: Path, start: str) -> None:
+    home = tmp_path / "home"
+    first = repository(home / "team" / "policies.git", {"best/require.yaml": REQUIRE_LABELS})
+    changed = REQUIRE_LABELS.replace("name: require-labels", "name: second")
+    repository(home / "team" / "policies.git", {"best/require.yaml": changed})
+    if start == "git+ssh://":
+        start += "127.0.0.1:22{home}/"
+    url = f"{start.format(home=home)}team/policies.git//best"
+    for ref, policy in (
+        ("", "second"),
+        ("?ref=main", "second"),
+        (f"?ref={first}", "require-label"),
+    ):
+        done = chartkit(
+            tmp_path, "scan", "deployment.yaml", "-p", url + ref, "--allow-network", "127.0.0.1"
+        )
+        assert done.code == 1, done.err
+        assert policy in done.out
+        assert ("is not pinned" in done.err) is (first not in ref)
+    words = ssh.read_text().splitlines()
+    assert {"-oBatchMode=yes", "-oStrictHostKeyChecking=yes", "-oHostName=127.0.0.1"} <= set(words)
+
+
+@pytest.mark.usefixtures("ssh")
+def test_errors_of_repositories_over_ssh(tmp_path: Path) -> None:
+    repository(tmp_path / "home" / "a.git", {"p.yaml": REQUIRE_LABELS})
+    for source, hosts, said in (
+        ("git@127.0.0.1:gone.git", "127.0.0.1", "ssh://127.0.0.1/gone.git: git cannot fetch it"),
+        ("git@127.0.0.1:a.git?ref=gone", "127.0.0.1", "couldn't find remote ref gone"),
+        ("git@127.0.0.1:a.git//gone", "127.0.0.1", "there is no file or folder 'gone' in it"),
+        ("git@127.0.0.1:a.git", "127.0.0.1:2222", "--allow-network does not name it"),
+        ("git@no-such-host.invalid:a.git", "no-such-host.invalid", "no-such-host.invalid"),
+    ):
+        arguments = ("-p", source, "--allow-network", hosts)
+        done = chartkit(tmp_path, "scan", "deployment.yaml", *arguments)
+        assert (done.code, len(done.err.splitlines())) == (2, 1), done.err
+        assert said in done.err
+
+
+EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: nginx, namespace: default}
+spec:
+  exceptions: [{policyName: require-labels, ruleNames: [check-team, autogen-check-team]}]
+  match: {any: [{resources: {kinds: [Deployment]}}]}
+"""
+
+
+def test_exceptions_by_url(server: Served, tmp_path: Path) -> None:
+    server.files["/exceptions.yaml"] = EXCEPTION.encode()
+    server.files["/broken.yaml"] = EXCEPTION.replace("exceptions:", "exception:").encode()
+    server.files["/none.yaml"] = DEPLOYMENT.encode()
+    scan = ("scan", "deployment.yaml", "-p", "policy.yaml", "--allow-network", server.place)
+    url = f"{server.url}/exceptions.yaml"
+    done = chartkit(tmp_path, *scan, "--exceptions", url, "-o", "json")
+    assert (done.code, json.loads(done.out)["summary"]["skip"]) == (0, 1)
+    assert f"{url}: note remote: is not pinned" in done.err
+    for name, said in (("broken.yaml", "broken.yaml:5:3"), ("none.yaml", "no PolicyException")):
+        done = chartkit(tmp_path, *scan, "--exceptions", f"{server.url}/{name}")
+        assert done.code == 2, done.err
+        assert f"{server.url}/{name}" in done.err
+        assert said in done.err
+    done = chartkit(tmp_path, *scan[:-2], "--exceptions", url)
+    assert (done.code, "--allow-network does not name it" in done.err) == (2, True)
+    done = chartkit(tmp_path, "exceptions", "check", "--exceptions", url)
+    assert (done.code, "files are checked" in done.err) == (2, True)
+
+
+def test_values_by_url(server: Served, tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: x\nversion: 1.0.0\n")
+    text = DEPLOYMENT.replace("app: nginx", "app: nginx, team: {{ .Values.team }}")
+    assert "Values" in text
+    (chart / "templates" / "a.yaml").write_text(text)
+    server.files["/values.yaml"] = b"team: a\n"
+    server.files["/twice.yaml"] = b"team: a\nteam: b\n"
+    allow = ("--allow-network", server.place)
+    scan = ("scan", "chart", "-p", "policy.yaml", *allow)
+    assert chartkit(tmp_path, *scan).code == 1
+    digest = hashlib.sha256(b"team: a\n").hexdigest()
+    done = chartkit(tmp_path, *scan, "-f", f"{server.url}/values.yaml#sha256={digest}")
+    assert (done.code, done.err) == (0, ""), done.out
+    done = chartkit(tmp_path, *scan, "-f", f"{server.url}/twice.yaml")
+    assert done.code == 2
+    assert f"{server.url}/twice.yaml:2:1" in done.err
+    done = chartkit(tmp_path, "scan", "deployment.yaml", "-f", f"{server.url}/values.yaml", *allow)
+    assert (done.code, "no chart is scanned that takes it" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("ssh://git@example.com/a.git", "cannot be fetched from there"),
-        ("git@example.com:team/a.git", "cannot be fetched from there"),
+        ("git://example.com/a.git", "cannot be fetched from there"),
+        ("ssh://-oProxyCommand=x/a.git", "is not a repository's address"),
+        ("ssh://git@example.com/a.git$(id)", "is not a repository's address"),
+        ("git@example.com:-x", "is not a repository's address"),
+        ("ssh://git@example.com:99999/a.git", "is not a repository's address"),
+        ("git@example.com:team/a.git?branch=x", "must be ref= and a revision"),
+        ("git@example.com:team/a.git#x", "is pinned by a commit"),
+        ("git@example.com:team/a.git//../x", "leads out of its folder"),
+        ("git@elsewhere.example:team/a.git", "--allow-network does not name it"),
+        ("ssh://git@169.254.169.254/a.git", "--allow-network does not name it"),
         ("oci://example.com/a", "is not an http or https URL"),
         ("https://a:b@example.com/p.yaml", "must not contain a name or password"),
         ("https://example.com/p.yaml#x", "must be sha256= and 64 digits"),

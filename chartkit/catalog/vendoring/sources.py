@@ -13,10 +13,16 @@ from chartkit.model import Location
 from chartkit.network.downloads.archives import read_archive, read_folder, unpack
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.download import checked_url
-from chartkit.network.downloads.git_http import fetch_revision
+from chartkit.network.downloads.git_ssh import read_ssh
 from chartkit.network.downloads.limits import Limits
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, digest, digest_of_all
-from chartkit.network.downloads.remote import RemoteSource, download_pinned, read_remote
+from chartkit.network.downloads.remote import (
+    RemoteSource,
+    download_pinned,
+    fetch_repository,
+    is_remote,
+    read_remote,
+)
 from chartkit.network.http.urls import is_url, shown_source
 
 _SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)
@@ -43,7 +49,7 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
     archive, a folder or a git checkout; ref: a branch, tag or commit of a repository; project:
     what paths start at that are not absolute.
     """
-    if is_url(source):
+    if is_remote(source):
         remote = read_remote(source)
         if remote.is_git:
             return _of_repository(remote, ref or remote.ref, source, limits)
@@ -67,8 +73,7 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
 
 
 def _of_repository(remote: RemoteSource, ref: str, source: str, limits: Limits) -> SourceFiles:
-    only = (remote.path,) if remote.path else ()
-    commit, files = fetch_revision(remote.url, ref, limits, only)
+    commit, files = fetch_repository(remote, ref, limits)
     location = source.partition("?")[0]
     return SourceFiles(Origin(SourceKind.GIT, location, ref, commit), _below(remote, files))
 
@@ -85,9 +90,10 @@ def _below(remote: RemoteSource, files: dict[str, bytes]) -> dict[str, bytes]:
 
 def default_name(source: str) -> str:
     """A library's name as its source suggests it; may be empty."""
-    if is_url(source):
+    if is_remote(source):
         remote = read_remote(source)
-        source = f"{remote.url}/{remote.path}" if remote.path else remote.url
+        url = read_ssh(remote.url).path if remote.is_ssh else remote.url
+        source = f"{url}/{remote.path}" if remote.path else url
     path = checked_url(source).path if is_url(source) else Path(source).resolve().as_posix()
     before, found, _ = path.partition(_ARCHIVE)
     last = (before if found and is_url(source) else path).rstrip("/").rpartition("/")[2]

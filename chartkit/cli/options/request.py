@@ -98,10 +98,11 @@ REQUEST_OPTIONS: Final = (
         show_default=True,
         help="The form of a profile's policies; a policy without it stays a ClusterPolicy.",
     ),
-    _path_option(
+    click.option(
         "--exceptions",
         multiple=True,
-        help="A file or folder with PolicyExceptions; repeatable.",
+        metavar="PATH",
+        help="A file, a folder or a URL with PolicyExceptions; repeatable.",
     ),
     click.option(
         "--crds",
@@ -110,12 +111,13 @@ REQUEST_OPTIONS: Final = (
         help="A file, folder or chart with CustomResourceDefinitions, in addition to those among "
         "the paths: their objects are validated as by an API server; repeatable.",
     ),
-    _path_option(
+    click.option(
         "-f",
         "--values",
         multiple=True,
-        help="A values file for the charts among the paths (the last one wins), or a file of kind "
-        "Values (cli.kyverno.io) for the policies' variables; repeatable.",
+        metavar="PATH",
+        help="A values file, or its URL, for the charts among the paths (the last one wins), or a "
+        "file of kind Values (cli.kyverno.io) for the policies' variables; repeatable.",
     ),
     click.option(
         "--set",

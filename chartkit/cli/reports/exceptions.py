@@ -101,11 +101,14 @@ def _subjects(
     from chartkit.scan.environment import require_no_named_policies
     from chartkit.scan.exceptions.files import read_files
     from chartkit.scan.exceptions.model import filed
+    from chartkit.scan.inputs import is_remote
 
     if env is None:
         if not options.exceptions:
             raise InputError("no exceptions are named", hint="--exceptions FILE, or --env NAME")
-        named = [NamedFile(each, Location(str(each))) for each in options.exceptions]
+        if any(map(is_remote, options.exceptions)):
+            raise InputError("files are checked, and a URL names none", hint="download it first")
+        named = [NamedFile(Path(each), Location(each)) for each in options.exceptions]
         has_project = (path / FILE_NAME if path.is_dir() else path).is_file()
         none = ExceptionRules((), None, Location(FILE_NAME))
         rules = read_project(path).exception_rules if has_project else none

@@ -10,8 +10,9 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from chartkit.errors import InputError
@@ -34,6 +35,8 @@ _QUIET: Final = (
 _FILES: Final = ("100644", "100755")
 _LINK: Final = "120000"
 _SECONDS: Final = 120.0
+_BLOCK: Final = 512
+"""Bytes of a block, in which the shell's limit of files counts."""
 _SHA256: Final = 64
 _HEADER: Final = 3
 
@@ -78,6 +81,34 @@ def store_pack(folder: Path, pack: bytes, algorithm: str, place: Location) -> No
         raise InputError("the server's answer is damaged, or too much", place)
 
 
+def fetch_into(
+    folder: Path, remote: str, ref: str, ssh: str, limits: Limits, place: Location
+) -> None:
+    """Make an empty folder a checkout with what a ref of a repository names (empty: its HEAD), as
+    FETCH_HEAD; ssh: the command by which it is reached. Raise InputError."""
+    if shutil.which(_GIT) is None:
+        raise InputError("git is needed to read a repository", place, "install git")
+    algorithm = "sha256" if len(ref) == _SHA256 and ref.isalnum() else "sha1"
+    _run(folder, ["init", "-q", "--template=", f"--object-format={algorithm}"])
+    options = ("-q", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
+    done = _run(
+        folder,
+        [*_FETCHING, "fetch", *options, "--end-of-options", remote, ref or _HEAD],
+        most_memory=_MEMORY,
+        most_written=limits.archive,
+        settings={"GIT_SSH_COMMAND": ssh, "GIT_SSH_VARIANT": "ssh"},
+    )
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        text = said[0].removeprefix("fatal: ") if said else "the server's answer is too much"
+        hint = "ssh must know the host's key and use yours without asking: try ssh -T with the host"
+        raise InputError(f"git cannot fetch it: {text}", place, hint)
+
+
+_FETCHING: Final = (
+    *("-c", "protocol.ssh.allow=always", "-c", "fetch.fsckObjects=true", "-c", "pack.threads=1"),
+    *("-c", "core.bigFileThreshold=32m", "-c", "fetch.unpackLimit=1", "-c", "credential.helper="),
+)
 _INDEXING: Final = (
     *("-c", "core.bigFileThreshold=32m", "-c", "pack.threads=1"),
     *("index-pack", "--stdin", "--fsck-objects"),
@@ -174,10 +205,18 @@ def _contents(path: Path, blobs: Sequence[tuple[str, int]], limits: Limits) -> I
 
 
 def _run(
-    path: Path, arguments: Sequence[str], given: bytes = b"", most_memory: int = 0
+    path: Path,
+    arguments: Sequence[str],
+    given: bytes = b"",
+    most_memory: int = 0,
+    most_written: int = 0,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[bytes]:
-    bounded = most_memory and os.name == "posix"
-    limit = ("/bin/sh", "-c", f'ulimit -v {most_memory} && exec "$@"', "sh") if bounded else ()
+    """Run git. most_memory: KiB; most_written: bytes of a file; 0 for no limit."""
+    bounds = f"ulimit -v {most_memory}" if most_memory else ""
+    bounds += f" && ulimit -f {most_written // _BLOCK}" if most_written else ""
+    is_bounded = bounds and os.name == "posix"
+    limit = ("/bin/sh", "-c", f'{bounds} && exec "$@"', "sh") if is_bounded else ()
     try:
         return subprocess.run(
             [*limit, _GIT, "-C", str(path.resolve()), *_QUIET, *arguments],
@@ -185,7 +224,7 @@ def _run(
             capture_output=True,
             check=False,
             timeout=_SECONDS,
-            env=_environment(path),
+            env={**_environment(path), **settings},
         )
     except subprocess.TimeoutExpired:
         text = f"git did not finish within {_SECONDS:g} seconds"

@@ -42,7 +42,7 @@ def asked(transport: Transport, request: Request, limits: Limits) -> Response:
     try:
         return transport.ask(request)
     except NetworkError as error:
-        raise _failed(error, Location(shown_url(request.url)), limits) from None
+        raise failed(error, Location(shown_url(request.url)), limits) from None
 
 
 def body_of(answer: Response, place: Location) -> bytes:
@@ -55,7 +55,8 @@ def body_of(answer: Response, place: Location) -> bytes:
     return answer.body
 
 
-def _failed(error: NetworkError, place: Location, limits: Limits) -> InputError:
+def failed(error: NetworkError, place: Location, limits: Limits) -> InputError:
+    """Return the error of a source that could not be reached."""
     text = _words(error, limits)
     if error.is_passing:
         return InputError(f"{text}, in {error.attempts} attempts", place, _AGAIN)

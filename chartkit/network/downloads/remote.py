@@ -1,7 +1,8 @@
 """Sources by their URLs: files, archives and repositories of git, fetched whole.
 
 `https://HOST/FILE`, `https://HOST/ARCHIVE.tar.gz//PATH`, `https://HOST/REPOSITORY.git//PATH` or
-`git+https://HOST/REPOSITORY//PATH`; pinned by `#sha256=DIGEST`, of git by `?ref=COMMIT`.
+`git+https://HOST/REPOSITORY//PATH`, `ssh://USER@HOST/REPOSITORY//PATH` or
+`USER@HOST:REPOSITORY//PATH`; pinned by `#sha256=DIGEST`, of git by `?ref=COMMIT`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from chartkit.model import Location
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.download import checked_url, download
 from chartkit.network.downloads.git_http import COMMIT, fetch_revision
+from chartkit.network.downloads.git_ssh import fetch_ssh_revision, read_ssh
 from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.lockfile import digest
 from chartkit.network.downloads.paths import checked_name
@@ -27,7 +29,8 @@ from chartkit.network.http.transport import Route
 from chartkit.network.http.urls import is_url, shown_url
 
 _GIT: Final = re.compile(r"git(?:\+|::)(?=https?://)", re.IGNORECASE)
-_SSH: Final = re.compile(r"(?:[\w.-]+@[\w.-]+:(?!//)|(?:git\+)?ssh://|git://)")
+_SHORT: Final = re.compile(r"[\w.+-]+@[\w.-]+:(?!//)")
+_SSH: Final = re.compile(r"(?:git(?:\+|::))?ssh://", re.IGNORECASE)
 _ARCHIVE: Final = re.compile(r"\.(?:tar\.gz|tgz|zip)$", re.IGNORECASE)
 _REPOSITORY: Final = re.compile(r"\.git/?$", re.IGNORECASE)
 _PIN: Final = re.compile(r"sha256[=:]([0-9a-fA-F]{64})")
@@ -45,11 +48,12 @@ class RemoteSource:
     ref: str = ""
     pin: str = ""
     is_git: bool = False
+    is_ssh: bool = False
 
     @property
     def shown(self) -> str:
         """The URL in messages."""
-        return shown_url(self.url)
+        return read_ssh(self.url).shown.file if self.is_ssh else shown_url(self.url)
 
     @property
     def is_pinned(self) -> bool:
@@ -70,7 +74,7 @@ class Fetched:
 
 def is_remote(text: str) -> bool:
     """Tell whether a source is somewhere else."""
-    return is_url(text) or _SSH.match(text) is not None
+    return is_url(text) or _SHORT.match(text) is not None
 
 
 def read_remote(text: str) -> RemoteSource:
@@ -79,9 +83,12 @@ def read_remote(text: str) -> RemoteSource:
     git = _GIT.match(rest)
     rest = rest[git.end() :] if git else rest
     place = Location(shown_url(rest))
-    if _SSH.match(rest):
-        hint = "give a URL of http or https; a repository may be cloned, and its folder named"
+    is_ssh = _SSH.match(rest) is not None or _SHORT.match(rest) is not None
+    if rest.lower().startswith("git://"):
+        hint = "nothing says who answers there: give a URL of https or ssh"
         raise InputError("cannot be fetched from there", place, hint)
+    if is_ssh:
+        return _ssh_source(rest, fragment, place)
     if not rest.lower().startswith(("http://", "https://")):
         raise InputError("is not an http or https URL", place, "give one, or a path")
     pin = _PIN.fullmatch(fragment)
@@ -105,6 +112,18 @@ def read_remote(text: str) -> RemoteSource:
     return RemoteSource(url, path, _ref(query, place), is_git=True)
 
 
+def _ssh_source(text: str, fragment: str, place: Location) -> RemoteSource:
+    scheme, separator, behind = text.rpartition("ssh://")
+    target, _, query = behind.partition("?")
+    outer, _, inner = target.partition("//")
+    url = f"{scheme}{separator}{outer}"
+    shown = read_ssh(url).shown
+    if fragment:
+        raise InputError("a repository is pinned by a commit", shown, "write ?ref=COMMIT")
+    path = checked_name(inner.strip("/"), shown.file) if inner.strip("/") else ""
+    return RemoteSource(url, path, _ref(query, place), is_git=True, is_ssh=True)
+
+
 def _ref(query: str, place: Location) -> str:
     if not query:
         return ""
@@ -121,8 +140,7 @@ def fetch(source: RemoteSource, allowed: AllowedHosts, limits: Limits = DEFAULT)
     """Fetch a source from a host that the user names; raise InputError."""
     route = partial(allowed_route, allowed)
     if source.is_git:
-        only = (source.path,) if source.path else ()
-        commit, files = fetch_revision(source.url, source.ref, limits, only, route)
+        commit, files = fetch_repository(source, source.ref, limits, route)
         return _checked(Fetched(source, files, source.path, commit))
     content = download_pinned(source, limits, route)
     revision = digest(content)
@@ -131,6 +149,16 @@ def fetch(source: RemoteSource, allowed: AllowedHosts, limits: Limits = DEFAULT)
         return Fetched(source, {name or _DEFAULT_NAME: content}, name or _DEFAULT_NAME, revision)
     files = unpack(content, source.shown, limits)
     return _checked(Fetched(source, files, _inside(source.path, files), revision))
+
+
+def fetch_repository(
+    source: RemoteSource, ref: str, limits: Limits, route: Route = anywhere
+) -> tuple[str, dict[str, bytes]]:
+    """Return the commit that a ref of a repository names, and the files that the source means;
+    raise InputError."""
+    only = (source.path,) if source.path else ()
+    take = fetch_ssh_revision if source.is_ssh else fetch_revision
+    return take(source.url, ref, limits, only, route)
 
 
 def download_pinned(source: RemoteSource, limits: Limits, route: Route = anywhere) -> bytes:

@@ -11,7 +11,7 @@ from chartkit.errors import InputError
 from chartkit.network.http.addresses import is_forbidden_host, is_loopback, literal
 from chartkit.network.http.connections import Dial, Hop, Resolver, resolve
 from chartkit.network.http.errors import Fault, NetworkError
-from chartkit.network.http.urls import PORTS, Place, Url, normal_host
+from chartkit.network.http.urls import PORTS, SSH, SSH_PORT, Place, Url, normal_host
 
 _OPTION: Final = "--allow-network"
 _HOST: Final = re.compile(
@@ -65,7 +65,8 @@ class AllowedHosts:
     def find(self, scheme: str, place: Place) -> AllowedHost | None:
         """Return the host that covers a place; None where the user named none."""
         found = self._named.get((place.host, place.port))
-        if found is None and PORTS.get(scheme) == place.port:
+        usual = SSH_PORT if scheme == SSH else PORTS.get(scheme)
+        if found is None and usual == place.port:
             found = self._named.get((place.host, None))
         return found
 

@@ -57,7 +57,7 @@ class Dial:
         not be. seconds: for each address."""
         nobody = socket.gaierror(socket.EAI_NONAME, "no such host")
         fault = DialError(self.place, nobody, is_unknown=True)
-        for address in self._addresses():
+        for address in self.addresses():
             place = Place(str(address), self.place.port)
             try:
                 made = socket.create_connection((place.host, place.port), seconds)
@@ -72,7 +72,9 @@ class Dial:
         if is_forbidden_host(self.place.host):
             raise NetworkError(Fault.FORBIDDEN)
 
-    def _addresses(self) -> Sequence[Address]:
+    def addresses(self) -> Sequence[Address]:
+        """Return the addresses of the place, at least one; raise NetworkError where one may not be
+        asked, and DialError where there is none."""
         self.check_name()
         host = self.place.host
         try:

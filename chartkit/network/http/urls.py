@@ -18,6 +18,9 @@ from chartkit.network.http.addresses import literal
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 """The schemes that are spoken, and the port that a URL means where it names none."""
 
+SSH: Final = "ssh"
+SSH_PORT: Final = 22
+
 _MOST_SHOWN: Final = 200
 _LONGEST_HOST: Final = 255
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")

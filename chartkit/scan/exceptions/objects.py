@@ -41,13 +41,13 @@ def needs_of(
     if not recordings:
         yield policies, None
         return
-    with _recorded(recordings[0], without, policies) as needs:
+    with _recorded(recordings[0], without, policies, note) as needs:
         yield policies, needs
 
 
 @contextmanager
 def _recorded(
-    recording: Path, options: RequestOptions, policies: Sequence[RunnablePolicy]
+    recording: Path, options: RequestOptions, policies: Sequence[RunnablePolicy], note: Note
 ) -> Iterator[Needs]:
     from chartkit.scan.cluster import Survey, open_cluster
     from chartkit.scan.cluster_source import ClusterSource
@@ -58,7 +58,7 @@ def _recorded(
         context = ScanContext(
             survey.namespaces,
             survey.namespace_objects,
-            survey.world(load_user_inputs(options)),
+            survey.world(load_user_inputs(options, note)),
             plural_of=reader.discovery.plural,
         )
         yield Needs(policies, list(survey.objects(policies)), context)

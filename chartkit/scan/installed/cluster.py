@@ -17,6 +17,7 @@ from chartkit.network.cluster.reader import Reader
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import Labels, ProjectEnvironment
+from chartkit.scan.inputs import Note
 from chartkit.scan.installed.configuration import configuration, unsent_reasons
 from chartkit.scan.installed.engine import engine_there, server_version
 from chartkit.scan.installed.overlay import OverlaidSource
@@ -56,11 +57,13 @@ class InstalledPolicies:
 
 
 @contextlib.contextmanager
-def open_installed(source: ClusterSource, options: ScanOptions) -> Iterator[InstalledPolicies]:
+def open_installed(
+    source: ClusterSource, options: ScanOptions, note: Note
+) -> Iterator[InstalledPolicies]:
     """Read the policies of a cluster, or of a recording of one. Raise InputError where there are
     none, and SourceError where the cluster does not answer."""
     with open_cluster(source) as reader:
-        survey = Survey(reader, load_surroundings(options.request))
+        survey = Survey(reader, load_surroundings(options.request, note))
         found = policies_there(reader)
         if not found:
             hint = "a recording has them if it was made with --cluster-policies"

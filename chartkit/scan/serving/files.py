@@ -36,12 +36,11 @@ class FileSource:
         does not compile."""
         options = self.options
         environment = None if self.environment is None else self.environment()
-        named = (*options.paths, *options.named_policies, *options.crds)
+        given = (*options.exceptions, *options.values)
+        named = (*options.paths, *options.named_policies, *options.crds, *given)
         own = environment.sources if environment is not None else ()
         self._roots = (
             *(Path(each) for each in named if not is_remote(each)),
-            *options.exceptions,
-            *options.values,
             *filter(None, (options.userinfo, options.context_file)),
             *own,
         )

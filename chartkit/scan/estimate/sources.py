@@ -55,14 +55,14 @@ def open_input(
         )
         return
     with open_cluster(live) as reader:
-        survey = Survey(reader, load_surroundings(options))
+        survey = Survey(reader, load_surroundings(options, note))
         if environment is not None:
             policies = environment.policies(survey.around)
         else:
             policies = load_named_policies(options, survey.around)
         for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):
             note(diagnostic)
-        inputs = load_user_inputs(options)
+        inputs = load_user_inputs(options, note)
         requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
         context = replace(requests.context(survey.world(inputs)), plural_of=reader.discovery.plural)
         running = [each for each in policies.policies if not each.judges_json]

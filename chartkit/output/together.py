@@ -10,8 +10,9 @@ from chartkit.atomic import replacing
 from chartkit.errors import system_errors
 
 
-def write_together(texts: Mapping[Path, str]) -> None:
-    """Write files, all of them or none; raise InputError for the first that cannot be written.
+def write_together(texts: Mapping[Path, str | None]) -> None:
+    """Write files, and remove those without a text, all of them or none; raise InputError for the
+    first for which that is not possible.
 
     Every text is on the disk before the first file is replaced, and an interrupt puts back what was
     replaced before it. Links are followed, and folders made.
@@ -28,9 +29,14 @@ def write_together(texts: Mapping[Path, str]) -> None:
 
 
 def _staged(
-    path: Path, text: str, staged: contextlib.ExitStack
+    path: Path, text: str | None, staged: contextlib.ExitStack
 ) -> tuple[Path, contextlib.ExitStack]:
-    """Write a text next to its file; return the file, and what replaces it when it is closed."""
+    """Write a text next to its file; return the file, and what replaces or removes it when it is
+    closed."""
+    if text is None:
+        remove = staged.enter_context(contextlib.ExitStack())
+        remove.push(lambda error, *_: None if error else path.unlink(missing_ok=True))
+        return path, remove
     with system_errors("cannot be written", path):
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)

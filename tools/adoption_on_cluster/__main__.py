@@ -108,8 +108,13 @@ class _Story:
             yield f"the recording gives something else: {taken[0] ^ taken[1]}"
 
     def _installed(self, in_use: dict[str, Body]) -> Iterator[str]:
-        self._install("--take-ownership")
         announced = {row["subject"] for row in self._rows if row["outcome"] == "changed"}
+        chartkit(self._platform, "render", "-o", "json=render.json")
+        for change in self._against_release():
+            name = f"{change['kind']} {change['name']}"
+            if change["risk"] == "high" and name not in announced:
+                yield f"not announced: {name}: {change['reason']}"
+        self._install("--take-ownership")
         after = self._policies()
         for name, body in in_use.items():
             if name not in after:
@@ -121,11 +126,14 @@ class _Story:
         yield from self._without_difference()
 
     def _without_difference(self) -> Iterator[str]:
-        [found] = self._in_project("diff", "prd", "--against", "release", "-o", "json")[
-            "comparisons"
-        ]
-        for change in found["changes"]:
+        for change in self._against_release():
             yield f"diff against the release: {change}"
+
+    def _against_release(self) -> list[Body]:
+        diff = ("diff", "prd", "--against", "release", "-o", "json")
+        [found] = chartkit(self._platform, *diff).json["comparisons"]
+        changes: list[Body] = found["changes"]
+        return changes
 
     def _promoted(self) -> Iterator[str]:
         promote = ("promote", "require-team", "disallow-latest", "--to", "prd", "--cluster")
@@ -232,10 +240,6 @@ class _Story:
         chartkit(self._platform, "render", "-o", "json=render.json")
         say(chartkit(self._platform, "install", "prd", *options).out)
         say(chartkit(self._platform, "install", "prd", "--yes", *options).out)
-
-    def _in_project(self, *arguments: str) -> Body:
-        found: Body = chartkit(self._platform, *arguments).json
-        return found
 
     def _policies(self) -> dict[str, Body]:
         """Return the policies and exceptions that are stored, by kind, namespace and name."""

@@ -113,8 +113,7 @@ def promote(options: PromoteOptions, outputs: OutputOptions) -> None:
     if options.write:
         run.write(promotion, read_project(options.path).root)
     if TEXT in outputs.parsed():
-        wrote = [str(file) for file in promotion.files] if options.write else []
-        for line in wrote:
-            click.echo(f"wrote {line}", err=True)
+        for file, text in promotion.files.items() if options.write else ():
+            click.echo(f"{'removed' if text is None else 'wrote'} {file}", err=True)
         if promotion.files and not options.write:
             click.echo("nothing was written: --write does it", err=True)

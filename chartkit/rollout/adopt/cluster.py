@@ -8,21 +8,21 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
+from chartkit.documents.reader import read_text, resources
 from chartkit.engine import NO_ATTACHMENTS
+from chartkit.errors import InputError
 from chartkit.kyverno.versions import parse_version
 from chartkit.model import Json, Resource, mapping_at, mappings_at
 from chartkit.network.cluster.discovery import SECRETS
 from chartkit.network.cluster.installed import entry_objects, exception_objects
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.source import RefusedError, with_query
-from chartkit.rollout.adopt.engine import is_engine, written_document
+from chartkit.rollout.adopt.engine import is_engine, release_of, written_document
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
 from chartkit.rollout.adopt.sorting import Sorter
 from chartkit.scan.cluster import Survey
 
 _DEPLOYMENT: Final = ("apps", "Deployment")
-_RELEASE: Final = "meta.helm.sh/release-name"
-_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 _LARGEST: Final = 64 * 1024 * 1024
 """Bytes of a Helm release: more than any that fits into a Secret comes to."""
 _GZIP: Final = 31
@@ -41,7 +41,7 @@ def read_cluster(estate: Estate, reader: Reader) -> None:
         estate.cluster_version = str(reader.source.get("/version").get("gitVersion") or "")
     except RefusedError as error:
         reader.unread["the version of Kubernetes"] = error.message
-    for deployment in () if estate.values else estate.engine[:1]:
+    for deployment in estate.engine[:1]:
         estate.values += _release_values(deployment, estate, reader)
 
 
@@ -56,10 +56,9 @@ def unread_rows(estate: Estate) -> Iterator[Row]:
 
 
 def _release_values(deployment: Resource, estate: Estate, reader: Reader) -> Iterator[EngineValues]:
-    """Yield the values of the Helm release that a Deployment is of, with a row where they cannot be
-    read."""
-    annotations = mapping_at(deployment.body, "metadata", "annotations")
-    name, namespace = (str(annotations.get(key) or "") for key in (_RELEASE, _NAMESPACE))
+    """Yield the values of the Helm release that a Deployment is of, unless the user named some, and
+    keep its objects; add a row where it cannot be read."""
+    name, namespace = release_of(deployment)
     if not name:
         return
     query = {"labelSelector": f"owner=helm,name={name},status=deployed"}
@@ -67,25 +66,40 @@ def _release_values(deployment: Resource, estate: Estate, reader: Reader) -> Ite
     try:
         answer = reader.source.get(with_query(SECRETS.path(namespace), query))
     except RefusedError as error:
-        estate.rows.append(_unknown_values(subject, error.message, estate, deployment))
+        estate.rows += _unknown_values(subject, error.message, estate, deployment)
         return
     for secret in mappings_at(answer, "items")[:1]:
         release = _decoded(mapping_at(secret, "data").get("release"))
         if release is None:
             reason = "a recording has no Secrets" if reader.is_recorded else "its Secret is damaged"
-            estate.rows.append(_unknown_values(subject, reason, estate, deployment))
+            estate.rows += _unknown_values(subject, reason, estate, deployment)
             return
+        estate.release = _objects(release, subject)
         values = mapping_at(release, "config")
         version = mapping_at(release, "chart", "metadata").get("version")
-        if values:
+        if values and not estate.values:
             document = written_document(values, subject)
             yield EngineValues(document, parse_version(version, "Kyverno's chart"))
 
 
-def _unknown_values(subject: str, reason: str, estate: Estate, deployment: Resource) -> Row:
-    hint = "save `helm get values RELEASE -o yaml` to a file, and name it with --values"
-    message = f"its values are not known: {reason}"
-    return Row(Outcome.LEFT, subject, message, deployment.location, hint, estate.name)
+def _objects(release: Json, subject: str) -> list[Resource] | None:
+    """Return the objects of a release, None where they cannot be read."""
+    manifest = release.get("manifest") if isinstance(release, dict) else None
+    if not isinstance(manifest, str) or not manifest:
+        return None
+    try:
+        return resources(read_text(manifest, subject))
+    except InputError:
+        return None
+
+
+def _unknown_values(
+    subject: str, reason: str, estate: Estate, deployment: Resource
+) -> Iterator[Row]:
+    if not estate.values:
+        hint = "save `helm get values RELEASE -o yaml` to a file, and name it with --values"
+        message = f"its values are not known: {reason}"
+        yield Row(Outcome.LEFT, subject, message, deployment.location, hint, estate.name)
 
 
 def _decoded(text: Json) -> Json:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
@@ -29,6 +30,8 @@ _DISTINCTIVE: Final = frozenset(
     )
 )
 """Keys at the top of values that no other chart has."""
+_RELEASE: Final = "meta.helm.sh/release-name"
+_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 _PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
 """The first line of what `helm get values` prints."""
 
@@ -41,6 +44,22 @@ def is_engine(resource: Resource) -> bool:
 def engine_tags(resource: Resource) -> Iterator[str]:
     """Yield the tags of a Deployment's images that name a version of Kyverno."""
     return (each for each in _images(resource) if _version(each) is not None)
+
+
+def release_of(resource: Resource) -> tuple[str, str]:
+    """Return the name and namespace of the Helm release of an object, empty for none."""
+    annotations = mapping_at(resource.body, "metadata", "annotations")
+    return str(annotations.get(_RELEASE) or ""), str(annotations.get(_NAMESPACE) or "")
+
+
+def elsewhere(resource: Resource) -> str:
+    """Return where a Deployment of Kyverno's is, unless chartkit's release would take its place;
+    empty if it would."""
+    name, namespace = release_of(resource)
+    namespace = namespace or resource.namespace or NAMESPACE
+    if (name or ENGINE, namespace) == (ENGINE, NAMESPACE):
+        return ""
+    return f"release {namespace}/{name}" if name else f"namespace {namespace}"
 
 
 def chart_version(resource: Resource) -> Version | None:

@@ -61,8 +61,9 @@ class Estate:
     """Everything that is in use in one environment.
 
     policies: bindings of Kubernetes' policies are among them; engine: Kyverno's Deployments;
-    objects: all others of files; workloads: the paths that hold these; survey: of a cluster, None
-    for files alone; cluster_version: as the API server gives it; rows: about what was passed over.
+    release: the objects of the Helm release that these are of, None where it is not known; objects:
+    all others of files; workloads: the paths that hold these; survey: of a cluster, None for files
+    alone; cluster_version: as the API server gives it; rows: about what was passed over.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Estate:
     exceptions: list[Piece] = field(default_factory=list)
     values: list[EngineValues] = field(default_factory=list)
     engine: list[Resource] = field(default_factory=list)
+    release: list[Resource] | None = None
     objects: list[Resource] = field(default_factory=list)
     workloads: list[str] = field(default_factory=list)
     survey: Survey | None = None

@@ -16,6 +16,7 @@ from chartkit.model import Location, Resource
 from chartkit.project.project import read_project
 from chartkit.render.compare.fields import FieldChange, What
 from chartkit.render.compare.report import RatedChange, comparison
+from chartkit.render.compare.risk import Level
 from chartkit.render.compare.sides import Side, of_environment
 from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
@@ -69,6 +70,26 @@ def _rows(root: Path, estates: Sequence[Estate]) -> Iterator[Row]:
         kept = tuple(filter(_is_compared, after.resources))
         before = Side("in use", tuple(_in_use(estate)))
         yield from _changes(comparison(before, replace(after, resources=kept)).changes, estate.name)
+        if environments[estate.name].engine and (estate.engine or estate.values):
+            rest = tuple(each for each in after.resources if not _is_compared(each))
+            yield from _engine_changes(estate, replace(after, resources=rest))
+
+
+def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:
+    """Yield a row for each change of high risk of Kyverno itself, and one for all others."""
+    subject, hint = "Kyverno", f"`chartkit diff {estate.name} --against release` shows each field"
+    if estate.release is None:
+        message = "what the chart changes of it is not known: no Helm release of it was read"
+        yield Row(Outcome.NOTE, subject, message, None, hint, estate.name)
+        return
+    compared = comparison(Side("in use", tuple(estate.release)), after)
+    risky = [each for each in compared.changes if each.risk.level is Level.HIGH]
+    yield from _changes(risky, estate.name)
+    kinds = Counter(each.change.identity.kind for each in compared.changes if each not in risky)
+    if kinds:
+        shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        message = f"objects that the chart changes, adds or removes otherwise: {shown}"
+        yield Row(Outcome.CHANGED, subject, message, None, hint, estate.name)
 
 
 def _relative(location: Location | None, root: Path) -> Location | None:

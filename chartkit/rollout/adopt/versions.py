@@ -11,7 +11,7 @@ from chartkit.kyverno import releases
 from chartkit.kyverno.matrix import installed_by
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Resource
-from chartkit.rollout.adopt.engine import chart_version, engine_tags
+from chartkit.rollout.adopt.engine import chart_version, elsewhere, engine_tags
 from chartkit.rollout.adopt.model import Estate, Outcome, Row
 from chartkit.rollout.adopt.options import AdoptOptions
 
@@ -22,18 +22,20 @@ _EKS: Final = "-eks"
 class Versions:
     """kyverno, kubernetes: what runs there; release: Kyverno's with its patch, None where nothing
     says it; eks: whether the cluster is Amazon's; chart: the Helm
-    chart that installed Kyverno, None where nothing says it."""
+    chart that installed Kyverno, None where nothing says it; elsewhere: whether Kyverno is where
+    chartkit's release would not take its place."""
 
     kyverno: Version
     kubernetes: Version
     eks: bool
     chart: Version | None
     release: Release | None = None
+    elsewhere: bool = False
 
     @property
     def has_engine(self) -> bool:
         """Return whether chartkit's chart installs this Kyverno."""
-        return self.kyverno in releases.current().serves
+        return not self.elsewhere and self.kyverno in releases.current().serves
 
 
 def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list[Row]]:
@@ -45,7 +47,16 @@ def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list
     chart = _chart(estate, options)
     kyverno, release = _kyverno(estate, options, chart, rows)
     kubernetes, eks = _kubernetes(estate, options, rows)
-    return Versions(kyverno, kubernetes, eks, chart, release), rows
+    other = next(filter(None, map(elsewhere, estate.engine)), "")
+    if other:
+        rows.append(_elsewhere(other, estate))
+    return Versions(kyverno, kubernetes, eks, chart, release, bool(other)), rows
+
+
+def _elsewhere(place: str, estate: Estate) -> Row:
+    message = f"is in {place}, and chartkit's charts install it as kyverno/kyverno: two would run"
+    hint = "engine: false leaves it there; remove it before you set engine: true"
+    return Row(Outcome.LEFT, "Kyverno", message, estate.engine[0].location, hint, estate.name)
 
 
 def _chart(estate: Estate, options: AdoptOptions) -> Version | None:

@@ -103,13 +103,16 @@ def way_back(environment: str, names: Sequence[str], today: date) -> Body:
 
 
 def last_promotion(entries: Sequence[Body], environment: str, policy: str) -> Body | None:
-    """Return the record of a policy's last promotion in an environment, with what it was `before`;
-    None where it was not promoted, or that was taken back."""
-    for entry in reversed(entries):
+    """Return the record of a policy's last promotion in an environment that was not taken back,
+    with what it was `before`; None where there is none."""
+    found: list[Body] = []
+    for entry in entries:
         if entry["environment"] == environment and policy in entry["policies"]:
-            found: Body = entry["policies"][policy]
-            return None if entry.get(_BACK) else found
-    return None
+            if not entry.get(_BACK):
+                found.append(entry["policies"][policy])
+            elif found:
+                found.pop()
+    return found[-1] if found else None
 
 
 def with_entry(file: Path, entry: Body) -> str:

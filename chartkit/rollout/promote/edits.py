@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -48,14 +48,9 @@ class ProjectText:
         """Return the text with the actions of some policies, by name; raise InputError where it
         cannot be edited."""
         wanted = copy.deepcopy(parse_yaml(self.text))
-        _put(_at(wanted, self.place), settings, dict)
-
-        def put(root: Any) -> None:
-            from ruamel.yaml.comments import CommentedMap
-
-            _put(_at(root, self.place), settings, CommentedMap)
-
-        return ProjectText(_edited(self, put, wanted), self.place, self.file)
+        _put(_at(wanted, self.place), settings, copy.deepcopy)
+        edited = _edited(self, lambda root: _put(_at(root, self.place), settings, _node), wanted)
+        return ProjectText(edited, self.place, self.file)
 
     def with_exceptions(self, path: str) -> ProjectText:
         """Return the text with a file of exceptions more, unless a folder with it is there; raise
@@ -66,6 +61,16 @@ class ProjectText:
         wanted = copy.deepcopy(parse_yaml(self.text))
         _add(_at(wanted, self.place), path)
         edited = _edited(self, lambda root: _add(_at(root, self.place), path), wanted)
+        return ProjectText(edited, self.place, self.file)
+
+    def without_exceptions(self, path: str) -> ProjectText:
+        """Return the text in which a file of exceptions is not named; raise InputError."""
+        there = self.environment.get(_EXCEPTIONS) or ()
+        if not any(PurePosixPath(each) == PurePosixPath(path) for each in there):
+            return self
+        wanted = copy.deepcopy(parse_yaml(self.text))
+        _remove(_at(wanted, self.place), path)
+        edited = _edited(self, lambda root: _remove(_at(root, self.place), path), wanted)
         return ProjectText(edited, self.place, self.file)
 
 
@@ -90,18 +95,19 @@ def _key(policies: Mapping[str, Json], name: str) -> str:
     return next((key for key in policies if key.rpartition("/")[2] == name), name)
 
 
-def _put(environment: Any, settings: Mapping[str, Body], mapping: Any) -> None:
-    """Set the actions of policies in an environment, and drop what is empty then."""
+def _put(environment: Any, settings: Mapping[str, Body], node: Callable[[Json], Any]) -> None:
+    """Set the actions of policies in an environment, and drop what is empty then; node: makes a
+    value one of the environment's."""
     following = _taken(environment, _POLICIES)
     for name, wanted in settings.items():
-        policies = _child(environment, _POLICIES, mapping)
+        policies = _child(environment, _POLICIES, node({}))
         key = _key(policies, name)
-        policy = _child(policies, key, mapping)
+        policy = _child(policies, key, node({}))
         for each in KEPT:
             if each not in wanted:
                 policy.pop(each, None)
             elif policy.get(each) != wanted[each]:
-                policy[each] = wanted[each]
+                policy[each] = node(wanted[each])
         if not policy:
             _drop(policies, key)
     if not environment.get(_POLICIES, True):
@@ -109,9 +115,20 @@ def _put(environment: Any, settings: Mapping[str, Body], mapping: Any) -> None:
     _give(environment, _POLICIES, following)
 
 
-def _child(parent: Any, key: str, mapping: Any) -> Any:
+def _node(value: Json) -> Any:
+    """Return a value as ruamel holds it, with a place for comments."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+    if isinstance(value, dict):
+        return CommentedMap({key: _node(each) for key, each in value.items()})
+    if isinstance(value, list):
+        return CommentedSeq([_node(each) for each in value])
+    return value
+
+
+def _child(parent: Any, key: str, empty: Any) -> Any:
     if parent.get(key) is None:
-        _set(parent, key, mapping())
+        _set(parent, key, empty)
     return parent[key]
 
 
@@ -162,9 +179,19 @@ def _add(environment: Any, path: str) -> None:
     elif not hasattr(environment, "ca"):
         environment[_EXCEPTIONS] = [path]
     else:
-        from ruamel.yaml.comments import CommentedSeq
+        _set(environment, _EXCEPTIONS, _node([path]))
 
-        _set(environment, _EXCEPTIONS, CommentedSeq([path]))
+
+def _remove(environment: Any, path: str) -> None:
+    """Take a file out of the exceptions; comments below the last one stay."""
+    listed = environment[_EXCEPTIONS]
+    following = _taken(environment, _EXCEPTIONS)
+    kept = [at for at, each in enumerate(listed) if PurePosixPath(each) != PurePosixPath(path)]
+    for at in sorted(set(range(len(listed))) - set(kept), reverse=True):
+        del listed[at]
+    if not kept:
+        _drop(environment, _EXCEPTIONS)
+    _give(environment, _EXCEPTIONS, following)
 
 
 def _edited(project: ProjectText, put: Any, wanted: Json) -> str:

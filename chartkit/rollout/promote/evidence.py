@@ -163,11 +163,11 @@ def candidates_of(
     found: dict[str, list[RunnablePolicy]] = {}
     for one in policies.policies:
         if not one.phases.isdisjoint(_PHASES) and not one.judges_json:
-            found.setdefault(_name(one.policy.name, known), []).append(one)
+            found.setdefault(policy_name(one.policy.name, known), []).append(one)
     return [Candidate(name, tuple(found[name])) for name in sorted(found)], policies
 
 
-def _name(policy: str, known: Iterable[str]) -> str:
+def policy_name(policy: str, known: Iterable[str]) -> str:
     """Return the name in chartkit.yaml of a policy, which charts may have split."""
     for name in known:
         if policy == name or policy.removeprefix(f"{name}-") in _PARTS:

@@ -27,14 +27,17 @@ from chartkit.rollout.promote.options import PromoteOptions
 from chartkit.rollout.promote.planning import chosen, decided
 from chartkit.rollout.promote.sources import EvidenceReader
 
+Texts = dict[Path, str | None]
+"""Files to write by path, None for one to remove."""
+
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """plan: of the environment; files: the texts that carrying it out writes, by path; back: the
-    policies whose promotion is taken back."""
+    """plan: of the environment; files: what carrying it out writes; back: the policies whose
+    promotion is taken back."""
 
     plan: Plan
-    files: dict[Path, str]
+    files: Texts
     candidates_only: bool = False
     back: tuple[str, ...] = ()
 
@@ -158,7 +161,7 @@ def _of_clusters(found: Sequence[PlannedPolicy]) -> PlannedPolicy:
     return PlannedPolicy(candidate, verdict, reasons, exceptions)
 
 
-def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -> dict[Path, str]:
+def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -> Texts:
     """Return the texts of chartkit.yaml, promotions.yaml and the exceptions after a plan."""
     text = _text(project, plan.environment)
     names = [each.candidate.name for each in plan.of(Verdict.PROMOTE)]
@@ -166,7 +169,7 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     text = text.with_actions(
         {name: edits.promoted(before[name], plan.namespaces) for name in names}
     )
-    files: dict[Path, str] = {}
+    files: Texts = {}
     until = today + timedelta(days=options.exception_days)
     written = exceptions.exceptions_text(plan, until, NAMESPACE)
     file = ""
@@ -223,7 +226,7 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
     record = project.root / decisions.FILE_NAME
     entries = decisions.read_decisions(record)
     before: dict[str, Body] = {}
-    notes: list[str] = []
+    excepted: dict[str, list[str]] = {}
     for name in dict.fromkeys(options.policies):
         found = decisions.last_promotion(entries, options.target, name)
         if found is None:
@@ -232,8 +235,17 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
             raise InputError(message, Location(str(record)), hint)
         before[name] = mapping_at(found, "before")
         if file := mapping_at(found, "exceptions").get("file"):
-            notes.append(f"{file} stays: take it out where nothing else needs it")
+            excepted.setdefault(str(file), []).append(name)
     text = _text(project, options.target).with_actions(before)
     entry = decisions.way_back(options.target, list(before), today)
-    files = {record: decisions.with_entry(record, entry), project.file: text.text}
-    return Promotion(Plan(options.target, (), (), (), tuple(notes)), files, back=tuple(before))
+    files: Texts = {record: decisions.with_entry(record, entry)}
+    for file, names in excepted.items():
+        path = project.root / file
+        atomic_folder.require_inside(path, project.root)
+        files[path] = exceptions.text_without(path, names) if path.is_file() else None
+        if files[path] is None:
+            text = text.without_exceptions(file)
+    files[project.file] = text.text
+    gone = [file for file in excepted if not (project.root / file).is_file()]
+    notes = tuple(f"{file} was taken out already" for file in gone)
+    return Promotion(Plan(options.target, (), (), (), notes), files, back=tuple(before))

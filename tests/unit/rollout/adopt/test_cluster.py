@@ -44,8 +44,9 @@ def _deployment() -> Body:
     }
 
 
-def _release(values: Any) -> Body:
-    body = {"config": values, "chart": {"metadata": {"name": "kyverno", "version": "3.3.4"}}}
+def _release(values: Any, version: str = "3.3.4", manifest: str = "") -> Body:
+    metadata = {"name": "kyverno", "version": version}
+    body = {"config": values, "chart": {"metadata": metadata}, "manifest": manifest}
     packed = base64.b64encode(gzip.compress(json.dumps(body).encode()))
     return {
         "apiVersion": "v1",
@@ -128,6 +129,59 @@ def test_after_adoption_the_cluster_differs_in_what_was_announced(
         "annotations",
         *own,
     }
+
+
+def _current(server: PagedServer, manifest: str, **metadata: str) -> None:
+    """Let the cluster have a Kyverno that chartkit's chart installs."""
+    deployment = _deployment()
+    deployment["metadata"] |= metadata
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    container["image"] = "reg.kyverno.io/kyverno/kyverno:v1.19.1"
+    server.add(deployment, _release({}, "3.9.1", manifest))
+
+
+_STRONG_ROLE = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "kyverno:background-controller:core"}
+rules: []
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: old, namespace: kyverno}
+"""
+
+
+def test_what_the_chart_changes_of_kyverno_is_announced(team: Team, server: PagedServer) -> None:
+    _current(server, _STRONG_ROLE)
+    code, body = team.adopt("--cluster", "--eks", "1.34")
+    assert code == 0, body["rows"]
+    changed = dict(team.rows(body, "changed"))
+    assert "allows to" in changed["ClusterRole kyverno:background-controller:core"]
+    assert "ConfigMap" in changed["Kyverno"]
+    team.adopt("--cluster", "--eks", "1.34", "--record", "rec", "--dry-run", "--force")
+    team.write(values="admissionController: {replicas: 3}\n")
+    _, body = team.adopt("rec", "--eks", "1.34", "--values", "values.yaml", "--force")
+    notes = dict(team.rows(body, "note"))
+    assert "no Helm release of it was read" in notes["Kyverno"]
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "place"),
+    [("kyv", "kyverno", "release kyverno/kyv"), ("kyverno", "policy", "release policy/kyverno")],
+)
+def test_a_kyverno_elsewhere_is_not_taken_over(
+    team: Team, server: PagedServer, name: str, namespace: str, place: str
+) -> None:
+    _current(server, "")
+    deployment = next(each for each in server.objects.values() if each["kind"] == "Deployment")
+    release = {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace}
+    deployment["metadata"]["annotations"] = release
+    code, body = team.adopt("--cluster", "--eks", "1.34")
+    left = dict(team.rows(body, "left"))
+    assert code == 1
+    assert left["Kyverno"].startswith(f"is in {place}, and chartkit's charts install it as")
+    assert not read_project(team.folder / "out").environments["prd"].engine
 
 
 def test_what_may_not_be_read_is_left(team: Team, server: PagedServer) -> None:

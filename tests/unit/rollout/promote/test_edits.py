@@ -39,6 +39,54 @@ def test_a_promotion_and_its_way_back(shop: Shop) -> None:
     assert "no promotion of 'clean' in prd is to be taken back" in err
 
 
+def test_the_way_back_takes_the_exceptions_out(shop: Shop) -> None:
+    before = shop.project
+    assert shop.promote("dirty", "--with-exceptions", "--write")[0] == 0
+    [file] = shop.folder.glob("exceptions/prd/*.yaml")
+    assert file.name in shop.project
+    code, _, err = shop.run("promote", "dirty", "--to", "prd", "--back", "--write")
+    assert (code, shop.project, file.exists()) == (0, before, False)
+    assert f"removed exceptions/prd/{file.name}" in err
+
+
+def test_exceptions_for_other_policies_stay(shop: Shop) -> None:
+    own = shop.folder / "policies/third/third.yaml"
+    own.parent.mkdir()
+    text = (shop.folder / "policies/dirty/dirty.yaml").read_text()
+    own.write_text(text.replace("name: dirty", "name: third"))
+    profile = (shop.folder / "ours.yaml").read_text()
+    shop.write("ours.yaml", profile.replace("dirty: {}", "dirty: {}, third: {}"))
+    assert shop.run("render")[0] == 0
+    assert shop.promote("dirty", "third", "--with-exceptions", "--write")[0] == 0
+    [file] = shop.folder.glob("exceptions/prd/*.yaml")
+    file.write_text("# Reviewed.\n" + file.read_text())
+    assert shop.run("promote", "dirty", "--to", "prd", "--back", "--write")[0] == 0
+    named = {each.body["spec"]["exceptions"][0]["policyName"] for each in read_file(file)}
+    assert (named, file.name in shop.project) == ({"third"}, True)
+    assert shop.run("promote", "third", "--to", "prd", "--back", "--write")[0] == 0
+    assert not file.exists()
+
+
+def test_exceptions_that_were_taken_out_by_hand_are_a_note(shop: Shop) -> None:
+    shop.promote("dirty", "--with-exceptions", "--write")
+    [file] = shop.folder.glob("exceptions/prd/*.yaml")
+    file.unlink()
+    code, out, _ = shop.run("promote", "dirty", "--to", "prd", "--back")
+    assert (code, "was taken out already" in out) == (0, True)
+
+
+def test_promotions_are_taken_back_one_by_one(shop: Shop) -> None:
+    before = shop.project
+    shop.promote("clean", "--namespaces", "shop", "--write")
+    first = shop.project
+    shop.run("render")
+    shop.promote("clean", "--write")
+    for text in (first, before):
+        code, out, err = shop.run("promote", "clean", "--to", "prd", "--back", "--write")
+        assert code == 0, out + err
+        assert shop.project == text
+
+
 def test_a_promoted_policy_enforces_in_the_charts(shop: Shop) -> None:
     shop.promote("clean", "--write")
     shop.run("render")
@@ -135,6 +183,22 @@ def test_a_record_that_cannot_be_added_to_stays(tmp_path: Path) -> None:
     file.write_text("promotions: []\n")
     with pytest.raises(InputError, match="cannot be added to"):
         with_entry(file, {"environment": "prd", "policies": {}})
+
+
+@pytest.mark.parametrize(
+    ("listed", "after"),
+    [
+        ("[a.yaml]", None),
+        ("[./a.yaml, b.yaml]", ["b.yaml"]),
+        ("\n      - b.yaml\n      # why\n      - a.yaml", ["b.yaml"]),
+        ("[other]", ["other"]),
+    ],
+)
+def test_a_file_of_exceptions_is_taken_out(listed: str, after: list[str] | None) -> None:
+    text = f"environments:\n  prd:\n    exceptions: {listed}\n    # below\n    engine: true\n"
+    edited = _edit(text).without_exceptions("a.yaml")
+    assert edited.environment.get("exceptions") == after
+    assert "# below" in edited.text
 
 
 def test_the_last_promotion_counts() -> None:

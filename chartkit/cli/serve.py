@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -15,7 +16,16 @@ from chartkit.errors import InputError
 from chartkit.scan.options import RequestOptions
 from chartkit.scan.serving.options import ListenOptions
 
+if TYPE_CHECKING:
+    from chartkit.network.admission.keeper import Source
+
 LISTEN_OPTIONS: Final = (
+    click.option(
+        "--policies-from",
+        metavar="cluster|DIR",
+        help="Take the policies, exceptions, namespaces and roles of the live cluster, which is "
+        "watched, or of a recording of one.",
+    ),
     click.option(
         "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
     ),
@@ -108,9 +118,41 @@ LISTEN_OPTIONS: Final = (
     ),
     click.option(
         "--reports",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="Write a PolicyReport for each object with results to DIR.",
+        metavar="cluster|DIR",
+        help="Write a PolicyReport for each object with results to the cluster, or to DIR.",
+    ),
+    click.option(
+        "--print-webhooks",
+        is_flag=True,
+        help="Print the webhook configurations for the policies, and end.",
+    ),
+    click.option(
+        "--apply-webhooks",
+        is_flag=True,
+        help="Write the webhook configurations to the cluster once the server answers, again when "
+        "policies change, and delete them before it ends.",
+    ),
+    click.option(
+        "--webhook-url",
+        metavar="URL",
+        help="Where the API server finds this server. Default: https://HOST:PORT.",
+    ),
+    click.option(
+        "--webhook-service",
+        metavar="NAMESPACE/NAME[:PORT]",
+        help="The Service through which the API server finds this server, in place of a URL.",
+    ),
+    click.option(
+        "--exclude-namespace",
+        "excluded",
+        multiple=True,
+        default=("kube-system",),
+        show_default=True,
+        metavar="NAME",
+        help="A namespace that webhooks leave out; repeatable.",
+    ),
+    click.option(
+        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
     ),
 )
 
@@ -122,23 +164,41 @@ LISTEN_OPTIONS: Final = (
 @project_option
 def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path: Path) -> None:
     """Answer the admission reviews of an API server over HTTPS, as Kyverno does: /validate and
-    /mutate, for development clusters and tests. PATH: objects that policies see, such as
+    /mutate, for development clusters and
+    tests. PATH: objects that policies see, such as
     Namespaces; files are read again when they change.
 
     Ends with SIGTERM or Ctrl-C.
     """
     from chartkit.network.admission.server import require_server
-    from chartkit.scan.environment import require_no_named_policies
-    from chartkit.scan.serving.files import FileSource
     from chartkit.scan.serving.run import run
 
     require_server()
     _require_usable(options)
-    environment = None
-    if env is not None:
-        require_no_named_policies(options)
-        environment = partial(project_environment, path, env)
-    run(listen, FileSource(options, environment))
+    run(listen, _source(options, listen, env, path), partial(click.echo, nl=False))
+
+
+def _source(
+    options: RequestOptions, listen: ListenOptions, env: str | None, path: Path
+) -> Callable[[], Source]:
+    """Return what makes the source of policies; raise InputError for options that do not go
+    together."""
+    from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded
+    from chartkit.scan.environment import require_no_named_policies
+    from chartkit.scan.serving.cluster import ClusterPolicies
+    from chartkit.scan.serving.files import FileSource
+
+    given = listen.policies_from
+    if given is not None:
+        require_no_named_policies(options, "--policies-from")
+        if env is not None:
+            raise InputError("--policies-from and --env do not go together", hint="leave one out")
+        source = ClusterSource(listen.context) if given == LIVE else recorded(given)
+        return partial(ClusterPolicies, options, source)
+    if env is None:
+        return partial(FileSource, options)
+    require_no_named_policies(options)
+    return partial(FileSource, options, partial(project_environment, path, env))
 
 
 def _require_usable(options: RequestOptions) -> None:

@@ -46,15 +46,16 @@ def open_cluster(source: ClusterSource) -> Iterator[Reader]:
     Raise InputError for a kubeconfig, recording or namespace that cannot be used, and SourceError
     where the cluster does not answer.
     """
-    answers, namespace = _answers(source)
+    found, namespace = answers(source)
     if source.record is None:
-        yield Reader(answers, namespace)
+        yield Reader(found, namespace)
         return
-    with recorder(answers, source.record, namespace) as recording:
+    with recorder(found, source.record, namespace) as recording:
         yield Reader(recording, namespace)
 
 
-def _answers(source: ClusterSource) -> tuple[Source, str]:
+def answers(source: ClusterSource) -> tuple[Source, str]:
+    """Return what answers for a cluster, and the namespace that is read, empty for all."""
     if source.recording is not None:
         recorded = RecordedSource(source.recording)
         return recorded, source.namespace or recorded.namespace

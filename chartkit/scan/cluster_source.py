@@ -67,12 +67,18 @@ def policies_source(options: ScanOptions) -> ClusterSource:
         raise InputError(f"{name} needs --cluster, or a recording of one as PATH")
     if given == LIVE:
         return ClusterSource(cluster.context, None, "", cluster.record)
+    found = recorded(given)
+    if cluster.context or cluster.record:
+        raise InputError("--context and --record are for a live cluster, not for a recording")
+    return found
+
+
+def recorded(given: str) -> ClusterSource:
+    """Return the recording of a cluster in a folder; raise InputError for another folder."""
     folder = Path(given)
     if not is_recording(folder):
         hint = f"'{LIVE}' is the live one; scan --cluster --cluster-policies --record DIR makes one"
         raise InputError("is no recording of a cluster", Location(given), hint)
-    if cluster.context or cluster.record:
-        raise InputError("--context and --record are for a live cluster, not for a recording")
     return ClusterSource(recording=folder)
 
 

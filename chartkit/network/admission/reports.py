@@ -24,11 +24,13 @@ from chartkit.model import Body, Resource, RuleResult, mapping_at
 from chartkit.network.admission.judge import Verdict
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.review import Review
+from chartkit.network.admission.webhooks import MANAGER
+from chartkit.network.cluster.client import Cluster, connect
 from chartkit.report.model import PolicyFacts, ReportOptions, ReportPer, resource_id
-from chartkit.report.policyreport import policy_report_writer
+from chartkit.report.policyreport import WGPOLICY, policy_report_writer
 
-EVERYTHING: Final = "/validate"
-"""The path of a webhook that asks all policies that validate."""
+_FIRST: Final = ("/validate", "/validate/fail")
+"""The paths of webhooks whose reports have the name of the object's UID alone."""
 _MOST_WAITING: Final = 10_000
 
 
@@ -120,7 +122,7 @@ def report_of(entry: _Entry) -> Body:
     writer = policy_report_writer(options)
     writer.add(entry.resource, entry.results)
     body: Body = parse_yaml("".join(writer.finish(Counter())))
-    if entry.path != EVERYTHING:
+    if entry.path not in _FIRST:
         digest = hashlib.sha256(entry.path.encode("utf-8")).hexdigest()
         body["metadata"]["name"] += f"-{digest[:8]}"
     return body
@@ -151,3 +153,27 @@ class ReportFolder:
 
     def _place(self, resource: Resource) -> Path:
         return self._folder / (resource.namespace or "_cluster")
+
+
+class ClusterReports:
+    """Reports as PolicyReports of a cluster; context: of the kubeconfig, None for the current
+    one. Kubernetes deletes them with the objects that they are about."""
+
+    def __init__(self, context: str | None) -> None:
+        self._context = context
+        self._cluster: Cluster | None = None
+
+    def write(self, resource: Resource, report: Body) -> None:
+        """Apply a report server-side; an object without a UID has none, as with Kyverno."""
+        if not resource.uid:
+            return
+        if self._cluster is None:
+            self._cluster = connect(self._context)
+        name, namespace = report["metadata"]["name"], resource.namespace
+        plural = "policyreports" if namespace else "clusterpolicyreports"
+        place = f"/namespaces/{namespace}" if namespace else ""
+        path = f"/apis/{WGPOLICY.version}{place}/{plural}/{name}"
+        self._cluster.apply(path, report, MANAGER)
+
+    def remove(self, resource: Resource) -> None:
+        """Do nothing: a report goes with its owner."""

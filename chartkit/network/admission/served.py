@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.engine import ENFORCE, OFFLINE, Request, RunnablePolicy, World
 from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.model import Json, Resource, mapping_at, mappings_at
 from chartkit.network.admission.roles import RoleBindings
 from chartkit.report.model import PolicyFacts
@@ -31,8 +32,8 @@ class Served:
     request: makes the request of an object, with its namespace; world: gives the world that
     policies see, which may have changed since it was last called; roles: of users; filtered:
     whether Kyverno's configuration keeps an object (with the request's subresource) away from its
-    policies, None if it keeps none away; facts: of policies for reports, by their ID; notes: what
-    is not carried out.
+    policies, None if it keeps none away; facts: of policies for reports, by their ID; names: of the
+    custom kinds that are known; notes: what is not carried out.
     """
 
     policies: tuple[RunnablePolicy, ...]
@@ -41,6 +42,7 @@ class Served:
     roles: RoleBindings = field(default_factory=RoleBindings)
     filtered: Callable[[Resource, str], bool] | None = None
     facts: Mapping[str, PolicyFacts] = field(default_factory=dict)
+    names: CustomNames = UNKNOWN
     notes: tuple[str, ...] = ()
 
 

@@ -23,8 +23,9 @@ HEADER_TIMEOUT: Final = 10_000
 """Milliseconds that a client may take to send the head of a request."""
 _PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
 _BACKLOG: Final = 4096
-_LEAVES_FAST: Final = 0.8
+_LEAVES_FAST: Final = 0.6
 """Seconds to end after Ctrl-C."""
+_BEFORE_END: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,12 @@ class Worker:
         return Application(self.settings, keeper, log, metrics, Reports(self.target, log))
 
 
-def serve(worker: Worker, on_start: Callable[[], None], on_end: Callable[[], None]) -> None:
+def serve(
+    worker: Worker, on_start: Callable[[], None], before_end: Callable[[float], None]
+) -> None:
     """Serve until SIGTERM, which lets reviews in flight end, or Ctrl-C, which gives them less than
-    a second. on_start: called when workers are about to start; on_end: when all have ended.
+    a second. on_start: called when workers are about to start; before_end: as long as they still
+    answer, with the seconds that it may take.
 
     Raise InputError where the address cannot be listened at, and where granian is not installed.
     """
@@ -78,27 +82,32 @@ def serve(worker: Worker, on_start: Callable[[], None], on_end: Callable[[], Non
         respawn_interval=0.1,
         workers_kill_timeout=int(settings.drain),
     )
-    interrupts = _Interrupts(server)
-    server.on_startup(interrupts.take_over)
+    endings = _Endings(server, before_end)
+    server.on_startup(endings.take_over)
     server.on_startup(on_start)
-    try:
-        server.serve(target_loader=worker, wrap_loader=False)
-    finally:
-        on_end()
+    server.serve(target_loader=worker, wrap_loader=False)
 
 
-class _Interrupts:
-    """What Ctrl-C does to a server."""
+class _Endings:
+    """What Ctrl-C and SIGTERM do to a server."""
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, before_end: Callable[[float], None]) -> None:
         self._server = server
+        self._before_end = before_end
 
     def take_over(self) -> None:
-        """Handle Ctrl-C in place of granian, which would wait as long as after SIGTERM."""
+        """Handle signals in place of granian, which would wait after Ctrl-C as long as after
+        SIGTERM."""
         signal.signal(signal.SIGINT, self._leave)
+        signal.signal(signal.SIGTERM, self._end)
 
     def _leave(self, number: int, frame: object) -> None:
         self._server.workers_kill_timeout = _LEAVES_FAST
+        self._before_end(_LEAVES_FAST / 2)
+        self._server.signal_handler_interrupt(number, frame)
+
+    def _end(self, number: int, frame: object) -> None:
+        self._before_end(_BEFORE_END)
         self._server.signal_handler_interrupt(number, frame)
 
 

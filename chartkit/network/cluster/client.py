@@ -22,6 +22,7 @@ import yaml
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
+from chartkit.network.cluster.collections import Collection
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
 
@@ -31,27 +32,7 @@ _PAGE: Final = 250
 _REFUSED: Final = 300
 _CONFLICT_OR_GONE: Final = (404, 409, 410)
 _IN_CLUSTER: Final = "in-cluster"
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """Objects of one resource: group (not the core's), version and plural."""
-
-    group: str
-    version: str
-    plural: str
-
-    def __str__(self) -> str:
-        return f"{self.plural}.{self.group}"
-
-
-CRDS: Final = Collection("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-DEPLOYMENTS: Final = Collection("apps", "v1", "deployments")
-VALIDATING: Final = Collection(
-    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"
-)
-CLUSTER_ROLES: Final = Collection("rbac.authorization.k8s.io", "v1", "clusterroles")
-MUTATING: Final = Collection("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
+_MEDIA: Final = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
 
 
 @dataclass(frozen=True)
@@ -165,6 +146,17 @@ class Cluster:
             raise self._refusal(answer.status, f"to try {path}")
         return message
 
+    def apply(self, path: str, body: Body, manager: str) -> None:
+        """Apply an object at its path server-side, as its only manager's."""
+        query = f"fieldManager={manager}&force=true"
+        self._request("APPLY", f"{path}?{query}", body, f"to write {path}")
+
+    def remove(self, path: str) -> None:
+        """Delete the object at a path; it may be gone already."""
+        answer = self._send("DELETE", path, None, f"to delete {path}")
+        if answer.status >= _REFUSED and answer.status not in _CONFLICT_OR_GONE:
+            raise self._refusal(answer.status, f"to delete {path}")
+
     def _request(self, method: str, path: str, body: Body | None, what: str) -> Body | None:
         answer = self._send(method, path, body, what)
         if answer.status in _CONFLICT_OR_GONE and method == "GET":
@@ -180,13 +172,12 @@ class Cluster:
         settings = self._api.configuration.auth_settings()
         headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
         if body is not None:
-            merge = "merge-patch+" if method == "PATCH" else ""
-            headers["Content-Type"] = f"application/{merge}json"
+            headers["Content-Type"] = _MEDIA.get(method, "application/json")
         from urllib3.util import Timeout
 
         with self._explained(what):
             return self._api.rest_client.pool_manager.request(
-                method,
+                "PATCH" if method == "APPLY" else method,
                 f"{self.server.rstrip('/')}{path}",
                 headers={"Accept": "application/json", **headers},
                 body=None if body is None else json.dumps(body),

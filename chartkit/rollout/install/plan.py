@@ -21,7 +21,8 @@ from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
-from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.collections import CLUSTER_ROLES
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.compare.fields import ObjectChange, compare

@@ -10,7 +10,8 @@ from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError
 from chartkit.model import Body
-from chartkit.network.cluster.client import CRDS, MUTATING, VALIDATING, Cluster, Collection
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.collections import CRDS, MUTATING, VALIDATING, Collection
 from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
 from chartkit.rollout.install.plan import names_of, ownerless, remove_ownerless
 from chartkit.rollout.install.records import keep_definitions

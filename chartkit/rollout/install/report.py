@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.network.cluster.client import DEPLOYMENTS, Cluster
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.collections import DEPLOYMENTS
 from chartkit.network.cluster.errors import CutShortError
 from chartkit.render.compare.fields import ObjectChange, What
 from chartkit.render.compare.risk import Level, risk

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from chartkit.model import Body, Json, mapping_at, mappings_at
-from chartkit.network.cluster.client import Cluster, Collection
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.collections import Collection
 from chartkit.network.cluster.errors import ClusterError
 
 _FAILED: Final = re.compile(r'failed calling webhook \\?"([^"\\]+)')

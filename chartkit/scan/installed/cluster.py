@@ -69,10 +69,15 @@ def open_installed(
             hint = "a recording has them if it was made with --cluster-policies"
             raise InputError("the cluster has no policy that can be read", hint=hint)
         name = str(source.recording) if source.recording else source.context or "the cluster"
-        yield InstalledPolicies(_environment(name, survey, found), survey, survey.diagnostics)
+        yield InstalledPolicies(
+            installed_environment(name, survey, found), survey, survey.diagnostics
+        )
 
 
-def _environment(name: str, survey: Survey, found: Sequence[Resource]) -> ProjectEnvironment:
+def installed_environment(
+    name: str, survey: Survey, found: Sequence[Resource]
+) -> ProjectEnvironment:
+    """Return the policies of a cluster and the configuration of its Kyverno."""
     engine = engine_there(survey.reader)
     config, _ = configuration(engine)
 

@@ -8,8 +8,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenOptions:
-    """The options about the socket, its certificate, and the bounds on what is in flight."""
+    """The options about the socket, its certificate, the bounds on what is in flight, and the
+    webhooks in a cluster.
 
+    policies_from: `cluster` or a recording; reports: a folder, or `cluster`; excluded: namespaces
+    that webhooks leave out; context: of the kubeconfig, None for the current one.
+    """
+
+    policies_from: str | None
     host: str
     port: int
     workers: int
@@ -23,4 +29,10 @@ class ListenOptions:
     body_timeout: float
     drain: float
     log_level: str
-    reports: Path | None
+    reports: str | None
+    print_webhooks: bool
+    apply_webhooks: bool
+    webhook_url: str | None
+    webhook_service: str | None
+    excluded: tuple[str, ...]
+    context: str | None

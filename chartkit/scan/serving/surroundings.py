@@ -38,6 +38,7 @@ def served(
         RoleBindings([*requests.objects, *bindings]),
         None if environment is None else is_filtered,
         requests.facts(),
+        requests.names,
         (*map(str, notes), *_not_carried_out(policies)),
     )
 

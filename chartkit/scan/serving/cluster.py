@@ -43,10 +43,11 @@ class ClusterPolicies:
         reader = Reader(found, namespace)
         if self._watches is None and self.source.recording is None:
             self._watches = self._watch(reader.discovery)
-        survey = Survey(reader, load_surroundings(self.options))
+        notes: list[Diagnostic] = []
+        survey = Survey(reader, load_surroundings(self.options, notes.append))
         environment = installed_environment("the cluster", survey, policies_there(reader))
         installed = InstalledPolicies(environment, survey, survey.diagnostics)
-        notes: list[Diagnostic] = [*survey.diagnostics]
+        notes += survey.diagnostics
         requests = load_requests(
             self.options,
             io.StringIO(),

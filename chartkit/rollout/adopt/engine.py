@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.documents.reader import Document, Source, read_file, read_text
+from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Resource, mapping_at, mappings_at
 from chartkit.rollout.adopt.model import EngineValues
+from chartkit.scan.gitops.model import Repository
+from chartkit.scan.gitops.releases import checkout_of, declared_releases
+from chartkit.scan.gitops.values import values_documents
+from chartkit.scan.inputs import Note
 
 ENGINE: Final = "kyverno"
 """The name of Kyverno's chart, and of the image of its admission controller."""
@@ -119,32 +123,22 @@ def written_document(values: Body, file: str) -> Document:
     return read_text(dump_yaml(values), file)[0]
 
 
-def embedded_values(resource: Resource) -> Iterator[EngineValues]:
-    """Yield the values of Kyverno's chart in an Argo CD Application or a Flux HelmRelease."""
-    spec = mapping_at(resource.body, "spec")
-    place = f"{resource.location} ({resource.kind} {resource.name})"
-    if resource.kind == "Application":
-        for source in [mapping_at(spec, "source"), *mappings_at(spec, "sources")]:
-            if source.get("chart") == ENGINE:
-                helm = mapping_at(source, "helm")
-                given = helm.get("valuesObject") or _parsed(helm.get("values"), place)
-                yield from _embedded(given, source.get("targetRevision"), place)
-    elif resource.kind == "HelmRelease":
-        chart = mapping_at(spec, "chart", "spec")
-        if chart.get("chart") == ENGINE:
-            yield from _embedded(spec.get("values"), chart.get("version"), place)
-
-
-def _parsed(text: Json, place: str) -> Json:
-    if not isinstance(text, str):
-        return None
-    documents = read_text(Source(place, text).text, place)
-    return documents[0].body if documents else None
-
-
-def _embedded(values: Json, version: Json, place: str) -> Iterator[EngineValues]:
-    if isinstance(values, dict) and values:
-        yield EngineValues(written_document(values, place), _version(str(version)))
+def released_values(
+    objects: Sequence[Resource], folders: Sequence[Path], note: Note
+) -> Iterator[EngineValues]:
+    """Yield the values that Applications of Argo CD and HelmReleases of Flux give Kyverno's chart,
+    the last one of a release wins; folders: in which files of values are looked for, besides the
+    repository; note is called with what cannot be found."""
+    for release in declared_releases(objects, Repository(folders, checkout_of), note):
+        if not release.is_engine:
+            continue
+        for fault in release.faults:
+            note(fault)
+        owner = release.owner
+        place = f"{owner.location} ({owner.kind} {owner.name})"
+        for each in values_documents(release):
+            if isinstance(each.body, dict) and each.body:
+                yield EngineValues(written_document(each.body, place), _version(release.version))
 
 
 def dependency_values(folder: Path, chart: Body) -> EngineValues | None:

@@ -15,7 +15,7 @@ from chartkit.helm.embedded_code import first_code
 from chartkit.model import Body, Diagnostic, Location, mapping_at
 from chartkit.rollout.adopt.engine import (
     dependency_values,
-    embedded_values,
+    released_values,
     values_document,
 )
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
@@ -59,6 +59,13 @@ class FileReader:
         """Read the paths in order; raise InputError for one that holds nothing of use."""
         for path in matching(paths):
             self._path(path)
+        folders = [each for each in map(Path, matching(paths)) if each.is_dir()]
+        self.estate.values += released_values(self.estate.objects, folders, self._note)
+
+    def _note(self, diagnostic: Diagnostic) -> None:
+        place, hint = diagnostic.location, diagnostic.hint or ""
+        row = Row(Outcome.NOTE, "engine values", diagnostic.message, place, hint, self.estate.name)
+        self.estate.rows.append(row)
 
     def _path(self, path: str) -> None:
         if path == STDIN:
@@ -126,7 +133,6 @@ class FileReader:
             return
         alone = len(found) == 1 and found[0].body is document.body
         for each in found:
-            self.estate.values += embedded_values(each)
             sorter.add(Piece(each, _own_text(document, start) if alone else ""))
 
     def _chart(self, folder: Path) -> int:

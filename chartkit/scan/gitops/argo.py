@@ -128,6 +128,7 @@ def _of_source(
     found.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
     if source.get("chart"):
         found.origin = _text(source, "repoURL")
+        found.version = str(source.get("targetRevision") or "")
     _add_files(found, helm, path, references, repository)
     text = helm.get("values")
     if isinstance(text, str) and not helm.get("valuesObject"):

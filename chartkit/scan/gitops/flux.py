@@ -77,7 +77,7 @@ def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> No
         return
     chart = mapping_at(spec, "chart", "spec")
     found.pointer = "/spec/chart/spec/chart"
-    found.chart = _text(chart, "chart")
+    found.chart, found.version = _text(chart, "chart"), str(chart.get("version") or "")
     source = mapping_at(chart, "sourceRef")
     kind = _text(source, "kind")
     if kind not in ("GitRepository", "Bucket"):

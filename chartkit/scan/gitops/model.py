@@ -13,6 +13,7 @@ from chartkit.errors import InputError
 from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity, pointer_of, pointer_steps
 
+_ENGINE: Final = "kyverno"
 RULE: Final = "gitops"
 """The ID of notes about releases that objects declare."""
 
@@ -21,14 +22,15 @@ RULE: Final = "gitops"
 class DeclaredRelease:
     """A release that an object declares.
 
-    chart: a path in the repository, or the chart's name; origin: where the chart is instead, empty
-    for in the repository; values: the last wins; pointer: of the field that names
-    the chart;
+    chart: a path in the repository, or the chart's name; version: of the chart as written, which
+    may be a range; origin: where the chart is instead, empty for in the repository; values: the
+    last wins; pointer: of the field that names the chart;
     faults: what cannot be found of the values.
     """
 
     owner: Resource
     chart: str = ""
+    version: str = ""
     origin: str = ""
     values: list[ValuesSource] = field(default_factory=list)
     release: str = ""
@@ -42,6 +44,11 @@ class DeclaredRelease:
     def name(self) -> str:
         """The object in messages: `HelmRelease 'web'`."""
         return f"{self.owner.kind} '{self.owner.name}'"
+
+    @property
+    def is_engine(self) -> bool:
+        """Return whether its chart is Kyverno's, by its name."""
+        return self.chart.rstrip("/").rpartition("/")[2] == _ENGINE
 
     def fault(self, message: str, pointer: str, hint: str | None = None) -> None:
         """Add a warning about a field of the object."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from chartkit.documents.reader import Document, read_file, read_text, resources
 from chartkit.documents.yaml_dump import dump_yaml
@@ -13,8 +12,6 @@ from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
 from chartkit.scan.gitops.releases import checkout_of, declared_releases, declares_release
 from chartkit.scan.inputs import Note, is_chart, is_object
-
-_ENGINE: Final = "kyverno"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +54,17 @@ def released_values(
             note(fault)
         folder = None if release.origin else repository.find(release.owner, release.chart)
         folder = folder if folder is not None and is_chart(folder) else None
-        is_engine = release.chart.rstrip("/").rpartition("/")[2] == _ENGINE and folder is None
-        found = [
-            each if isinstance(each, Document) else _document(release, each)
-            for each in release.values
-        ]
+        is_engine = release.is_engine and folder is None
+        found = values_documents(release)
         if release.chart or found:
             yield ReleasedValues(release, tuple(found), folder, is_engine or folder is not None)
+
+
+def values_documents(release: DeclaredRelease) -> list[Document]:
+    """Return the values of a release as documents, of which the last one wins."""
+    return [
+        each if isinstance(each, Document) else _document(release, each) for each in release.values
+    ]
 
 
 def _document(release: DeclaredRelease, values: object) -> Document:

@@ -287,3 +287,63 @@ def test_options_that_cannot_be_used_are_one_line(team: Team, arguments: tuple[s
     code, out, err = team.run("adopt", *arguments, "--folder", "out")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert not Path("out").exists()
+
+
+FLUX = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shared, namespace: kyverno}
+data: {values.yaml: "admissionController: {replicas: 3}"}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: kyverno, namespace: kyverno}
+spec:
+  chart: {spec: {chart: kyverno, version: 3.3.4, sourceRef: {kind: HelmRepository, name: kyverno}}}
+  valuesFrom: [{kind: ConfigMap, name: shared}, {kind: Secret, name: gone}]
+  values: {backgroundController: {replicas: 2}}
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: kyverno, namespace: argocd}
+spec:
+  destination: {namespace: kyverno}
+  source:
+    repoURL: https://kyverno.github.io/kyverno
+    chart: kyverno
+    targetRevision: 3.3.4
+    helm:
+      valuesObject: {admissionController: {replicas: 3}}
+      parameters: [{name: backgroundController.replicas, value: "2"}]
+"""
+
+
+@pytest.mark.parametrize("text", [FLUX, ARGO])
+def test_values_of_releases_that_objects_declare_are_taken(team: Team, text: str) -> None:
+    team.write(legacy__p=POLICY, deploy__release=text)
+    _, body = team.adopt("legacy", "deploy", "--kubernetes", "1.31")
+    files = [each for each in body["files"] if each.startswith("engine/")]
+    values = [read_file(team.folder / "out" / each)[0].body for each in files]
+    assert values == [
+        {"admissionController": {"replicas": 3}},
+        {"backgroundController": {"replicas": 2}},
+    ]
+    [kyverno] = [row for row in body["rows"] if row["subject"].startswith("Kyverno")]
+    assert (kyverno["subject"], kyverno["message"]) == (
+        "Kyverno 1.13",
+        "is what chart 3.3 installs",
+    )
+
+
+def test_values_of_a_release_that_are_not_there_have_a_row(team: Team) -> None:
+    team.write(legacy__p=POLICY, deploy__release=FLUX)
+    _, body = team.adopt("legacy", "deploy", "--kubernetes", "1.31")
+    [message] = [text for what, text in team.rows(body, "note") if "valuesFrom" in text]
+    assert message.startswith("HelmRelease 'kyverno': the Secret 'gone'")
+
+
+def test_values_of_other_charts_are_not_those_of_the_engine(team: Team) -> None:
+    team.write(legacy__p=POLICY, deploy__release=ARGO.replace("chart: kyverno", "chart: redis"))
+    _, body = team.adopt("legacy", "deploy", *VERSIONS)
+    assert not any(each.startswith("engine/") for each in body["files"])

@@ -109,6 +109,12 @@ CLUSTER_OPTIONS: Final = (
         "2030-01-31T12:00:00Z).",
     ),
     jobs_option("judge objects"),
+    click.option(
+        "--watch",
+        is_flag=True,
+        help="Scan again whenever files change: what changed, or all where a change may matter to "
+        "others. Ctrl-C ends it.",
+    ),
 )
 def scan(options: ScanOptions) -> None:
     """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,
@@ -134,4 +140,9 @@ def scan(options: ScanOptions) -> None:
     )
     named = options.env
     environment = None if named is None else project_environment(options.path, named)
-    raise SystemExit(pipeline.scan(options, console, BuiltInStandards(), environment))
+    judge = partial(pipeline.scan, options, console, BuiltInStandards(), environment)
+    if not options.watch:
+        raise SystemExit(judge())
+    from chartkit.scan.watch import watch
+
+    raise SystemExit(watch(options, console, environment, lambda past: judge(past)))

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from chartkit.documents.input_files import is_file, read_bytes
 from chartkit.engine import RunnablePolicy
@@ -20,11 +20,31 @@ from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, 
 from chartkit.scan.inputs import STDIN, existing, is_chart, is_manifest, matching
 from chartkit.scan.options import ScanOptions
 
-_NAMESPACE: Final = re.compile(rb"Namespace|CustomResourceDefinition")
+NAMESPACE: Final = re.compile(rb"Namespace|CustomResourceDefinition")
 """A word in every file with an object on which verdicts about others depend, by its labels or its
 schema."""
-_RELEASE: Final = re.compile(rb"helm\.toolkit\.fluxcd\.io|argoproj\.io")
+RELEASE: Final = re.compile(rb"helm\.toolkit\.fluxcd\.io|argoproj\.io")
 """A word in every file with an object that declares releases."""
+
+
+class Past(Protocol):
+    """Files as they were before; paths are absolute and without links.
+
+    with_namespaces: files that now have an object on which verdicts about others depend;
+    has_releases: whether any has an object that declares releases.
+    """
+
+    with_namespaces: set[str]
+    has_releases: bool
+
+    def differs(self, file: str) -> bool:
+        """Return whether a file is not what it was."""
+
+    def removed(self, path: str) -> Iterator[str]:
+        """Yield the files that were at a path or below it, and are not any more."""
+
+    def had_namespaces(self, files: Sequence[str]) -> bool:
+        """Return whether any of the files may have had a Namespace."""
 
 
 class _Checkout:
@@ -43,9 +63,9 @@ class _Checkout:
         if file not in self._known:
             blob = self._tree.get(self._name(file))
             content = read_bytes(file)
-            if _NAMESPACE.search(content):
+            if NAMESPACE.search(content):
                 self.with_namespaces.add(file)
-            self.has_releases = self.has_releases or _RELEASE.search(content) is not None
+            self.has_releases = self.has_releases or RELEASE.search(content) is not None
             self._known[file] = blob is None or blob_id(content, blob) != blob
         return self._known[file]
 
@@ -63,7 +83,7 @@ class _Checkout:
         """Return whether any of the files may have had a Namespace at the revision."""
         names = map(self._name, files)
         blobs = [self._tree[each] for each in names if each in self._tree]
-        return any(_NAMESPACE.search(each) for each in blobs_of(self._root, blobs))
+        return any(NAMESPACE.search(each) for each in blobs_of(self._root, blobs))
 
     def _name(self, file: str) -> str:
         name = file[len(self._start) :]
@@ -71,17 +91,21 @@ class _Checkout:
 
 
 class Changes:
-    """The changes since a revision. reason: why all objects are judged; empty where they are not,
-    and before `decide`."""
+    """The changes since a revision, or another time. reason: why all objects are judged; empty
+    where they are not, and before `decide`."""
 
-    def __init__(self, options: ScanOptions, others: Sequence[Path] = ()) -> None:
-        """others: further files and folders on which all verdicts depend. Raise InputError for
-        paths in no checkout, and for what is no revision of it."""
+    def __init__(
+        self, options: ScanOptions, others: Sequence[Path] = (), past: Past | None = None
+    ) -> None:
+        """others: further files and folders on which all verdicts depend; past: all files as they
+        were, None for those of the revision. Raise InputError for paths in no checkout, and for
+        what is no revision of it."""
         self.reason = ""
         self._revision = options.changed_since or ""
-        self._checkouts: dict[Path, _Checkout] = {}
+        self._past = past
+        self._checkouts: dict[Path, Past] = {}
         self._folders: dict[str, str] = {}
-        self._deciding = [*_deciding(options), *others]
+        self._deciding = [*deciding(options), *others]
         self._looked_at: list[str] = []
         self._changed: set[str] = set()
         for path in matching(options.request.paths):
@@ -130,7 +154,7 @@ class Changes:
             hint = "--changed-since compares files with a revision of it"
             raise InputError("is in no git checkout", Location(str(path)), hint)
         self._looked_at.append(str(path))
-        changed = [each for each in _files(str(path)) if checkout.differs(each)]
+        changed = [each for each in files_at(str(path)) if checkout.differs(each)]
         self._changed.update(changed)
         for file in checkout.removed(str(path)):
             self.reason = self.reason or f"{file} was removed"
@@ -143,7 +167,7 @@ class Changes:
             checkout = self._checkout(whole)
             if checkout is None:
                 return f"{path} is in no git checkout"
-            differ = any(map(checkout.differs, _files(str(whole))))
+            differ = any(map(checkout.differs, files_at(str(whole))))
             if differ or any(checkout.removed(str(whole))):
                 return f"{path} has changed"
         has_releases = any(each.has_releases for each in self._checkouts.values())
@@ -153,7 +177,9 @@ class Changes:
             return "policies ask for other objects"
         return self.reason
 
-    def _checkout(self, path: Path) -> _Checkout | None:
+    def _checkout(self, path: Path) -> Past | None:
+        if self._past is not None:
+            return self._checkouts.setdefault(Path(), self._past)
         root = next((each for each in (path, *path.parents) if is_checkout(each)), None)
         if root is None:
             return None
@@ -162,7 +188,7 @@ class Changes:
         return self._checkouts[root]
 
 
-def _files(path: str) -> Iterator[str]:
+def files_at(path: str) -> Iterator[str]:
     """Yield the manifests at a path or below it, and all files of charts."""
     if not os.path.isdir(path):
         yield path
@@ -180,7 +206,7 @@ def _counts(file: Path, root: Path) -> bool:
     return is_manifest(file) or any(map(is_chart, (root / file).parents))
 
 
-def _deciding(options: ScanOptions) -> Iterator[Path]:
+def deciding(options: ScanOptions) -> Iterator[Path]:
     """Yield the files and folders, besides the objects', on which all verdicts depend."""
     request = options.request
     yield from (path for path in map(Path, request.named_policies) if path.exists())

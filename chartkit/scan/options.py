@@ -99,7 +99,8 @@ class ScanOptions:
     owner_label: the label of objects by which HTML counts; is_json: whether the inputs are any JSON
     rather than Kubernetes objects; at: the time for which deletions are planned; changed_since: the
     revision since which objects must have changed to be judged; env, path: the environment whose
-    policies judge them, and its project; jobs: the most processes that judge at a time.
+    policies judge them, and its project; jobs: the most processes that judge at a time;
+    watch: whether to scan again whenever files change.
     """
 
     request: RequestOptions
@@ -117,3 +118,4 @@ class ScanOptions:
     env: str | None
     path: Path
     jobs: int = 1
+    watch: bool = False

@@ -35,7 +35,7 @@ from chartkit.scan.reporting import (
 from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
 
 if TYPE_CHECKING:
-    from chartkit.scan.changes import Changes
+    from chartkit.scan.changes import Changes, Past
     from chartkit.scan.installed.cluster import InstalledPolicies
 
 
@@ -44,11 +44,13 @@ def scan(
     console: Console,
     standards: Standards,
     environment: ProjectEnvironment | None = None,
+    past: Past | None = None,
 ) -> int:
     """Scan files, or a cluster where the options name one, and write the reports.
 
     standards: those whose controls selectors may name; environment: the one whose policies judge
-    files, in place of policies that the options name.
+    files, in place of policies that the options name; past: files as they were, where only what has
+    changed since is judged.
 
     Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
     and SourceError.
@@ -69,7 +71,8 @@ def scan(
     if source is None and options.cluster.policies_from is not None:
         return _scan_by_cluster(options, outputs, time, console, selection, environment)
     if source is None:
-        return _scan_files(options, outputs, time, console, selection, environment)
+        changes = _changes(options, environment, past)
+        return _scan_files(options, outputs, time, console, selection, environment, changes)
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
     with open_cluster(source) as reader:
@@ -100,7 +103,9 @@ def _scan_by_cluster(
     with open_installed(policies_source(options), options, console.note) as found:
         for diagnostic in found.diagnostics:
             console.note(diagnostic)
-        code = _scan_files(options, outputs, time, console, selection, found.environment, found)
+        code = _scan_files(
+            options, outputs, time, console, selection, found.environment, None, found
+        )
         unread = found.unread()
         for line in unread:
             console.stderr(line)
@@ -114,9 +119,9 @@ def _scan_files(
     console: Console,
     selection: Selection,
     environment: ProjectEnvironment | None,
+    changes: Changes | None,
     installed: InstalledPolicies | None = None,
 ) -> int:
-    changes = _changes(options, environment)
     require_paths(options.request)
     judges = load_judges(options.request, console.note, environment)
     if installed is None and changes is None and time is None:
@@ -173,9 +178,12 @@ def _judged(
     return judged
 
 
-def _changes(options: ScanOptions, environment: ProjectEnvironment | None) -> Changes | None:
-    """Return the changes that `--changed-since` asks for; raise InputError."""
-    if options.changed_since is None:
+def _changes(
+    options: ScanOptions, environment: ProjectEnvironment | None, past: Past | None
+) -> Changes | None:
+    """Return the changes that `--changed-since` asks for, or those since a time; raise
+    InputError."""
+    if options.changed_since is None and past is None:
         return None
     if options.is_json or options.at is not None:
         raise InputError("--changed-since does not go together with --json and --at")
@@ -185,7 +193,7 @@ def _changes(options: ScanOptions, environment: ProjectEnvironment | None) -> Ch
         raise InputError("--changed-since is about files, and a URL names none")
     from chartkit.scan.changes import Changes
 
-    return Changes(options, environment.sources if environment is not None else ())
+    return Changes(options, environment.sources if environment is not None else (), past)
 
 
 def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Sequence[Deletion]:

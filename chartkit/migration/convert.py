@@ -23,6 +23,7 @@ from chartkit.migration.assumptions import described
 from chartkit.migration.cleanup import KINDS as CLEANUP_KINDS
 from chartkit.migration.cleanup import convert_cleanup
 from chartkit.migration.conversion import Conversion, NotConvertible, RuleOutcome
+from chartkit.migration.differences import PROPERTIES
 from chartkit.migration.exceptions import Takeover, convert_exception, excepting
 from chartkit.migration.generate import convert_generate
 from chartkit.migration.mutate import convert_mutate
@@ -248,6 +249,8 @@ def _outcome(
         if each.rule is rule
         for path, type_ in each.converted.assumed.items()
     }
+    if rule.body.get("reportProperties"):
+        changes[PROPERTIES] = None
     said = described(assumed)
     return RuleOutcome(
         rule.name,

@@ -140,6 +140,11 @@ IMAGE_NAMES: Final = (
     "an image whose name is no reference is no error where the policy is not about it"
 )
 """A change of verifyImages rules."""
+PROPERTIES: Final = (
+    "reportProperties are left out: results in reports have no properties of the rule's own; "
+    "auditAnnotations of the new policy can give some"
+)
+"""A change of rules that name properties of their results."""
 EVERYWHERE: Final = (
     "an API server asks it about every namespace: Kyverno's resourceFilters, and what its webhooks "
     "leave out, count no longer"

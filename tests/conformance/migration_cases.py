@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from chartkit.engine import World
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
@@ -28,6 +29,7 @@ from chartkit.migration.differences import (
     READ_TEXTS,
     TIMES,
 )
+from chartkit.migration.proof.requests.cluster import world_of
 from chartkit.model import Body, Json, Location, Resource, Status
 
 _WIDGET: Body = {
@@ -38,6 +40,8 @@ _WIDGET: Body = {
 _PLACE = Location("recorded.jsonl")
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NUMBER = re.compile(r"`(-?\d{1,15})`")
+_RBAC = "rbac.authorization.k8s.io/v1"
+_BINDINGS = (f"{_RBAC}/rolebindings", f"{_RBAC}/clusterrolebindings")
 _NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, PARENT_FOLDERS, READ_TEXTS, TIMES))
 """Changes that explain a difference of an unusual text."""
 
@@ -177,11 +181,12 @@ def _compare_objects(
     changes = {change for one in conversion.outcomes for change in one.changes}
     for request in requests:
         body = request.resource.body
+        world = _world(request)
         # Kyverno does not extend policies in CEL to ReplicationControllers.
         if body.get("kind") == "ReplicationController" or not meets(body, assumed):
             continue
         shares.compared += 1
-        before, after = _result([original], request), _result(new, request)
+        before, after = _result([original], request, world), _result(new, request, world)
         if (before == "error" and FAILING_CONDITIONS in changes) or changes & _NAMED:
             continue
         if (before in ("fail", "error")) != (after in ("fail", "error")):
@@ -201,8 +206,18 @@ def _request(case: dict[str, Any], body: Body) -> Request:
     return Request(resource, user=user) if given else Request(resource)
 
 
-def _result(policies: Sequence[RunnablePolicy], request: Request) -> str:
-    states = {one.status for one in evaluate(policies, request)}
+def _world(request: Request) -> World:
+    """Return a world whose bindings give the user of a request its roles, and nobody else any."""
+    document: Body = {"object": request.resource.body, "cluster": {key: [] for key in _BINDINGS}}
+    if request.user is not None:
+        document["userInfo"] = {"username": request.user.name}
+        document["roles"] = request.user.roles
+        document["clusterRoles"] = request.user.cluster_roles
+    return world_of(document, World())
+
+
+def _result(policies: Sequence[RunnablePolicy], request: Request, world: World) -> str:
+    states = {one.status for one in evaluate(policies, request, world)}
     return next((str(each) for each in (Status.FAIL, Status.ERROR) if each in states), "ok")
 
 

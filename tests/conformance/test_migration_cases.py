@@ -16,7 +16,7 @@ from tests.shared import shared
         ("patterns", 640),
         ("conditions", 1150),
         ("variables", 165),
-        ("match", 200),
+        ("match", 219),
         ("podsecurity", 91),
     ],
 )

@@ -238,6 +238,13 @@ def of_templates(pod: Place) -> Place:
     return replace(pod, type=f"{_TEMPLATE}{pod.type}")
 
 
+def not_extended(whole: Place) -> Place:
+    """Return the place of an object as Kyverno does not find it where it extends an expression
+    to controllers: there it is the controller itself."""
+    type_ = whole.type.removeprefix(_TEMPLATE)
+    return replace(whole, root=cel.call(UNKNOWN, whole.root), type=type_)
+
+
 def list_type(type_: str) -> str:
     """Return the type of the list that an API server answers with, its elements in `items`."""
     return f"{_LIST_OF}{type_}"

@@ -30,6 +30,10 @@ class Names:
         """Return the names with others, which go first."""
         return replace(self, others={**self.others, **named})
 
+    def with_object(self, term: Term) -> Names:
+        """Return the names with another object of the request."""
+        return replace(self, objects={**self.objects, ("request", "object"): term})
+
     def with_embedded(self, terms: Mapping[str, Term]) -> Names:
         """Return the names with variables that placeholders stand for."""
         return replace(self, embedded={**self.embedded, **terms})

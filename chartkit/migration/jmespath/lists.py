@@ -46,11 +46,11 @@ def element_at(term: Term, index: int) -> Term:
                 raise NotConvertible("an element of a value that is no list")
         case Stream():
             place = term.listed()
-    return Value(place.at(index) if index >= 0 else _from_end(place, index), strict=False)
+    return Value(place.at(index) if index >= 0 else from_end(place, index), strict=False)
 
 
-def _from_end(place: Place, index: int) -> Place:
-    """Return an element counted from the end: -1 is the last."""
+def from_end(place: Place, index: int) -> Place:
+    """Return the place of an element of a list that is counted from the end: -1 is the last."""
     elements = place.or_value([])
     size = cel.method(elements, "size")
     at = replace(place, root=elements, optional=(), given=cel.TRUE).at(0)

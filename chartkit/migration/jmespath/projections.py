@@ -29,6 +29,8 @@ def projection(translator: Translator, node: Node, current: Term | None) -> Term
     if isinstance(found, Constant) and isinstance(found.value, Images):
         # Those of several lists of containers: what is asked of each list is asked of all.
         return translator.node(right, found)
+    if _has_nothing(found):
+        return found
     return _projected(translator, stream_of(found, translator.names), right)
 
 
@@ -48,7 +50,10 @@ def value_projection(translator: Translator, node: Node, current: Term | None) -
 def filtered(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return a list with an expression of those elements that a condition holds of: `a[?b].c`."""
     left, right, condition = node.children
-    stream = stream_of(translator.left(left, current), translator.names)
+    found = translator.left(left, current)
+    if _has_nothing(found):
+        return found
+    stream = stream_of(found, translator.names)
     *outer, last = stream.generators
     holds = translator.inside(stream).truth(condition, stream.current)
     kept = replace(last, where=conjunction(last.where, holds))
@@ -68,12 +73,19 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
             return replace(found, presence=parent.place.is_present())
         return found
     term = translator.left(inner, current)
+    if _has_nothing(term):
+        return term
     match term:
         case Stream() if term.depth > 1:
             return replace(term, depth=term.depth - 1)
         case Stream() if term.item.is_list:
             return nested(without_null(term), term.item, translator.names.taken)
     return stream_of(term, translator.names)
+
+
+def _has_nothing(term: Term) -> bool:
+    """Return whether a term is a list without elements, or null, which every projection keeps."""
+    return isinstance(term, Constant) and (term.value is None or term.value == [])
 
 
 def _element(translator: Translator, node: Node, parent: Term | None) -> Term:

@@ -144,6 +144,8 @@ class Stream:
 
 
 def _exists(generator: Generator, body: Expr) -> Expr:
+    if body == cel.FALSE:
+        return cel.FALSE
     if body == cel.TRUE:
         return cel.compare(">", cel.method(generator.list, "size"), 0)
     return cel.macro(generator.list, "exists", generator.variable, body)

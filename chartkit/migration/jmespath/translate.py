@@ -11,7 +11,6 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.context.context import names_images
 from chartkit.engine.jmespath import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.compiler import keeps_null
-from chartkit.engine.jmespath.declaration import Type
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
@@ -23,6 +22,7 @@ from chartkit.migration.expressions.place import (
     TEXT,
     TIME,
     Place,
+    not_extended,
 )
 from chartkit.migration.expressions.presence import path_of, present_if
 from chartkit.migration.expressions.verdict import conjunction, disjunction
@@ -33,6 +33,7 @@ from chartkit.migration.jmespath.constants import constant_result
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions import FUNCTIONS
+from chartkit.migration.jmespath.functions.declaration import required
 from chartkit.migration.jmespath.images import Images, part_of
 from chartkit.migration.jmespath.lists import (
     element_at,
@@ -50,6 +51,8 @@ from chartkit.migration.jmespath.terms import (
 )
 
 _NULL: Final = Constant(None)
+_OBJECT: Final = ("request", "object")
+_QUOTED: Final = '"object"'
 _ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
@@ -75,16 +78,24 @@ class Translator:
 
         Raises `NotConvertible`.
         """
-        if '"object"' in query:
-            # Kyverno extends rules to controllers by the text `request.object`.
-            raise NotConvertible('request."object" in place of request.object')
         try:
             tree = parse(query)
         except JMESPathError as error:
             raise NotConvertible(f"the expression {query} is malformed: {error}") from None
+        if _QUOTED in query:
+            return Translator(self._not_extended(query)).node(tree, current)
         if names_images(query) and "images" in self.names.others:
             self.names.note(IMAGE_PARTS)
         return self.node(tree, current)
+
+    def _not_extended(self, query: str) -> Names:
+        """Return the names of an expression that names the object as Kyverno does not look for it
+        where it extends rules to controllers: there it is the controller."""
+        whole = self.names.objects.get(_OBJECT)
+        others = query.replace(f"request.{_QUOTED}", "")
+        if not isinstance(whole, Value) or _QUOTED in others or "request.object" in others:
+            raise NotConvertible('request."object" next to request.object')
+        return self.names.with_object(replace(whole, place=not_extended(whole.place)))
 
     def node(self, node: Node, current: Term | None) -> Term:
         """Return what a node gives; current: the value of `@`, None at the root."""
@@ -313,7 +324,7 @@ class Translator:
         args = [self._argument(node.value, each, current) for each in node.children]
         if self._decides:
             typed = zip(args, declared.parameters, strict=False)
-            args[:least] = [_required(term, type_) for term, type_ in typed]
+            args[:least] = [required(term, type_) for term, type_ in typed]
         found = constant_result(node.value, args)
         if found is not None:
             return found
@@ -337,14 +348,6 @@ def _operands(kind: Kind, node: Node) -> list[Node]:
     if node.kind is not kind:
         return [node]
     return [operand for each in node.children for operand in _operands(kind, each)]
-
-
-def _required(term: Term, type_: Type) -> Term:
-    """Return an argument that is an error where it is null, unless a function takes null."""
-    is_plain = isinstance(term, Value) and term.place.given == cel.TRUE
-    if type_.classes is None or not isinstance(term, Value) or not is_plain:
-        return term
-    return replace(term, strict=True)
 
 
 def _is_constant(node: Node) -> bool:

@@ -15,8 +15,12 @@ from chartkit.migration.matching.facts import judged_object
 from chartkit.migration.matching.scope import Scope, operations_of
 
 
-def names_of(scope: Scope) -> Names:
-    """Return the names of a rule that speaks of a scope; context entries come on top."""
+def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
+    """Return the names of a rule that speaks of a scope; context entries come on top.
+
+    is_extended: whether Kyverno extends a rule about Pods to their controllers.
+    """
+    is_extended = is_extended and scope.about_pods
     request = cel.ident("request")
     user = cel.path(request, "userInfo")
     old = replace(scope.object, root=cel.ident("oldObject"))
@@ -27,7 +31,7 @@ def names_of(scope: Scope) -> Names:
     judged = scope.object
     if "DELETE" in operations:
         # Of a deletion, Kyverno calls the object that goes `request.object`.
-        if scope.about_pods:
+        if is_extended:
             raise NotConvertible("a rule about the deletion of Pods, extended to controllers")
         judged = replace(judged, root=judged_object(operations))
     objects: dict[tuple[str, ...], Term] = {
@@ -45,7 +49,7 @@ def names_of(scope: Scope) -> Names:
             Place(cel.path(request, "kind", "version"), (), TEXT)
         ),
     }
-    if old.whole or not scope.about_pods:
+    if old.whole or not is_extended:
         # Kyverno's extension to controllers knows `oldObject.spec`, and no `oldObject.?spec`.
         objects[("request", "oldObject")] = Value(old)
     account = cel.call("parseServiceAccount", cel.path(user, "username"))

@@ -1,7 +1,6 @@
 """The objects and requests that a rule speaks of: match and exclude as the new types have them.
 
-Kinds and operations become match constraints, everything else a match condition. What CEL cannot
-know (the roles of a user) has no form.
+Kinds and operations become match constraints, everything else a match condition.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import Place, object_of
 from chartkit.migration.expressions.wildcards import fits, fits_any
 from chartkit.migration.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
+from chartkit.migration.matching.roles import has_roles
 from chartkit.model import Body
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
@@ -135,6 +135,8 @@ def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
     any; false where it takes none. Raises `NotConvertible`."""
     facts = Facts(known=tuple(kinds))
     filters = [each for each in (*match.any, *match.all) if each != ResourceFilter()]
+    if any(each.roles or each.cluster_roles for each in filters):
+        raise NotConvertible("the roles of a user, which an exception cannot ask for", "match")
     if any(each.namespace_selector for each in filters) and facts.has_namespaces:
         raise NotConvertible("labels of namespaces, where Namespaces are among the kinds", "match")
     if not filters or (match.all and len(filters) < len(match.all) and not match.any):
@@ -278,8 +280,6 @@ def _requirement(one: Requirement) -> Body:
 
 def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: bool) -> Expr:
     """Return a filter as a test; kinds, operations: whether it says them or the constraints do."""
-    if one.roles or one.cluster_roles:
-        raise NotConvertible("the roles of a user cannot be asked in CEL", "match")
     tests: list[Expr] = []
     if kinds and one.kinds:
         tests.append(facts.is_kind(one.kinds))
@@ -298,6 +298,7 @@ def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: b
         tests.append(_in_labelled_namespace(one.namespace_selector, facts))
     if one.subjects:
         tests.append(cel.any_of(map(_is_subject, one.subjects)))
+    tests += has_roles(one, facts)
     return cel.all_of(each for each in tests if each != cel.TRUE)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Final
@@ -24,6 +24,7 @@ from chartkit.errors import InputError
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import ANY_LIST, ANY_MAP, TEXT, Place
 from chartkit.migration.jmespath import Names, Value
+from chartkit.migration.jmespath.lists import from_end
 from chartkit.migration.mutate.literals import literal_value, object_type
 from chartkit.migration.texts import term_of
 from chartkit.model import Body, Json, pointer_of
@@ -41,21 +42,27 @@ Step = tuple[Expr, Expr]
 class Base:
     """The object that operations patch: a whole one, or an element of a list.
 
-    place: where it is read; path: its own, empty for a whole one; pointer: what a path begins with.
+    place: where it is read; path: its own, empty for a whole one; pointer: what a path begins with;
+    lists: of whose last elements paths speak, by the names of variables.
     """
 
     place: Place
     path: str = ""
     pointer: tuple[Expr, ...] = ()
+    lists: dict[str, Expr] = field(default_factory=dict)
 
-    def at(self, path: str) -> Expr:
-        """Return a path below the object as the patch names it."""
-        return cel.concat(*self.pointer, path)
+    def at(self, *path: str | Expr) -> Expr:
+        """Return a path below the object as the patch names it, in parts."""
+        return cel.concat(*self.pointer, *path)
 
 
 def json_patch(text: str, whole: Place, names: Names) -> Expr:
     """Return the operations of a patch as a list; raises `NotConvertible`."""
-    return in_order(steps_of(text, Base(whole), names))
+    base = Base(whole)
+    patch = in_order(steps_of(text, base, names))
+    for name, elements in reversed(base.lists.items()):
+        patch = cel.bind(name, elements, patch)
+    return patch
 
 
 def steps_of(text: str, base: Base, names: Names) -> list[Step]:
@@ -117,12 +124,15 @@ def _operation(operation: Body, base: Base, names: Names) -> Iterator[Step]:
     if name == "add" and path.endswith(f"/{_LAST}"):
         path = path.removesuffix(_LAST) + _END
     steps = [decode(part) for part in path.split("/")[1:]]
-    parents, place = _parents(steps, base)
+    parents, place, above = _parents(steps, base)
     last = steps[-1]
     if name == "add":
         yield from parents
-        yield cel.TRUE, _patch(name, base.at(path), _value(operation["value"], place, last, names))
+        value = _value(operation["value"], place, last, names)
+        yield cel.TRUE, _patch(name, base.at(*above, pointer_of(last)), value)
         return
+    if not all(isinstance(each, str) for each in above):
+        raise NotConvertible(f"the path {path} counts from the end of a list")
     if last in (_END, _LAST) or _is_index(last):
         raise NotConvertible(f"{name} of an element of a list, {path}")
     child = place.taken_for(ANY_MAP).child(last)
@@ -138,30 +148,63 @@ def _operation(operation: Body, base: Base, names: Names) -> Iterator[Step]:
         raise NotConvertible(f"the operation {name} of a JSON patch")
 
 
-def _parents(steps: Sequence[str], base: Base) -> tuple[list[Step], Place]:
-    """Return the operations that make what is missing on the way, and the last parent's place."""
-    place, made, path = base.place, [], ""
+def _parents(steps: Sequence[str], base: Base) -> tuple[list[Step], Place, tuple[str | Expr, ...]]:
+    """Return the operations that make what is missing on the way, the last parent's place, and the
+    path to it in parts."""
+    place = base.place
+    made: list[Step] = []
+    path: tuple[str | Expr, ...] = ("",)
     for step, following in pairwise(steps):
-        path += pointer_of(step)
+        if step == _LAST:
+            path, place, making = _last(path, place, following, base)
+            made.append(making)
+            continue
+        path = (*path, pointer_of(step))
         if _is_index(step):
             if not place.is_list or place.is_optional or step != "0":
-                raise NotConvertible(f"the element {path}, which may be absent")
+                raise NotConvertible(f"the element {_shown(path)}, which may be absent")
             # A list that is required has an element: the API server refuses an empty one.
             inner = place.type.removeprefix("[]")
             place = Place(cel.path(place.value, 0), (), inner, f"{place.path}[]")
             continue
-        if step in (_END, _LAST):
-            raise NotConvertible(f"the path {path} counts from the end of a list")
+        if step == _END:
+            raise NotConvertible(f"the path {_shown(path)} counts from the end of a list")
         place = place.taken_for(ANY_MAP).child(step)
-        if following == _END:
+        if following in (_END, _LAST):
             place = place.taken_for(ANY_LIST)
         if place.is_optional:
             if _is_index(following):
-                raise NotConvertible(f"an element of {path}, which may be absent")
-            empty: Json = [] if following == _END else {}
+                raise NotConvertible(f"an element of {_shown(path)}, which may be absent")
             absent = cel.negate(place.is_present())
-            made.append((absent, _patch("add", base.at(path), cel.literal(empty))))
-    return made, place
+            made.append((absent, _patch("add", base.at(*path), _empty(following))))
+    return made, place, path
+
+
+def _last(
+    path: tuple[str | Expr, ...], place: Place, following: str, base: Base
+) -> tuple[tuple[str | Expr, ...], Place, Step]:
+    """Return the path to the last element of a list and its place, and the operation that makes it
+    where there is none."""
+    name = place.path.rpartition(".")[2]
+    if not place.is_list or _is_index(following) or base.path or name in base.lists:
+        raise NotConvertible(f"the last element of {_shown(path)}, which may be no list")
+    base.lists[name] = place.or_value([])
+    place = replace(place, root=cel.ident(name), optional=(), given=cel.TRUE)
+    size = cel.method(place.value, "size")
+    is_empty = cel.equal(size, 0)
+    making = is_empty, _patch("add", base.at(*path, "/-"), _empty(following))
+    last = cel.call("string", cel.compare("-", size, 1))
+    index = cel.conditional(is_empty, "0", last)
+    return (*path, "/", index), from_end(place, -1), making
+
+
+def _empty(following: str) -> Expr:
+    """Return what is made for a step of a path to follow."""
+    return cel.literal([] if following in (_END, _LAST) else {})
+
+
+def _shown(path: Sequence[str | Expr]) -> str:
+    return "".join(each if isinstance(each, str) else _LAST for each in path)
 
 
 def _value(value: Json, parent: Place, key: str, names: Names) -> Expr:

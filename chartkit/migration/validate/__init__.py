@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
 from chartkit.engine.context.variables.syntax import has_references
 from chartkit.migration.conditions import blocks_hold
@@ -39,13 +43,13 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         raise NotConvertible("a reference to another part of the policy")
     require_one_extension(rule, policy)
     stated = operations_in(rule.preconditions)
-    is_deny = rule.validate.deny is not None
-    may_delete = is_deny and stated.stated
+    deletions = _refuses_deletions(rule, policy, stated)
     operations = [
-        name for name in stated.allowed if name in WRITES or (may_delete and name == "DELETE")
+        name for name in stated.allowed if name in WRITES or (deletions and name == "DELETE")
     ]
     scope = of_extended_pods(scope_of(rule, operations), policy)
-    context = context_of(rule.context, names_of(scope), policy.namespace)
+    is_extended = bool(autogen.controllers(policy))
+    context = context_of(rule.context, names_of(scope, is_extended=is_extended), policy.namespace)
     names = context.names
     conditions: tuple[Condition, ...] = ()
     if stated.rest is not None:
@@ -71,7 +75,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         conditions,
         (*context.used_in([*facts, *loops]), *variables),
         background=stated.background,
-        changes=(*_changes(rule, stated), *names.changes),
+        changes=(*_changes(rule, deletions), *names.changes),
         assumed=scope.object.assumed or {},
     )
     return with_template_metadata(converted)
@@ -93,12 +97,41 @@ def _expression(validation: Validation, scope: Scope, names: Names, namespace: s
     raise NotConvertible("a validate rule that says nothing", "validate")
 
 
-def _changes(rule: Rule, stated: Operations) -> tuple[str, ...]:
+def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
     filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
-    named = stated.stated or all(each.operations for each in filters)
+    named = deletions is not None or all(each.operations for each in filters)
     if rule.validate.deny is None or named or any("DELETE" in each.operations for each in filters):
         return ()
     return (DELETIONS,)
+
+
+def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool | None:
+    """Return whether a deny that speaks of operations, in preconditions or in its own conditions,
+    may refuse a deletion; None for one that does not, or of which that is not known."""
+    if rule.validate.deny is None or stated.stated:
+        return stated.stated
+    conditions = rule.validate.deny.get("conditions")
+    if not conditions:
+        return None
+    denied_at = operations_in(conditions)
+    if denied_at.stated:
+        return "DELETE" in denied_at.allowed
+    if not _speaks_of_operations(rule):
+        return None
+    try:
+        scope = scope_of(rule, ("DELETE",))
+        context = context_of(rule.context, names_of(scope, is_extended=False), policy.namespace)
+        return _expression(rule.validate, scope, context.names, policy.namespace) != cel.TRUE
+    except NotConvertible:
+        return None
+
+
+def _speaks_of_operations(rule: Rule) -> bool:
+    """Return whether the conditions of a deny depend on the operation, or what they name does."""
+    parsed = parse_conditions((rule.validate.deny or {}).get("conditions"))
+    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+    asked = [(each.key, each.value) for each in (*(blocks.any or ()), *(blocks.all or ()))]
+    return "request.operation" in json.dumps([asked, rule.context])
 
 
 def _message(rule: Rule, names: Names) -> Body:

@@ -7,8 +7,11 @@ from unittest.mock import Mock
 import pytest
 
 from chartkit.migration import conditions
+from chartkit.migration.convert import convert
+from chartkit.migration.files.run import proof_options
+from chartkit.migration.proof import prove
 from chartkit.migration.texts import term_of
-from chartkit.model import Body
+from chartkit.model import Body, Resource
 from tests.unit.migration.conversions import converted, deny, same_result
 
 _IMAGE = "request.object.spec.containers[0].image"
@@ -210,3 +213,15 @@ def test_a_message_of_conditions_that_all_must_hold_is_one_text() -> None:
     condition = "{key: '{{ request.namespace }}', operator: Equals, value: c, message: not in c}"
     rule = f"validate: {{message: Never, deny: {{conditions: {{all: [{condition}]}}}}}}"
     assert converted(rule).spec["validations"][0]["message"] == "Never; not in c"
+
+
+def test_an_object_in_quotes_is_that_of_the_controller() -> None:
+    key = """{{ request.\\"object\\".metadata.labels.team || '' }}"""
+    found = converted(deny(key, "Equals", "a"), "Pod")
+    (expression,) = found.expressions
+    assert expression == "dyn(object).metadata.?labels.?team.orValue('') != 'a'"
+    forms = [Resource(body) for body in found.documents]
+    proof = prove(found.legacy, forms, options=proof_options(convert(found.legacy), 1.0))
+    assert proof.equal, proof.differences
+    both = key.replace("|| ''", "|| request.object.metadata.labels.team")
+    assert "next to" in converted(deny(both, "Equals", "a"), "Pod").reason

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.jmespath.declaration import Type
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import TEXT, Place
 from chartkit.migration.expressions.verdict import conjunction
@@ -69,3 +70,11 @@ def constant_number(term: Term, role: str) -> int:
     if isinstance(term, Constant) and type(term.value) in (int, float):
         return int(term.value)
     raise NotConvertible(f"{role} that is computed")
+
+
+def required(term: Term, type_: Type) -> Term:
+    """Return an argument that is an error where it is null, unless a function takes null."""
+    is_plain = isinstance(term, Value) and term.place.given == cel.TRUE
+    if type_.classes is None or not isinstance(term, Value) or not is_plain:
+        return term
+    return replace(term, strict=True)

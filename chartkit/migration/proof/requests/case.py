@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine import Operation, Request, User
+from chartkit.engine import Operation, Request
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.request.request import given_operation
 from chartkit.migration.proof.leaves.paths import Path
+from chartkit.migration.proof.requests.roles import user_of
 from chartkit.model import Body, Location, Resource
 
 _MEMORY: Final = Location("<proof>")
@@ -43,7 +44,7 @@ class Case:
             resource,
             Resource(old, _MEMORY) if old and operation is Operation.UPDATE else None,
             operation,
-            None if self.is_background else _user(document),
+            None if self.is_background else user_of(document),
             document.get("namespaceLabels") or {},
             _namespace(resource, document),
         )
@@ -58,16 +59,6 @@ def _namespace(resource: Resource, document: Body) -> Body | None:
     if labels:
         metadata["labels"] = labels
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-
-
-def _user(document: Body) -> User:
-    info = document["userInfo"]
-    return User(
-        info.get("username", ""),
-        groups=tuple(info.get("groups") or ()),
-        roles=tuple(document.get("roles") or ()),
-        cluster_roles=tuple(document.get("clusterRoles") or ()),
-    )
 
 
 def case_of(request: Request, origin: str = "") -> Case:

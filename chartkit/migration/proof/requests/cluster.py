@@ -25,6 +25,7 @@ from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE, Lookup, selected_labels
 from chartkit.migration.proof.requests.kinds import guessed_kind, least_object
+from chartkit.migration.proof.requests.roles import with_bindings
 from chartkit.model import Body, Json, Resource, list_of, mapping_at
 
 _UNKNOWN: Final = "x"
@@ -153,9 +154,10 @@ def world_of(document: Body, world: World) -> World:
         world = replace(world, images=_Images(document[IMAGE]))
     if CLUSTER not in document and GLOBAL not in document:
         return world
-    bodies: list[Body] = [one for listed in document.get(CLUSTER, {}).values() for one in listed]
+    cluster = with_bindings(document)
+    bodies: list[Body] = [one for listed in cluster.values() for one in listed]
     configmaps = [body for body in bodies if body.get("kind") == "ConfigMap"]
-    served = _Served(bodies, document.get(CLUSTER, {}))
+    served = _Served(bodies, cluster)
     api = _Api(served, ObjectApi(bodies), configmaps)
     return replace(world, api=api, global_context=_GlobalContext(document.get(GLOBAL) or {}))
 

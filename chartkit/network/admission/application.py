@@ -35,6 +35,8 @@ _DEFAULT_TIMEOUT: Final = 10.0
 _LIVE: Final = frozenset(("/livez", "/healthz", "/health/liveness"))
 _READY: Final = frozenset(("/readyz", "/health/readiness"))
 _METRICS: Final = "/metrics"
+_OTHER: Final = "other"
+"""The label of all paths that are none of the server's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,12 @@ class Application:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._keeper.start()
+                self._metrics.start()
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 self._is_ending = True
                 self._keeper.stop()
+                self._metrics.stop()
                 self._threads.shutdown(wait=False, cancel_futures=True)
                 await asyncio.get_running_loop().run_in_executor(None, self._reports.close)
                 await send({"type": "lifespan.shutdown.complete"})
@@ -102,6 +106,7 @@ class Application:
             try:
                 await self._webhook(scope, receive, send)
             except Refused as refused:
+                path = _OTHER if refused.status == 404 else path
                 await self._refuse(scope, send, refused)
             self._metrics.http(method, path, time.perf_counter() - begun)
 

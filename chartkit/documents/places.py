@@ -30,7 +30,7 @@ _CACHED_DOCUMENTS: Final = 8
 _CACHED_CONTAINERS: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Extent:
     """The part of a text that a document takes.
 

@@ -72,7 +72,7 @@ class Document:
     def locate(self, *path: str | int) -> Location:
         """Return the location of the key or list item at a path, or of its nearest existing
         parent."""
-        steps = [str(step) for step in path]
+        steps = [*map(str, path)]
         reached, line, column = finder(self.source.text, self.extent).find(steps)
         pointer = _pointer(tuple(steps[:reached]))
         return Location(self.source.file, line or self.line, column, pointer, self)

@@ -38,19 +38,19 @@ class Judge:
     """
 
     def __init__(self, policies: Sequence[RunnablePolicy], world: World = OFFLINE) -> None:
-        self._policies = policies
+        self.policies = policies
         self._world = world
         self._kinds: dict[tuple[GroupVersionKind, str, bool], _Kind] = {}
 
     def results(self, request: Request) -> Sequence[RuleResult]:
         """Return what `evaluate` returns."""
         if not _is_plain(request):
-            return evaluate(self._policies, request, self._world)
+            return evaluate(self.policies, request, self._world)
         resource = request.resource
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
         kind = self._kinds.get(key)
         if kind is None:
-            kind = self._kinds[key] = _Kind(self._policies, request)
+            kind = self._kinds[key] = _Kind(self.policies, request)
         return kind.results(request, self._world)
 
 

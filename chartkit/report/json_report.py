@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from chartkit.model import Body, Json, Resource, RuleResult, Status
@@ -39,6 +40,8 @@ class _Layout:
 _LINES: Final = _Layout("\n      ", "\n      ", "\n    ", 2)
 _ONE_LINE: Final = _Layout("", " ", "", None)
 _NEXT_LINE: Final = "\n  "
+_NAMESPACES: Final = 64
+"""The most namespaces whose rows are remembered."""
 
 
 class _Rows:
@@ -47,7 +50,7 @@ class _Rows:
     def __init__(self, options: ReportOptions, layout: _Layout) -> None:
         self._options = options
         self._layout = layout
-        self._known = ResultCache(self._parts)
+        self._known: dict[str, ResultCache[tuple[str, str]]] = {}
 
     def of(
         self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted
@@ -56,25 +59,36 @@ class _Rows:
         identity = quoted(identity_text(resource))
         location = quoted(str(resource.location))
         end = f"{self._layout.end}}}"
+        known = self._known_in(resource.namespace)
         for position, result in enumerate(results):
-            head, middle, tail = self._known(result)
-            action = self._options.action(resource, result)
-            row = f'{head}{identity}{middle}"{action}"{tail}'
-            row += self._places(field_places(resource, result)) if result.fields else location
+            head, middle = known(result)
+            place = location
+            if result.fields:
+                place = self._places(field_places(resource, result))
             if position in accepted:
-                row += self._member("accepted", acceptance_body(accepted[position]))
-            others = other_members(result).items()
-            yield row + "".join(self._member(*each) for each in others) + end
+                place += self._member("accepted", acceptance_body(accepted[position]))
+            for each in other_members(result).items():
+                place += self._member(*each)
+            yield f"{head}{identity}{middle}{place}{end}"
 
-    def _parts(self, result: RuleResult) -> tuple[str, str, str]:
-        """Return a row's text up to the resource, up to the action, and up to the location."""
+    def _known_in(self, namespace: str) -> ResultCache[tuple[str, str]]:
+        """Return the texts of results in a namespace, on which actions depend."""
+        known = self._known.get(namespace)
+        if known is None:
+            if len(self._known) >= _NAMESPACES:
+                self._known.clear()
+            known = self._known[namespace] = ResultCache(partial(self._parts, namespace))
+        return known
+
+    def _parts(self, namespace: str, result: RuleResult) -> tuple[str, str]:
+        """Return a row's text up to the resource, and up to the location."""
         facts, step = self._options.facts(result), self._layout.step
         return (
             f'{{{self._layout.first}"policy": {quoted(result.policy)},'
             f'{step}"rule": {quoted(result.rule)},{step}"resource": ',
             f',{step}"result": "{result.status}",{step}"message": {quoted(result.message)},'
-            f'{step}"action": ',
-            f',{step}"severity": {quoted(facts.severity)},'
+            f'{step}"action": "{facts.action(result.rule, namespace)}",'
+            f'{step}"severity": {quoted(facts.severity)},'
             f'{step}"category": {quoted(facts.category)},{step}"location": ',
         )
 
@@ -116,9 +130,10 @@ class JsonWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Add one resource's results."""
-        for row in self._rows.of(resource, results, accepted):
+        rows = ",\n    ".join(self._rows.of(resource, results, accepted))
+        if rows:
             comma = "," if self._spool.size else ""
-            self._spool.write(f"{comma}\n    {row}")
+            self._spool.write(f"{comma}\n    {rows}")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""

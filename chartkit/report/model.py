@@ -130,9 +130,22 @@ class ResultCache(Generic[T]):
     def __init__(self, make: Callable[[RuleResult], T]) -> None:
         self._make = make
         self._made: dict[tuple[str, ...], T] = {}
+        self._shared: dict[int, tuple[RuleResult, T]] = {}
 
     def __call__(self, result: RuleResult) -> T:
         """Return the cached value of an equal result, or a new one."""
+        shared = self._shared.get(id(result))
+        if shared is not None and shared[0] is result:
+            return shared[1]
+        found = self._equal(result)
+        if result.patched is None and not (result.generated or result.updated):
+            # Objects with equal fields share results, each of which is found by its identity.
+            if len(self._shared) >= self._LIMIT:
+                self._shared.clear()
+            self._shared[id(result)] = result, found
+        return found
+
+    def _equal(self, result: RuleResult) -> T:
         key = (result.kind, result.policy, result.rule, result.status, result.message)
         found = self._made.get(key)
         if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
@@ -19,6 +19,7 @@ from chartkit.report.json_report import (
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions, ResultCache, summary
 from chartkit.report.spool import Spool
 
+_INNER: Final = "    "
 _LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 
@@ -46,9 +47,10 @@ class YamlWriter:
             others: Body = {}
             if result.fields:
                 places = place_rows(field_places(resource, result))
-                others = {"location": places[0]["location"], **places[0]}
+                text += _members({"location": places[0]["location"], **places[0]}, "  ")
                 if len(places) > 1:
-                    others["fields"] = places
+                    items = (f"  -{_members(each, _INNER)[3:]}" for each in places)
+                    text += "  fields:\n" + "".join(items)
             else:
                 text += f"  location: {location}\n"
             if position in accepted:
@@ -77,6 +79,12 @@ class YamlWriter:
             f"  severity: {dump_text(facts.severity, 2)}\n"
             f"  category: {dump_text(facts.category, 2)}\n",
         )
+
+
+def _members(texts: Mapping[str, str], indent: str) -> str:
+    """Return members of a mapping, each a text."""
+    size = len(indent)
+    return "".join(f"{indent}{key}: {dump_text(text, size)}\n" for key, text in texts.items())
 
 
 def _indented(text: str) -> str:

@@ -43,6 +43,15 @@ class ScanContext:
     is_json: bool = False
     plural_of: Callable[[GroupVersionKind], str] | None = None
     custom: CustomNames = UNKNOWN
+    _judges: list[Judge] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def judge(self, policies: Sequence[RunnablePolicy]) -> Judge:
+        """Return the judge of policies: the same one for all parts of a scan by the same ones."""
+        for judge in self._judges:
+            if list(map(id, judge.policies)) == list(map(id, policies)):
+                return judge
+        self._judges[:] = [Judge(policies, self.world)]
+        return self._judges[0]
 
     def admissions(self, policies: Iterable[RunnablePolicy]) -> Admissions:
         """Return the factory of requests for objects."""
@@ -64,7 +73,7 @@ def run_scan(
     plurals = context.custom.plurals
     policies = [policy for policy in policies if policy.judges_json is is_json]
     admissions = context.admissions(policies)
-    judge = Judge(policies, context.world)
+    judge = context.judge(policies)
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in objects:

@@ -15,7 +15,14 @@ from chartkit.report.findings import (
     AcceptedAs,
     field_places,
 )
-from chartkit.report.model import INCOMPLETE, PolicyFacts, ReportOptions, resource_id, rule_id
+from chartkit.report.model import (
+    INCOMPLETE,
+    PolicyFacts,
+    ReportOptions,
+    ResultCache,
+    resource_id,
+    rule_id,
+)
 from chartkit.report.spool import Spool
 from chartkit.report.text.layout import fold
 from chartkit.report.text.totals import Totals
@@ -47,6 +54,7 @@ class TextWriter:
         self._made: dict[str, Spool] = {}
         self._accepted: Counter[AcceptedAs] = Counter()
         self._shown = _FAILING if options.quiet else _SHOWN
+        self._known = ResultCache(self._parts)
 
     def add(
         self,
@@ -121,19 +129,23 @@ class TextWriter:
     def _result(
         self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
     ) -> list[str]:
-        facts = self._options.facts(result)
+        rule, severity, message = self._known(result)
         action = self._options.action(resource, result)
-        about = ", ".join(part for part in (action, shown(facts.severity)) if part)
-        status = self._status(result.status)
+        about = f"{action}, {severity}" if action and severity else action or severity
+        lines = [f"{rule} ({about})", *message]
+        lines += [f"        {line}" for line in _place_lines(resource, result)]
+        if acceptance is not None:
+            lines.append(f"        {shown(str(acceptance))}")
+        return lines
+
+    def _parts(self, result: RuleResult) -> tuple[str, str, list[str]]:
+        """Return the status with the rule, the severity, and the lines of the message."""
+        severity = shown(self._options.facts(result).severity)
         message = result.message or "(no message)"
         if result.status is Status.ERROR:
             message = single_line(message)
-        return [
-            f"  {status} {shown(rule_id(result))} ({about})",
-            *(f"        {line}" for line in shown_lines(message)),
-            *(f"        {line}" for line in _place_lines(resource, result)),
-            *([f"        {shown(str(acceptance))}"] if acceptance else ()),
-        ]
+        rule = f"  {self._status(result.status)} {shown(rule_id(result))}"
+        return rule, severity, [f"        {line}" for line in shown_lines(message)]
 
     def _status(self, status: Status) -> str:
         text = f"{status:<5}"

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json
 from chartkit.schemas.crds import definition, kinds
-from tests.shared import ROOT
+from tests.conformance.go_modules import build_program
 
-_PROGRAM = ROOT / "tests" / "conformance" / "crdcheck"
-_BUILD_SECONDS = 600
 _ASSERTIONS = ".chainsaw-test"
 """Folders whose files say what a cluster must hold afterwards; they are no policies."""
 
@@ -62,21 +57,7 @@ def kyverno_objects(value: Json) -> Iterator[Body]:
 
 def build_judge(folder: Path) -> Path:
     """The Go program that judges as the API server does; skips where it cannot be built."""
-    if shutil.which("go") is None:
-        pytest.skip("Go is not here: Kubernetes' own validation cannot be asked")
-    program = folder / "crdcheck"
-    built = subprocess.run(
-        ["go", "build", "-o", str(program), "."],
-        cwd=_PROGRAM,
-        capture_output=True,
-        text=True,
-        timeout=_BUILD_SECONDS,
-        check=False,
-    )
-    if built.returncode and ("dial tcp" in built.stderr or "disabled by" in built.stderr):
-        pytest.skip("Kubernetes' Go modules are not here and cannot be fetched")
-    assert built.returncode == 0, built.stderr
-    return program
+    return build_program("crdcheck", folder)
 
 
 def judge(program: Path, crds: list[Body], objects: list[Body]) -> Body:

@@ -197,24 +197,29 @@ def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents that the user names; raise InputError for anything else."""
     for gap in incomplete_lists(documents):
         note(gap)
-    found = resources(documents)
-    for each in found:
-        if fault := answer_fault(each):
-            raise InputError(fault, each.location, _AS_OBJECTS)
-    return found
+    return without_answers(resources(documents), is_named=True, note=note)
 
 
 def folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents in a folder; note is called for answers of API servers."""
     for gap in incomplete_lists(documents):
         note(gap)
-    found = []
-    for each in _objects_of(documents):
-        if fault := answer_fault(each):
-            note(Diagnostic(RULE, Severity.WARNING, fault, each.location, _AS_OBJECTS))
+    return without_answers(_objects_of(documents), is_named=False, note=note)
+
+
+def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> list[Resource]:
+    """Return objects without answers of API servers, for which note is called; raise InputError for
+    one in a file that the user names."""
+    objects: list[Resource] = []
+    for each in found:
+        fault = answer_fault(each)
+        if not fault:
+            objects.append(each)
+        elif is_named:
+            raise InputError(fault, each.location, _AS_OBJECTS)
         else:
-            found.append(each)
-    return found
+            note(Diagnostic(RULE, Severity.WARNING, fault, each.location, _AS_OBJECTS))
+    return objects
 
 
 _AS_OBJECTS: Final = "kubectl get -o json or -o yaml gives objects"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -12,9 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.report import FORMATS
+from chartkit.scan.parallel.partition import sliced
 from chartkit.scan.parallel.streaming import LEAST
 from tests.e2e.command import PROGRAM, chartkit
 from tests.shared import shared
@@ -191,6 +194,26 @@ def test_baseline_counts_in_order(folder: Path, tmp_path: Path) -> None:
         assert done[0] == 1
         text.append((entries, done[1]))
     assert text[0] == text[1]
+
+
+@pytest.mark.parametrize("name", ["list.yaml", "list.json"])
+def test_lists_in_parts_are_what_they_are_as_a_whole(folder: Path, name: str) -> None:
+    items = list(_objects(random.Random(3), 400))
+    body = {"apiVersion": "v1", "items": items, "kind": "List", "metadata": {}}
+    if name == "list.json":
+        text = json.dumps(body, indent=4)
+    else:
+        text = yaml.safe_dump(body, default_flow_style=False, width=10_000)
+    (folder / name).write_text(text)
+    values = folder / "whole.yaml"
+    values.write_text("apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {a: b}\n")
+    parts = sliced(str(folder / name), 0, is_named=True, shared=re.compile(b"x"))
+    assert len(list(parts)) > 3
+    for output in ("text", "json"):
+        two = _scan(folder, 2, name, "-o", output)
+        assert two == _scan(folder, 1, name, "-o", output)
+        assert two == _scan(folder, 1, name, "-o", output, "-f", "whole.yaml")
+        assert two[0] == 1
 
 
 def test_mistake_in_a_large_file_is_the_only_line(folder: Path) -> None:

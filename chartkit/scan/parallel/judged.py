@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from chartkit.documents.reader import Document
 from chartkit.model import Location, Places, Resource, RuleResult, pointer_of, pointer_steps
 from chartkit.scan.gate.suppressions import ANNOTATION, has_suppressions
+from chartkit.scan.parallel.lists import ItemPlaces
 
 _ANNOTATION: Final = pointer_of("metadata", "annotations", ANNOTATION)
 
@@ -81,7 +82,7 @@ def judged(
     """Return an object with its results for another process; has_excerpts: whether lines around
     findings are shown; given: the object that the other process has."""
     sent = None if resource is given else resource
-    if not isinstance(resource.location.places, Document):
+    if not isinstance(resource.location.places, Document | ItemPlaces):
         return Judged(sent, results, None)
     pointers = dict.fromkeys(_pointers(resource, results))
     return Judged(sent, results, _known(resource.location, pointers, has_excerpts))

@@ -1,8 +1,8 @@
 """Files split by bytes into slices of whole documents, which several processes read.
 
 In YAML a line that begins with `---` ends a document wherever it stands, so that a text can be cut
-there without being parsed. A file with directives (`%`) before its documents, a compressed one, and
-one that begins as JSON are not cut.
+there without being parsed; a List is cut at its items (`lists`). A file with directives (`%`), a
+compressed one, and one that begins as other JSON are not cut.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,19 +18,22 @@ from chartkit.documents.compressed import SUFFIXES
 from chartkit.documents.input_files import decoded, read_span
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.errors import system_errors
-from chartkit.model import Diagnostic, Location
+from chartkit.model import Diagnostic, Location, Resource
+from chartkit.scan.parallel.lists import Items, Span, items_of, spans
 
 SLICE: Final = 1 << 18
 """The bytes of a slice, and of the files of one part, as a rule."""
 _CUT: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
+_SHARED_LISTS: Final = frozenset({"NamespaceList", "CustomResourceDefinitionList"})
 _BEFORE_JSON: Final = b"\xef\xbb\xbf \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
     """Bytes of a file, which hold whole documents. lines: those before it; end: None for a whole
-    file; number: of the path that the user gave; is_named: whether that is the file itself."""
+    file; number: of the path that the user gave; is_named: whether that is the file itself; items:
+    of a List, if it is a slice of one, with the number of the first and of all of them."""
 
     file: str
     number: int
@@ -38,14 +41,24 @@ class Slice:
     start: int = 0
     end: int | None = None
     lines: int = 0
+    items: Items | None = None
+    first: int = 0
+    count: int = 0
 
     def read(self) -> list[Document]:
         """Return the documents; raise InputError."""
         if self.end is None:
             return read_file(self.file)
-        place = Location(self.file)
-        content = read_span(self.file, self.start, self.end)
-        return read_text(decoded(content, place, self.start), self.file, self.lines)
+        return read_text(self._text(), self.file, self.lines)
+
+    def listed(self, items: Items) -> list[Resource]:
+        """Return the objects of a slice of a List; raise InputError and NotAList."""
+        span = Span(self.start, self.end or 0, self.first, self.count)
+        return items.objects(self._text(), self.file, self.lines, span)
+
+    def _text(self) -> str:
+        content = read_span(self.file, self.start, self.end or 0)
+        return decoded(content, Location(self.file), self.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +112,9 @@ def sliced(
             yield Slice(file, number, is_named), 0, False
             return
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if length > SLICE and (found := items_of(content)) is not None:
+                yield from _of_list(content, Slice(file, number, is_named), found, shared)
+                return
             if length <= SLICE or not _is_cut(content):
                 yield Slice(file, number, is_named), length, bool(shared.search(content))
                 return
@@ -109,6 +125,21 @@ def sliced(
                 yield each, end - start, bool(shared.search(span))
                 lines += _lines(span)
                 start = end
+
+
+def _of_list(
+    content: mmap.mmap, whole: Slice, found: tuple[Items, int, int], shared: re.Pattern[bytes]
+) -> Iterator[tuple[Slice, int, bool]]:
+    items, begin, finish = found
+    lines = _lines(content[:begin])
+    for each in spans(content, items, begin, finish, SLICE):
+        text = content[each.start : each.end]
+        # The items of a list of one kind need not name it.
+        has_shared = bool(shared.search(text)) or items.kind in _SHARED_LISTS
+        part = replace(whole, start=each.start, end=each.end, lines=lines, items=items)
+        part = replace(part, first=each.first, count=each.count)
+        yield part, each.end - each.start, has_shared
+        lines += _lines(text)
 
 
 def _is_cut(content: mmap.mmap) -> bool:

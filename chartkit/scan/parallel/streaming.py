@@ -32,6 +32,7 @@ from chartkit.scan.inputs import (
     named_objects,
     no_object,
     walk,
+    without_answers,
 )
 from chartkit.scan.options import RequestOptions
 from chartkit.scan.overlooked import (
@@ -42,6 +43,7 @@ from chartkit.scan.overlooked import (
     unused_policies,
 )
 from chartkit.scan.parallel.judged import Judged, judged
+from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
 
@@ -97,13 +99,14 @@ def open_stream(options: RequestOptions, least: int = LEAST) -> Stream | None:
         if size < least:
             return None
         found = tuple(parts(_slices(paths, files)))
-        surveyed = [each for part in found if part.is_surveyed for each in _objects(part, _drop)]
-        if any(group_of(each) in RELEASE_GROUPS for each in surveyed):
+        surveyed = (each for part in found if part.is_surveyed for each in _objects(part, _drop))
+        shared = list(filter(is_shared, surveyed))
+        if any(group_of(each) in RELEASE_GROUPS for each in shared):
             return None
     except (NotStreamable, InputError):
         # Reading as a whole says what is wrong.
         return None
-    return Stream(paths, size, found, list(filter(is_shared, surveyed)))
+    return Stream(paths, size, found, shared)
 
 
 def is_shared(resource: Resource) -> bool:
@@ -152,8 +155,14 @@ def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list
         if isinstance(each, Diagnostic):
             note(each)
             continue
-        documents: list[Document] = each.read()
-        here = (named_objects if each.is_named else folder_objects)(documents, note)
+        if each.items is not None:
+            try:
+                here = without_answers(each.listed(each.items), each.is_named, note)
+            except NotAList:
+                raise NotStreamable from None
+        else:
+            documents: list[Document] = each.read()
+            here = (named_objects if each.is_named else folder_objects)(documents, note)
         found += here
         if counts is not None:
             counts[each.number] += len(here)
@@ -192,7 +201,11 @@ class PartJudge:
 
     def __call__(self, part: Part) -> Answer:
         answer = Answer()
-        objects = _objects(part, answer.notes.append, answer.counts)
+        try:
+            objects = _objects(part, answer.notes.append, answer.counts)
+        except NotStreamable:
+            answer.is_whole = True
+            return answer
         if not part.is_surveyed and any(map(is_shared, objects)):
             answer.is_whole = True
             return answer

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.documents.reader import Document, read_file
+from chartkit.documents.reader import Document, read_file, resources
 from chartkit.errors import InputError
+from chartkit.model import Resource
 from chartkit.scan.parallel import partition
+from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Slice, parts, sliced
 
 NOTHING = re.compile(rb"(?!)")
@@ -120,3 +124,78 @@ def test_mistake_names_its_line_in_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError) as whole:
         read_file(file)
     assert str(part.value) == str(whole.value)
+
+
+_ITEMS: list[dict[str, object]] = [
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "items": [{"x": 1}, {"y": 2}]},
+    {"apiVersion": "v1", "kind": "ConfigMap", "data": {"text": "- a\n\n- b\n\n\n", "q": "x,"}},
+    {"apiVersion": "v1", "kind": "ConfigMap", "data": {"ä": "ö\u2028", "n": "1.0", "e": ""}},
+    {"kind": "Secret", "apiVersion": "v1", "list": [[1, [2]], {"kind": "x"}], "end": None},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"items": "- x"}}, "z": "plain"},
+]
+
+
+def _list_text(items: list[dict[str, object]], is_json: bool, metadata: dict[str, str]) -> str:
+    body = {"apiVersion": "v1", "items": items, "kind": "List", "metadata": metadata}
+    if is_json:
+        return json.dumps(body, indent=4, ensure_ascii=False) + "\n"
+    # Equal items are written out, not as aliases.
+    text = yaml.safe_dump(
+        json.loads(json.dumps(body)), allow_unicode=True, default_flow_style=False
+    )
+    assert "\nitems:\n- " in text
+    return text
+
+
+def _placed(found: list[Resource]) -> list[object]:
+    """Objects with their places, and those of their fields."""
+    pointers = ("", "/metadata/name", "/data/text", "/list/1/kind", "/items/1/y", "/missing/x")
+    return [
+        (each.body, str(place), place.path, place.places and place.places.excerpt(place.line))
+        for each in found
+        for place in (each.location, *map(each.location.within, pointers))
+    ]
+
+
+@pytest.mark.parametrize("is_json", [False, True], ids=["yaml", "json"])
+@given(st.lists(st.sampled_from(_ITEMS), min_size=2, max_size=9), st.integers(1, 600))
+@settings(max_examples=60, deadline=None)
+def test_slices_of_a_list_hold_its_items(
+    tmp_path_factory: pytest.TempPathFactory,
+    is_json: bool,
+    items: list[dict[str, object]],
+    size: int,
+) -> None:
+    file = tmp_path_factory.mktemp("lists") / "list"
+    file.write_text(_list_text(items, is_json, {"resourceVersion": ""}), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", size)
+        found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
+        assert len(found) > 1 or size > 100
+        objects = [
+            each
+            for part in found
+            for each in (part.listed(part.items) if part.items else resources(part.read()))
+        ]
+    assert _placed(objects) == _placed(resources(read_file(file)))
+
+
+def test_cut_within_a_text_shows(tmp_path: Path) -> None:
+    file = tmp_path / "list.yaml"
+    text = 'apiVersion: v1\nitems:\n- data: "\n- no item\n"\n- data: b\nkind: List\n'
+    file.write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", 8)
+        found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
+    assert found[0].items is not None
+    with pytest.raises(NotAList):
+        found[0].listed(found[0].items)
+
+
+def test_list_that_is_not_whole_is_not_cut(tmp_path: Path) -> None:
+    file = tmp_path / "list.json"
+    file.write_text(_list_text(_ITEMS[:2], is_json=True, metadata={"continue": "x"}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "SLICE", 8)
+        found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
+    assert found == [Slice(str(file), 0, is_named=True)]

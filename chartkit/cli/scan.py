@@ -108,6 +108,11 @@ CLUSTER_OPTIONS: Final = (
         help="Show what cleanup policies and TTL labels delete next after TIME (now, a date or "
         "2030-01-31T12:00:00Z).",
     ),
+    click.option(
+        "--timings",
+        is_flag=True,
+        help="Show what each policy, rule and context entry took; all is judged in one process.",
+    ),
     jobs_option("judge objects"),
     click.option(
         "--watch",

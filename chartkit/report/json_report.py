@@ -115,7 +115,8 @@ class JsonWriter:
     `location` its place; `fields` has all if there are several: `[{field, location}]`; `value` and
     `valueLocation` are the key and place of the chart's value that the field shows. `accepted` has
     the state, reason and end of a violation that fails no run. With planned deletions there is also
-    `deletions`, in order of time: `[{time, resource, cause, propagation}]`.
+    `deletions`, in order of time: `[{time, resource, cause, propagation}]`, and with `--timings`
+    `timings`, the slowest policy first.
     """
 
     def __init__(self, options: ReportOptions) -> None:
@@ -144,9 +145,8 @@ class JsonWriter:
         yield '  "results": ['
         yield from self._spool.pieces()
         yield f"{_NEXT_LINE if self._spool.size else ''}]"
-        if self._options.deletions is not None:
-            rows = json_text(list(self._options.deletions)).replace("\n", _NEXT_LINE)
-            yield f',\n  "deletions": {rows}'
+        for name, values in further_lists(self._options).items():
+            yield f',\n  "{name}": {json_text(values).replace(chr(10), _NEXT_LINE)}'
         yield "\n}\n"
 
 
@@ -179,9 +179,14 @@ class NdjsonWriter:
         body: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
         if self._options.course.is_incomplete:
             body["incomplete"] = True
-        if self._options.deletions is not None:
-            body["deletions"] = list(self._options.deletions)
+        body |= further_lists(self._options)
         yield f"{json_text(body, indent=None)}\n"
+
+
+def further_lists(options: ReportOptions) -> Body:
+    """Return the lists of a report that only some runs have."""
+    lists = {"deletions": options.deletions, "timings": options.course.timings}
+    return {name: list(rows) for name, rows in lists.items() if rows is not None}
 
 
 def identity_text(resource: Resource) -> str:

@@ -65,9 +65,11 @@ class ReportPer(StrEnum):
 
 @dataclass(slots=True)
 class Course:
-    """The course of the run that reports are about; is_incomplete: whether it was interrupted."""
+    """The course of the run that reports are about; is_incomplete: whether it was interrupted;
+    timings: rows of what policies took, None where that was not measured."""
 
     is_incomplete: bool = False
+    timings: Sequence[Body] | None = None
 
 
 @dataclass(frozen=True, slots=True)

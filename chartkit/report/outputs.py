@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import ReportOptions, Writer
@@ -86,10 +86,16 @@ class Outputs:
         for _, writer in self._writers:
             writer.add(resource, results, accepted)
 
-    def finish(self, counts: Counter[Status], is_incomplete: bool = False) -> None:
+    def finish(
+        self,
+        counts: Counter[Status],
+        is_incomplete: bool = False,
+        timings: Sequence[Body] | None = None,
+    ) -> None:
         """Write every report; a file appears whole or not at all. is_incomplete: whether the run
-        was interrupted."""
+        was interrupted; timings: what policies took, where it was measured."""
         self._course.is_incomplete = is_incomplete
+        self._course.timings = timings
         for output, writer in self._writers:
             pieces: Iterable[str] = writer.finish(counts)
             if self._query is not None and output.format in QUERIED:

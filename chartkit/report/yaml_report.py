@@ -12,6 +12,7 @@ from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
 from chartkit.report.json_report import (
     acceptance_body,
+    further_lists,
     identity_text,
     other_members,
     place_rows,
@@ -66,8 +67,8 @@ class YamlWriter:
         yield dump_yaml(head)
         yield "results:\n" if self._spool.size else "results: []\n"
         yield from self._spool.pieces()
-        if self._options.deletions is not None:
-            yield dump_yaml({"deletions": list(self._options.deletions)})
+        if lists := further_lists(self._options):
+            yield dump_yaml(lists)
 
     def _parts(self, result: RuleResult) -> tuple[str, str, str]:
         """Return an item's text up to the resource, up to the action, and up to the location."""

@@ -140,8 +140,8 @@ def scan_cluster(
         audit_warn=options.audit_warn,
         plural_of=reader.discovery.plural,
     )
-    objects = survey.objects(report.running)
-    run_scan(report.running, filter(report.looks_at, objects), sink, context)
+    objects = filter(report.looks_at, survey.objects(report.running))
+    run_scan(report.running, objects, sink, report.timed(context))
     unread = list(survey.unread())
     for line in unread:
         console.stderr(line)

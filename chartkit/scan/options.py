@@ -100,7 +100,8 @@ class ScanOptions:
     rather than Kubernetes objects; at: the time for which deletions are planned; changed_since: the
     revision since which objects must have changed to be judged; env, path: the environment whose
     policies judge them, and its project; jobs: the most processes that judge at a time;
-    watch: whether to scan again whenever files change.
+    watch: whether to scan again whenever files change; timings: whether to measure what policies
+    take.
     """
 
     request: RequestOptions
@@ -119,3 +120,4 @@ class ScanOptions:
     path: Path
     jobs: int = 1
     watch: bool = False
+    timings: bool = False

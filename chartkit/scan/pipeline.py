@@ -124,7 +124,7 @@ def _scan_files(
 ) -> int:
     require_paths(options.request)
     judges = load_judges(options.request, console.note, environment)
-    if installed is None and changes is None and time is None:
+    if installed is None and changes is None and time is None and not options.timings:
         code = scan_stream(options, outputs, console, selection, environment, judges)
         if code is not None:
             return code
@@ -145,8 +145,8 @@ def _scan_files(
     objects = _judged(filter(report.looks_at, requests.objects), changes, console)
     completion = completion_of(requests, environment)
     asks = installed is not None or requests.inputs.asks_others
-    jobs = 1 if asks else options.jobs
-    run = ObjectScan(report.running, context, completion, jobs, report.has_excerpts)
+    jobs = 1 if asks or options.timings else options.jobs
+    run = ObjectScan(report.running, report.timed(context), completion, jobs, report.has_excerpts)
     with Interrupts() as interrupts, console.progress(len(objects)) as step:
         run.run(objects, report.add, step, interrupts)
     for line in completion.lines():

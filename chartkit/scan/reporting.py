@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
 from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
+from chartkit.engine.ports.timings import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
@@ -17,6 +18,7 @@ from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text.layout import Screen
+from chartkit.report.text.timings import timing_lines, timing_rows
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.outcome import conclude
@@ -24,6 +26,7 @@ from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
+from chartkit.scan.run import ScanContext
 
 _IMAGE_POLICY: Final = "ImageValidatingPolicy"
 _GUIDING: Final = frozenset({"html", "sarif"})
@@ -106,6 +109,7 @@ class ScanReport:
         self.has_excerpts = any(each.format not in _WITHOUT_EXCERPTS for each in outputs)
         self._has_text = Output("text") in outputs
         self._asks_registries = options.request.registry.asks_registries
+        self._timings = Timings() if options.timings else None
         self._unasked = 0
         self._judged = 0
         self._deprecations = requests.policies.deprecations if options.detailed else ()
@@ -146,7 +150,9 @@ class ScanReport:
         if not is_partial:
             self._gate.require_objects()
         outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
-        self._outputs.finish(self._gate.tally.statuses)
+        timings = self._timing_rows()
+        self._outputs.finish(self._gate.tally.statuses, timings=timings)
+        self.append(timing_lines(timings or (), self.options.width))
         self.append(map(str, self._deprecations))
         if self._unasked:
             noun = "error" if self._unasked == 1 else "errors"
@@ -157,9 +163,24 @@ class ScanReport:
             self._console.note(each)
         return outcome.exit_code
 
+    def timed(self, context: ScanContext) -> ScanContext:
+        """Return a context in which it is measured what policies take, if that is wanted."""
+        if self._timings is None:
+            return context
+        return replace(context, world=replace(context.world, timings=self._timings))
+
+    def _timing_rows(self) -> list[Body] | None:
+        if self._timings is None:
+            return None
+        return timing_rows(
+            ((part.policy, part.rule, part.entry), (each.count, each.nanoseconds))
+            for part, each in self._timings
+        )
+
     def _finish_early(self, exit_code: int) -> int:
         """Write what was found up to an interrupt; nothing is said of what was not judged."""
-        self._outputs.finish(self._gate.tally.statuses, is_incomplete=True)
+        rows = self._timing_rows()
+        self._outputs.finish(self._gate.tally.statuses, is_incomplete=True, timings=rows)
         count = self._judged
         noun = "object was" if count == 1 else "objects were"
         self._console.stderr(f"interrupted: {count} {noun} judged; the report is incomplete")

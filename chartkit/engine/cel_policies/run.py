@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
@@ -46,7 +47,11 @@ class CelView:
         run = self._run
         if not run.request.resource.body or (run.request.is_json and not policy.judges_json):
             return admission
-        result = evaluator.run(admission)
+        timings = admission.world.timings
+        if timings is None:
+            result = evaluator.run(admission)
+        else:
+            result = timings.rule(policy.policy.id, "", partial(evaluator.run, admission))
         if result is None:
             return admission
         result = run.record(result, policy.scored, results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
@@ -66,11 +67,16 @@ class RuleView:
             request, facts, base = self._seen_in(policy, phase)
         else:
             request, facts, base = run.request, self._facts, self._base
+        timings = run.world.timings
         skips = request.user is not None and request.user.name == BACKGROUND_CONTROLLER
         for rule in rules:
             if not rule.matches(facts) or (skips and _is_skipped(rule.rule)):
                 continue
-            result = rule.run(base, request, facts)
+            if timings is None:
+                result = rule.run(base, request, facts)
+            else:
+                run_once = partial(rule.run, base, request, facts)
+                result = timings.rule(policy.id, rule.rule.name, run_once)
             if result is None:
                 continue
             result = run.record(result, scored, results)

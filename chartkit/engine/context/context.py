@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from chartkit.engine.budget import Budget
@@ -193,7 +194,7 @@ class Context:
         self._held |= {slot}
         try:
             if not (slot.loaded and slot.loader.cached):
-                slot.value = slot.loader.fetch(self)
+                slot.value = self._fetch(slot.loader)
             slot.loaded = True
             self._store(slot)
         except ChartkitError:
@@ -203,6 +204,12 @@ class Context:
                 raise
         finally:
             self._shared.limit = None
+
+    def _fetch(self, loader: Loader) -> Json:
+        timings = self.world.timings
+        if timings is None:
+            return loader.fetch(self)
+        return timings.entry(loader.name, partial(loader.fetch, self))
 
     def _store(self, slot: _Slot) -> None:
         if slot.value is NOTHING:

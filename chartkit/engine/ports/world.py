@@ -23,6 +23,7 @@ from chartkit.engine.ports.signatures import (
     Credentials,
     SignatureSource,
 )
+from chartkit.engine.ports.timings import Timings
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
 
@@ -174,7 +175,8 @@ _MOCKS: Final = NoMocks()
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything that policies may ask; each port has nothing by default."""
+    """Everything that policies may ask; each port has nothing by default. timings: measures what
+    policies take, None where that is not wanted."""
 
     api: KubernetesApi = _API
     services: ServiceSource = _SERVICES
@@ -183,6 +185,7 @@ class World:
     blobs: BlobSource = UNVERIFIED
     global_context: GlobalContext = _ENTRIES
     mocks: Mocks = _MOCKS
+    timings: Timings | None = None
 
 
 OFFLINE: Final = World()

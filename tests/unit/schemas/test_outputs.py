@@ -36,7 +36,7 @@ spec:
 """
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostNetwork: true}\n"
 COMMANDS = {
-    "scan": ["scan", "pod.yaml", "-p", "legacy.yaml"],
+    "scan": ["scan", "pod.yaml", "-p", "legacy.yaml", "--timings"],
     "adopt": ["adopt", "legacy.yaml", "--kyverno", "1.18", "--kubernetes", "1.34", "--dry-run"],
     "values-lint": ["values", "lint", "values.yaml"],
     "policies-check": ["policies", "check", str(POLICY)],

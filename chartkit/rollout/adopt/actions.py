@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine import AUDIT, ENFORCE
-from chartkit.model import Body, mapping_at, mappings_at
+from chartkit.model import Body, Json, mapping_at, mappings_at
 from chartkit.project.settings import Action
 
 _OF_SPEC: Final = ("validationFailureAction", "validationFailureActionOverrides")
 _OF_RULE: Final = ("failureAction", "failureActionOverrides")
+_WHERE: Final = frozenset(("namespaces", "namespaceSelector"))
+_OVERRIDE: Final = _WHERE | {"action"}
 _OF_CEL: Final = "validationActions"
 
 
@@ -24,10 +26,36 @@ def without_actions(body: Body) -> Body:
     return spec
 
 
-def single_action(body: Body) -> Action | None:
-    """Return the action of a policy that has the same one everywhere, else None."""
+def has_overrides(body: Body) -> bool:
+    """Return whether a policy has other actions in some namespaces."""
+    return bool(_overrides(body))
+
+
+def action_settings(body: Body) -> Body | None:
+    """Return the settings of chartkit.yaml for the actions of a policy; None where its rules
+    differ in them, and where settings cannot say them."""
     actions = set(_actions(body))
-    return Action(actions.pop()) if len(actions) == 1 and not _overrides(body) else None
+    given = _given_overrides(body)
+    if len(actions) != 1 or given is None:
+        return None
+    settings: Body = {"action": str(Action(actions.pop()))}
+    entries: list[Json] = []
+    for each in given:
+        if not each.keys() <= _OVERRIDE or not each.keys() & _WHERE:
+            return None
+        entries.append({**each, "action": _action(each.get("action"))})
+    return settings | ({"actions": entries} if entries else {})
+
+
+def _given_overrides(body: Body) -> list[Body] | None:
+    """Return the overrides that hold for all rules; None where rules have their own."""
+    spec = mapping_at(body, "spec")
+    found = [mappings_at(spec, _OF_SPEC[1])] if spec.get(_OF_SPEC[1]) else []
+    for rule in mappings_at(spec, "rules"):
+        own = mappings_at(rule, "validate", _OF_RULE[1])
+        if own or not found:
+            found.append(own)
+    return found[0] if all(each == found[0] for each in found) else None
 
 
 def described_actions(body: Body) -> str:

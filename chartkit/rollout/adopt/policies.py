@@ -14,15 +14,17 @@ from chartkit.errors import CompileError, InputError
 from chartkit.library import upstream
 from chartkit.library.upstream import UpstreamLibrary
 from chartkit.migration.plan.origin import Tool, origin_of
-from chartkit.model import Resource, mapping_at
-from chartkit.project.settings import Action
-from chartkit.rollout.adopt.actions import described_actions, single_action, without_actions
+from chartkit.model import Body, Resource, mapping_at
+from chartkit.render.compare.fields import compare
+from chartkit.rollout.adopt.actions import described_actions
 from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row
 from chartkit.rollout.adopt.objects import plain, text_of
+from chartkit.rollout.adopt.variants import described, settings_for
 from chartkit.temporary import temporary_folder
 
 LIBRARY: Final = "policies"
 """The folder of the project that has the policies, each in a folder of its name."""
+_SHOWN: Final = 4
 _DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
 
 
@@ -30,14 +32,15 @@ _DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
 class AdoptedPolicy:
     """A policy of the project's library.
 
-    bindings: of a policy of Kubernetes' own; actions: the environments that have it, with the
-    action that is to be set there, None where the policy's own is right; same_as: the policies of
-    other libraries that mean the same.
+    bindings: of a policy of Kubernetes' own; variants: as it is in each environment that has it;
+    settings: what chartkit.yaml says of it there; same_as: the policies of other libraries that
+    mean the same.
     """
 
     piece: Piece
     bindings: tuple[Piece, ...]
-    actions: dict[str, Action | None] = field(default_factory=dict)
+    variants: dict[str, Piece] = field(default_factory=dict)
+    settings: dict[str, Body] = field(default_factory=dict)
     same_as: tuple[str, ...] = ()
 
     @property
@@ -74,6 +77,8 @@ def take_policies(estates: Sequence[Estate]) -> PolicyInventory:
             if not is_binding(piece.resource):
                 _take(piece, _bound(piece, bindings), estate, seen, found)
         found.rows += _unbound(bindings, estate)
+    for each in found.policies.values():
+        found.rows += _settle(each)
     _require_usable(found)
     for each in found.policies.values():
         found.rows += _taken(each, [estate.name for estate in estates])
@@ -101,29 +106,41 @@ def _take(
         return
     known = found.policies.get(name)
     if known is None:
-        found.policies[name] = AdoptedPolicy(piece, bindings, {estate.name: None})
-        return
-    same, action = _compared(known.piece.resource, piece.resource)
-    if same:
-        known.actions[estate.name] = action
+        found.policies[name] = AdoptedPolicy(piece, bindings, {estate.name: piece})
     else:
-        message = f"differs from that of {next(iter(known.actions))}, which the project has"
+        known.variants[estate.name] = piece
+
+
+def _settle(policy: AdoptedPolicy) -> Iterator[Row]:
+    """Choose the variant of which settings make the others, and yield a row for each that they do
+    not."""
+    first, *others = policy.variants.values()
+    made = {id(each): _made_of(each, policy.variants) for each in (first, *others)}
+    policy.piece = max((first, *others), key=lambda each: len(made[id(each)]))
+    policy.settings = made[id(policy.piece)]
+    base = next(name for name, each in policy.variants.items() if each is policy.piece)
+    for name in [each for each in policy.variants if each not in policy.settings]:
+        piece = policy.variants.pop(name)
+        message = f"differs from that of {base}, which the project has, in {_fields(policy, piece)}"
         hint = "make both alike, or give one of them another name"
-        found.rows.append(_left(piece, estate, message, hint))
+        yield Row(Outcome.LEFT, piece.subject, message, piece.resource.location, hint, name)
 
 
-def _compared(first: Resource, other: Resource) -> tuple[bool, Action | None]:
-    """Return whether a policy is the first one but for its action, and the action to set."""
-    one, two = plain(first.body), plain(other.body)
-    if one == two:
-        return True, None
-    alike = all(one.get(key) == two.get(key) for key in ("apiVersion", "kind"))
-    if not alike or without_actions(one) != without_actions(two):
-        return False, None
-    if described_actions(one) == described_actions(two):
-        return True, None
-    action = single_action(two)
-    return action is not None, action
+def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:
+    """Return the settings of each environment for which some make the base its variant."""
+    found = {
+        name: settings_for(base.resource.body, each.resource.body)
+        for name, each in variants.items()
+    }
+    return {name: settings for name, settings in found.items() if settings is not None}
+
+
+def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
+    """Return the fields in which a variant differs, as people write them."""
+    before, after = (Resource(plain(each.resource.body)) for each in (policy.piece, variant))
+    names = [field.name for change in compare([before], [after]) for field in change.fields]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "its kind") + more
 
 
 def _refusal(resource: Resource) -> tuple[str, str] | None:
@@ -197,10 +214,10 @@ def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
     actions = described_actions(piece.resource.body)
     message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
     yield Row(Outcome.TAKEN, piece.subject, message, place)
-    for name, action in policy.actions.items():
-        if action is not None:
-            yield Row(Outcome.TAKEN, piece.subject, f"{action} everywhere", place, "", name)
-    missing = [name for name in environments if name not in policy.actions]
+    for name, settings in policy.settings.items():
+        if settings:
+            yield Row(Outcome.TAKEN, piece.subject, described(settings), place, "", name)
+    missing = [name for name in environments if name not in policy.variants]
     if missing:
         message = f"is switched off in {', '.join(missing)}, which did not have it"
         yield Row(Outcome.TAKEN, piece.subject, message, place)
@@ -217,8 +234,8 @@ def settings_of(
     """Return what an environment sets of single policies, by name."""
     settings: dict[str, dict[str, object]] = {}
     for each in policies:
-        if environment not in each.actions:
+        if environment not in each.variants:
             settings[each.name] = {"enabled": False}
-        elif (action := each.actions[environment]) is not None:
-            settings[each.name] = {"action": str(action)}
+        elif own := each.settings[environment]:
+            settings[each.name] = dict(own)
     return settings

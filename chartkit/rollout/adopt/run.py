@@ -202,6 +202,6 @@ def _add_environment(
 def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:
     """Yield the policies that an environment has, and their bindings."""
     for each in inventory.policies.values():
-        if environment in each.actions:
-            yield each.piece.resource
+        if environment in each.variants:
+            yield each.variants[environment].resource
             yield from (binding.resource for binding in each.bindings)

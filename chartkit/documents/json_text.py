@@ -49,6 +49,7 @@ def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
     Raise ValueError for what is no sequence of JSON objects, as `parse_json` does.
     """
     found: list[tuple[Json, int, int]] = []
+    has_escapes = "\\u" in text
     at = WHITESPACE.match(text).end()
     while at < len(text):
         if text[at] != "{":
@@ -57,7 +58,7 @@ def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
             value, end = _DECODER.raw_decode(text, at)
         except RecursionError:
             raise ValueError("is nested too deeply") from None
-        found.append((without_surrogates(value) if "\\u" in text else value, at, end))
+        found.append((without_surrogates(value) if has_escapes else value, at, end))
         at = WHITESPACE.match(text, end).end()
     return found
 

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents.json_text import NumberError, parse_json, without_surrogates
+from chartkit.documents.json_text import (
+    NumberError,
+    parse_json,
+    parse_sequence,
+    without_surrogates,
+)
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
 
@@ -111,3 +116,19 @@ def test_json_of_bytes() -> None:
     assert parse_json('{"ä": 1}'.encode()) == {"ä": 1}
     with pytest.raises(ValueError, match="utf-8"):
         parse_json(b'"\xff"')
+
+
+class _Counted(str):
+    """A text that counts how often it is searched."""
+
+    searches = 0
+
+    def __contains__(self, part: object) -> bool:
+        type(self).searches += 1
+        return isinstance(part, str) and self.find(part) >= 0
+
+
+def test_a_sequence_is_searched_for_escapes_once() -> None:
+    found = parse_sequence(_Counted('{"a": 1}\n' * 1000))
+    assert [value for value, _, _ in found] == [{"a": 1}] * 1000
+    assert _Counted.searches == 1

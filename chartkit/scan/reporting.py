@@ -213,8 +213,9 @@ def _members(guidance: Guidance) -> dict[str, Any]:
 
 
 def _needs_registry(result: RuleResult) -> bool:
-    verifies = result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
-    return verifies and result.status is Status.ERROR
+    return result.status is Status.ERROR and (
+        result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
+    )
 
 
 def require_policies(policies: PolicySet, console: Console, is_json: bool = False) -> None:

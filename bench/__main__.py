@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cel import measure_cel
-from bench.measure import BIN, ROOT, measure
+from bench.measure import BIN, ROOT, Measured, measure
 from bench.pods import write_pods, write_repository
 from bench.policies import write_policies
 from chartkit.report import FORMATS
@@ -32,23 +32,25 @@ def main() -> None:
         say(f"scan: skipped, the fixtures are not here ({FIXTURES.name})")
         return
     with tempfile.TemporaryDirectory() as folder:
-        pods = Path(folder) / "pods.yaml"
-        write_pods(FIXTURES, pods)
-        say(f"10,000 Pods: {pods.stat().st_size / 1e6:.1f} MB of YAML")
-        distinct = Path(folder) / "distinct.yaml"
-        write_pods(FIXTURES, distinct, are_distinct=True)
-        read = measure("read 10,000 Pods", [sys.executable, "-m", "bench.read_only", pods], runs=3)
+        measure_scans(chartkit, Path(folder))
+
+
+def measure_scans(chartkit: Path, folder: Path) -> None:
+    """Prints lines for scans of 10,000 Pods in one process, next to the time of reading them."""
+    in_cel = folder / "policies.yaml"
+    write_policies(in_cel)
+    for name, are_distinct in (("10,000 Pods", False), ("10,000 Pods, no two alike", True)):
+        pods = folder / f"{are_distinct}.yaml"
+        write_pods(FIXTURES, pods, are_distinct=are_distinct)
+        say(f"{name}: {pods.stat().st_size / 1e6:.1f} MB of YAML")
+        read = measure(f"read {name}", [sys.executable, "-m", "bench.read_only", pods], runs=3)
         say(read)
-        in_cel = Path(folder) / "policies.yaml"
-        write_policies(in_cel)
-        for form, policies in (("pss-restricted", "pss-restricted"), ("the same in CEL", in_cel)):
+        for form, policies in (("pss-restricted", "pss-restricted"), ("in CEL", in_cel)):
             command: list[str | Path] = [chartkit, "scan", pods, "--policies", policies]
-            scan = measure(f"scan 10,000 Pods, {form}", command, runs=3)
-            say(scan)
-            say(f"scan / read: {scan.median / read.median:.1f}")
-        command = [chartkit, "scan", distinct, "--policies", "pss-restricted"]
-        say(measure("scan 10,000 Pods, no two alike, pss-restricted", command, runs=3))
-        measure_formats([chartkit, "scan", pods, "--policies", "pss-restricted"])
+            scan = measure(f"scan {name}, {form}", [*command, "--jobs", "1"], runs=3)
+            say(f"{scan}  {scan.work / read.work:.2f} × reading")
+            say(measure("the same in several processes", command, runs=3))
+    measure_formats([chartkit, "scan", pods, "--policies", "pss-restricted", "--jobs", "1"], read)
 
 
 def measure_small(chartkit: Path) -> None:
@@ -62,15 +64,16 @@ def measure_small(chartkit: Path) -> None:
         say(measure("chartkit scan --changed-since, 3 of 500 files", changes, runs=10))
 
 
-def measure_formats(scan: Sequence[str | Path]) -> None:
-    """Prints a line a report format, beside the text report."""
+def measure_formats(scan: Sequence[str | Path], read: Measured) -> None:
+    """Prints a line a report format, next to the text report and the time of reading."""
     in_text = measure("report: text", [*scan, "-o", "text"], runs=3)
-    say(in_text)
+    say(f"{in_text}  {in_text.work / read.work:.2f} × reading")
     others: list[list[str]] = [[name] for name in FORMATS if name != "text"]
     for output in [*others, ["policyreport", "--report-per", "object"]]:
         name = " ".join(output)
         took = measure(f"report: {name}", [*scan, "-o", *output], runs=3)
-        say(f"{took}  {took.median / in_text.median:.2f} × text")
+        ratios = f"{took.work / read.work:.2f} × reading, {took.work / in_text.work:.2f} × text"
+        say(f"{took}  {ratios}")
 
 
 def say(line: object) -> None:

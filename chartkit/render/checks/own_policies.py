@@ -37,6 +37,10 @@ _ACTION: Final = re.compile(
 _BY_POLICY: Final = "validationFailureActionByPolicy"
 
 
+_SPLIT: Final = (("-audit", "some namespaces"), ("-enforce", "some namespaces"))
+"""The ends of the names of what is made for namespaces with an action of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class _OwnAction:
     """One action in a policy's text; namespaces: where it applies, empty for all others."""
@@ -298,9 +302,11 @@ def _of_bindings(
     for document in policy.bound:
         name = str(document.body["metadata"]["name"])
         place = document.locate("spec", "validationActions")
-        for there in rendered.get(name, ()):
-            if there.kind == document.body["kind"]:
-                yield _OwnAction(_denies(document.body), _denies(there.body), place)
+        before, kind = _denies(document.body), document.body["kind"]
+        for suffix, where in (("", ""), *_SPLIT):
+            for there in rendered.get(f"{name}{suffix}", ()):
+                if there.kind == kind:
+                    yield _OwnAction(before, _denies(there.body), place, where)
 
 
 def _denies(body: Body) -> str:

@@ -14,7 +14,7 @@ from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.profiles import ResolvedPolicy
-from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
+from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Json, Location, Severity, mapping_at, mappings_at
 from chartkit.project.settings import Action, PolicyType
 from chartkit.render.chart import CheckTarget
@@ -104,17 +104,18 @@ def _enforces(action: Json) -> bool:
 
 def _overrides(subject: CheckTarget) -> Iterator[Finding]:
     """Yield what only reports in some namespaces, and refuses elsewhere; and the policies of
-    Kubernetes' own that no action of a namespace reaches."""
+    Kubernetes' own whose bindings are elsewhere, which no action of a namespace reaches."""
     resolved = subject.resolved
     bound = [
         name
         for name, each in _selected(subject).items()
         if each.enabled
         and isinstance(each.policy, UpstreamPolicy)
-        and each.policy.form is UpstreamForm.ADMISSION
+        and each.policy.kind == _ADMISSION
+        and not each.policy.bound
     ]
     if bound and resolved is not None and resolved.actions:
-        message = f"actions of namespaces do not reach {listed(bound)}: bindings name their own"
+        message = f"actions of namespaces do not reach {listed(bound)}: its bindings are elsewhere"
         yield message, resolved.actions[0].location
     values = subject.policies.lint_subject()
     merged, env = values.values, subject.environment

@@ -317,11 +317,36 @@ a twin about the one before.
 {{- end -}}
 
 {{/*
+Where an action of namespaces holds, in CEL: the first that fits a request counts. Takes facts,
+overrides (of actionOverrides) and action.
+*/}}
+{{- define "kyverno-policies.celWhere" -}}
+{{- $facts := .facts -}}
+{{- $action := .action -}}
+{{- $found := "false" -}}
+{{- range reverse .overrides -}}
+{{- $tests := list -}}
+{{- if hasKey . "namespaces" -}}
+{{- $tests = append $tests (include "kyverno-policies.celFits" (dict "text" $facts.namespace "wildcards" .namespaces)) -}}
+{{- end -}}
+{{- if hasKey . "namespaceSelector" -}}
+{{- $tests = append $tests (include "kyverno-policies.celNamespaceSelector" (dict "facts" $facts "selector" .namespaceSelector)) -}}
+{{- end -}}
+{{- $here := include "kyverno-policies.celAll" $tests -}}
+{{- if eq .action $action -}}
+{{- $found = include "kyverno-policies.celAny" (without (list $here $found) "false") -}}
+{{- else -}}
+{{- $found = include "kyverno-policies.celAll" (list (include "kyverno-policies.celNot" $here) $found) -}}
+{{- end -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
+
+{{/*
 The policy's actions as a JSON list: suffix (of the name), action, and condition (in CEL, where
 another action holds elsewhere). Namespaces with an action of their own make a second policy.
 */}}
 {{- define "kyverno-policies.celActions" -}}
-{{- $call := . -}}
 {{- $given := include "kyverno-policies.action" . -}}
 {{- $base := $given | default (include "kyverno-policies.upstreamCelAction" .) -}}
 {{- $main := dict "suffix" "" "action" $given -}}
@@ -330,26 +355,12 @@ another action holds elsewhere). Namespaces with an action of their own make a s
 {{- else if .doubled -}}
 {{- list (dict "suffix" "" "action" "Audit") | toJson -}}
 {{- else -}}
-{{- $other := "false" -}}
-{{- range include "kyverno-policies.actionOverrides" . | fromJsonArray | reverse -}}
-{{- $tests := list -}}
-{{- if hasKey . "namespaces" -}}
-{{- $tests = append $tests (include "kyverno-policies.celFits" (dict "text" $call.facts.namespace "wildcards" .namespaces)) -}}
-{{- end -}}
-{{- if hasKey . "namespaceSelector" -}}
-{{- $tests = append $tests (include "kyverno-policies.celNamespaceSelector" (dict "facts" $call.facts "selector" .namespaceSelector)) -}}
-{{- end -}}
-{{- $here := include "kyverno-policies.celAll" $tests -}}
-{{- if ne .action $base -}}
-{{- $other = include "kyverno-policies.celAny" (without (list $here $other) "false") -}}
-{{- else -}}
-{{- $other = include "kyverno-policies.celAll" (list (include "kyverno-policies.celNot" $here) $other) -}}
-{{- end -}}
-{{- end -}}
+{{- $action := eq $base "Enforce" | ternary "Audit" "Enforce" -}}
+{{- $other := include "kyverno-policies.celWhere" (dict "facts" .facts "overrides"
+  (include "kyverno-policies.actionOverrides" . | fromJsonArray) "action" $action) -}}
 {{- if eq $other "false" -}}
 {{- list $main | toJson -}}
 {{- else -}}
-{{- $action := eq $base "Enforce" | ternary "Audit" "Enforce" -}}
 {{- $_ := set $main "condition" (include "kyverno-policies.celNot" $other) -}}
 {{- list $main (dict "suffix" (printf "-%s" (lower $action)) "action" $action "condition" $other) | toJson -}}
 {{- end -}}

@@ -75,7 +75,10 @@ give an action, it takes the place of every one that the policy has.
 {{- has "Deny" $actions | ternary "Enforce" "Audit" -}}
 {{- end -}}
 
-{{/* A policy of Kubernetes' own, and its bindings, which say what a violation comes to. */}}
+{{/*
+A policy of Kubernetes' own, and its bindings, which say what a violation comes to. Namespaces with
+an action of their own make a second policy, to which the same bindings bind.
+*/}}
 {{- define "kyverno-policies.renderAdmission" -}}
 {{- $text := include "kyverno-policies.body" . -}}
 {{- if $text -}}
@@ -84,37 +87,92 @@ give an action, it takes the place of every one that the policy has.
   (dict "matchConditions" 0) "rules" list "kind" "ValidatingAdmissionPolicy")
   (include "kyverno-policies.call" . | fromJson) . -}}
 {{- include "kyverno-policies.refusePlain" $call -}}
-{{- $overrides := .root.Values.validationFailureActionOverrides | default dict -}}
-{{- if or $call.own.actionOverrides (index $overrides .name) -}}
-{{- fail (printf (print "policy %s: actions in some namespaces are for Kyverno's policies; this one "
-  "has bindings, and each names its namespaces itself") .name) -}}
-{{- end -}}
 {{- include "kyverno-policies.describe" (merge (dict "namespaced" false "annotations" dict) $call) -}}
 {{- include "kyverno-policies.applyCelScope" $call -}}
 {{- $_ := set $call.policy.spec "failurePolicy" (coalesce $call.own.failurePolicy
   $call.policy.spec.failurePolicy .root.Values.failurePolicy "Fail") -}}
+{{- $bindings := include "kyverno-policies.admissionBindings" $call | fromJsonArray -}}
+{{- range $variant := include "kyverno-policies.admissionActions"
+  (merge (dict "bindings" $bindings) $call) | fromJsonArray }}
+---
+{{ include "kyverno-policies.celVariant" (merge (dict "variant" $variant) $call) | fromJson | toYaml }}
+{{- range $bindings }}
+---
+{{ include "kyverno-policies.admissionBinding" (dict "binding" . "variant" $variant) | fromJson | toYaml }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The bindings of a policy of Kubernetes' own, as a JSON list, with the action that values give. */}}
+{{- define "kyverno-policies.admissionBindings" -}}
+{{- $call := . -}}
 {{- $action := include "kyverno-policies.action" . -}}
-{{- $documents := list $call.policy -}}
-{{- range $at := until (int $call.about.bindings) -}}
-{{- $binding := include (printf "kyverno-policies.binding.%s.%d" $.name $at) dict | fromYaml -}}
+{{- $bindings := list -}}
+{{- range $at := until (int .about.bindings) -}}
+{{- $binding := include (printf "kyverno-policies.binding.%s.%d" $call.name $at) dict | fromYaml -}}
 {{- $bound := merge (dict "policy" $binding) (omit $call "policy") -}}
 {{- include "kyverno-policies.describe" (merge (dict "namespaced" false "annotations" dict) $bound) -}}
 {{- if and $action (hasKey $binding.spec "validationActions") -}}
 {{- $_ := set $binding.spec "validationActions" (eq $action "Enforce" | ternary (list "Deny") (list "Audit" "Warn")) -}}
 {{- end -}}
-{{- if eq $.root.Values.policyKind "Policy" -}}
-{{- $here := dict "matchLabels" (dict "kubernetes.io/metadata.name" $.root.Release.Namespace) -}}
+{{- if eq $call.root.Values.policyKind "Policy" -}}
+{{- $here := dict "matchLabels" (dict "kubernetes.io/metadata.name" $call.root.Release.Namespace) -}}
 {{- $matching := $binding.spec.matchResources | default dict -}}
 {{- if $matching.namespaceSelector -}}
-{{- fail (printf "policy %s: policyKind: Policy is for one namespace, and its binding selects namespaces itself" $.name) -}}
+{{- fail (printf "policy %s: policyKind: Policy is for one namespace, and its binding selects namespaces itself" $call.name) -}}
 {{- end -}}
 {{- $_ := set $binding.spec "matchResources" (merge (dict "namespaceSelector" $here) $matching) -}}
 {{- end -}}
-{{- $documents = append $documents $binding -}}
+{{- $bindings = append $bindings $binding -}}
 {{- end -}}
-{{- range $documents }}
----
-{{ toYaml . }}
+{{- toJson $bindings -}}
+{{- end -}}
+
+{{/*
+The actions of a policy of Kubernetes' own as a JSON list: suffix (of the names), action (of its
+bindings there, none: their own) and condition (in CEL). Takes bindings, of which those without
+actions have none to change.
+*/}}
+{{- define "kyverno-policies.admissionActions" -}}
+{{- $call := . -}}
+{{- $actions := list -}}
+{{- range .bindings -}}
+{{- if hasKey .spec "validationActions" -}}
+{{- $actions = append $actions (has "Deny" .spec.validationActions | ternary "Enforce" "Audit") | uniq -}}
 {{- end -}}
 {{- end -}}
+{{- $overrides := include "kyverno-policies.actionOverrides" . | fromJsonArray -}}
+{{- if not $actions -}}
+{{- $specific := .root.Values.validationFailureActionOverrides | default dict -}}
+{{- if or .own.actionOverrides (index $specific .name) -}}
+{{- fail (printf "policy %s: actions in some namespaces are for policies that refuse; it has no binding with actions" .name) -}}
+{{- end -}}
+{{- $overrides = list -}}
+{{- end -}}
+{{- $others := list -}}
+{{- $rest := list -}}
+{{- range $action := list "Audit" "Enforce" -}}
+{{- $found := include "kyverno-policies.celWhere" (dict "facts" $call.facts "overrides" $overrides "action" $action) -}}
+{{- if and (ne $found "false") (ne (join "," $actions) $action) -}}
+{{- $others = append $others (dict "suffix" (printf "-%s" (lower $action)) "action" $action "condition" $found) -}}
+{{- $rest = append $rest (include "kyverno-policies.celNot" $found) -}}
+{{- end -}}
+{{- end -}}
+{{- $main := dict "suffix" "" -}}
+{{- if $rest -}}
+{{- $_ := set $main "condition" (include "kyverno-policies.celAll" $rest) -}}
+{{- end -}}
+{{- prepend $others $main | toJson -}}
+{{- end -}}
+
+{{/* A copy of a binding for a variant (of admissionActions), as JSON. Takes binding and variant. */}}
+{{- define "kyverno-policies.admissionBinding" -}}
+{{- $binding := deepCopy .binding -}}
+{{- $_ := set $binding.metadata "name" (printf "%s%s" $binding.metadata.name .variant.suffix) -}}
+{{- $_ := set $binding.spec "policyName" (printf "%s%s" $binding.spec.policyName .variant.suffix) -}}
+{{- if and .variant.action (hasKey $binding.spec "validationActions") -}}
+{{- $_ := set $binding.spec "validationActions" (eq .variant.action "Enforce" | ternary (list "Deny") (list "Audit" "Warn")) -}}
+{{- end -}}
+{{- toJson $binding -}}
 {{- end -}}

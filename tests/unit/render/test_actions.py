@@ -95,6 +95,62 @@ def refused(folder: Path, environment: str, namespace: str) -> set[str]:
     return names
 
 
+OWN = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: named}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations: [{expression: "object.metadata.name != 'a'"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: binds}
+spec: {policyName: named, validationActions: [OWN]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "expected"),
+    [
+        ("Deny", "", {"pay-1": "Enforce", "old": "Audit", "shop": "Audit", "other": "Enforce"}),
+        ("Audit", "", {"pay-1": "Enforce", "old": "Audit", "shop": "Audit", "other": "Audit"}),
+        ("Warn", "Enforce", {"pay-1": "Enforce", "old": "Audit", "other": "Enforce"}),
+        ("Deny", "Audit", {"pay-1": "Enforce", "old": "Audit", "other": "Audit"}),
+    ],
+)
+def test_actions_by_namespace_reach_a_policy_of_kubernetes(
+    tmp_path: Path, own: str, given: str, expected: dict[str, str]
+) -> None:
+    """Its bindings bind a second policy, with the condition that the namespace is one of these."""
+    (tmp_path / "own" / "named").mkdir(parents=True)
+    (tmp_path / "own" / "named" / "named.yaml").write_text(OWN.replace("OWN", own))
+    (tmp_path / "small.yaml").write_text(PROFILE + "    named: {}\n")
+    action = f"action: {given}, " if given else ""
+    setting = f"named: {{{action}actions: [{{namespaces: [shop], action: Audit}}]}}"
+    text = TEXT.replace("    policies:\n", f"    policies:\n      {setting}\n")
+    (tmp_path / "chartkit.yaml").write_text(f"library: [own]\n{text.replace('FORM', 'both')}")
+    project = read_project(tmp_path)
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
+    assert not done.failed, done.rows
+    resources = project_environment(project, project.environment("prd")).resources
+    named = [each for each in resources if each.name.startswith(("named", "binds"))]
+    compiled = compile_all(named).policies
+    for namespace, wanted in expected.items():
+        failing: list[str] = []
+
+        def take(_: Resource, results: object, failing: list[str] = failing) -> None:
+            by_id = {each.policy.id: each for each in compiled}
+            for each in results:  # type: ignore[attr-defined]
+                if each.status is Status.FAIL:
+                    failing.append(by_id[each.policy_id].action(each.rule, "", {}))
+
+        run_scan(compiled, [pod(namespace)], take, ScanContext({}))
+        assert failing == [wanted], namespace
+
+
 def test_a_cluster_policy_cannot_hold_two_actions_for_one_namespace(tmp_path: Path) -> None:
     text = TEXT.replace("[old]", "[pay-old]")
     (tmp_path / "small.yaml").write_text(PROFILE)

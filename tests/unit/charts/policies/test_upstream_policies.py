@@ -334,10 +334,6 @@ def test_helm_lints_it(chart: ChartPlan) -> None:
             {"policies": {"cleaner": {"exclude": {"any": [{"roles": ["a"]}]}}}},
             "policy cleaner: users, groups and roles",
         ),
-        (
-            {"policies": {"of-kubernetes": {"actionOverrides": [{"action": "Audit"}]}}},
-            "policy of-kubernetes: actions in some namespaces",
-        ),
         ({"kyvernoVersion": "1.12"}, "needs Kyverno 1.13"),
     ],
 )

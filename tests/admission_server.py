@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import signal
 import socket
 import ssl
@@ -107,8 +108,11 @@ def exchange(
 
 
 @contextmanager
-def admission_server(folder: Path, *arguments: str | Path) -> Iterator[AdmissionServer]:
-    """Run a server with its certificates in a folder, and end it."""
+def admission_server(
+    folder: Path, *arguments: str | Path, environment: dict[str, str] | None = None
+) -> Iterator[AdmissionServer]:
+    """Run a server with its certificates in a folder, and end it; environment: further
+    variables."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -117,6 +121,7 @@ def admission_server(folder: Path, *arguments: str | Path) -> Iterator[Admission
         [*command, "--tls-folder", str(folder), *map(str, arguments)],
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
+        env={**os.environ, **(environment or {})},
     )
     server = AdmissionServer(process, port, folder / "ca.crt")
     reader = threading.Thread(target=_read, args=(process, server.lines), daemon=True)

@@ -198,6 +198,7 @@ def _scans() -> list[Scenario]:
     previews = [
         ["preview", *judged, *more, "-o", output] for output in ("text", "json") for more in asked
     ]
+    webhooks = [["serve", "-p", "p.yaml", "--tls-folder", "certificates", "--print-webhooks"]]
     estimates = [["estimate", *judged, "-o", output] for output in ("text", "json", "markdown")]
     found = []
     for name, text in (("rules", POLICY), ("cel", CEL)):
@@ -206,6 +207,7 @@ def _scans() -> list[Scenario]:
             found.append(Scenario(f"scan {name} {part}", scans, files, weight=8))
             found.append(Scenario(f"preview {name} {part}", previews, files, weight=4))
             found.append(Scenario(f"estimate {name} {part}", estimates, files, weight=4))
+            found.append(Scenario(f"serve {name} {part}", webhooks, files, weight=1))
     scan = ["scan", *judged]
     set_all = ["--set", "a=b", "--param", "x=1", "--at", "now", "-n", "n", "--release", "r"]
     plans = ["migrate", "plan", "p.yaml", "e.yaml"]

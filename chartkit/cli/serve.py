@@ -173,8 +173,9 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
     from chartkit.network.admission.server import require_server
     from chartkit.scan.serving.run import run
 
-    require_server()
     _require_usable(options)
+    if not listen.print_webhooks:
+        require_server()
     run(listen, _source(options, listen, env, path), partial(click.echo, nl=False))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.admission_server import AdmissionServer, admission_server, exchange
+from tests.e2e.transcript import check_page
 from tests.loopback import at_length
 from tests.unit.network.admission.bodies import (
     AUDITED,
@@ -298,3 +299,8 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
             return len(seen - {victim}) >= 2
 
         assert at_length(two_others)
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    (tmp_path / "team.yaml").write_text(TEAM)
+    check_page("serve.md", tmp_path, pytestconfig.getoption("--update-golden"))

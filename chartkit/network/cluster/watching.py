@@ -16,6 +16,7 @@ _CONNECT: Final = 10.0
 _LASTS: Final = 300
 """Seconds after which a server is asked to end a watch, for it to begin anew."""
 _PAUSE: Final = 5.0
+_PART: Final = 1 << 16
 _LONGEST_LINE: Final = 16 << 20
 
 
@@ -87,7 +88,7 @@ class Watches:
 
     def _events(self, response: Any, version: str) -> str:
         rest = b""
-        for part in response.stream(1 << 16):
+        while part := response.read1(_PART):
             if self._stop.is_set():
                 return version
             *lines, rest = (rest + part).split(b"\n")

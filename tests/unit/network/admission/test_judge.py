@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chartkit.engine import Request
 from chartkit.model import Body, Resource
 from chartkit.network.admission.denials import plain_name
 from chartkit.network.admission.judge import Judge, Verdict
-from chartkit.network.admission.review import parse_review
+from chartkit.network.admission.review import ReviewError, parse_review
 from chartkit.network.admission.roles import RoleBindings
 from chartkit.network.admission.selection import Webhook
 from chartkit.network.admission.served import Served
@@ -255,3 +258,38 @@ def test_labels_of_namespaces_come_with_the_request() -> None:
 def test_a_name_is_without_its_namespace() -> None:
     assert plain_name("team-a/policy") == "policy"
     assert plain_name("policy") == "policy"
+
+
+_PLACES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(st.data())
+def test_no_review_breaks_the_judge(data: st.DataObject) -> None:
+    whole = json.loads(review(dryRun=False, oldObject=POD, operation="UPDATE"))
+    place: Any = whole
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+        inner = place[key]
+        if not isinstance(inner, dict | list) or not inner or data.draw(st.booleans()):
+            place[key] = data.draw(_PLACES)
+            break
+        place = inner
+    content = json.dumps(whole).encode()
+    for path in ("/validate", "/mutate"):
+        found = _JUDGE.find(path)
+        assert found is not None
+        try:
+            read = parse_review(content)
+        except ReviewError:
+            return
+        verdict = _JUDGE.judge(read, *found)
+        _JUDGE.audit(verdict, found[1])
+        json.loads(verdict.answer.encoded(read.uid))
+
+
+_JUDGE = Judge(Served(policies(TEAM, AUDITED, CEL, LABELS)))

@@ -1,0 +1,120 @@
+"""Options of `chartkit serve` that cannot be used: one line, and exit code 2."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from importlib import util
+from pathlib import Path
+
+import pytest
+
+from chartkit.cli.main import main
+from tests.unit.network.admission.bodies import LABELS, TEAM
+
+_PRINTED = ("-p", "team.yaml", "--print-webhooks")
+
+
+def _failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", *arguments])
+    assert ended.value.code == 2
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1, text
+    return text
+
+
+@pytest.fixture(autouse=True)
+def policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "team.yaml").write_text(TEAM)
+    (tmp_path / "broken.yaml").write_text(TEAM.replace("pattern:", "pattrn:"))
+
+
+def test_packages_that_are_missing_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda name: None if name == "granian" else found(name))
+    said = _failed(capsys, "-p", "team.yaml")
+    assert said == "granian is not installed (pip install '.[serve]' where chartkit's source is)\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--userinfo", "u.yaml"], "--userinfo has no meaning for serve: a review names its user"),
+        (["--api-defaults"], "--api-defaults has no meaning"),
+        (["-"], "PATH - has no meaning"),
+        (["-p", "team.yaml", "--policies-from", "cluster"], "do not go together"),
+        (["--env", "dev", "--policies-from", "cluster"], "do not go together"),
+        (["--policies-from", "nowhere"], "nowhere: is no recording of a cluster"),
+        (["-p", "team.yaml", "--env", "dev"], "do not go together"),
+        (["-p", "missing.yaml", "--print-webhooks", "--tls-folder", "c"], "missing.yaml: no such"),
+        (["-p", "broken.yaml", "--print-webhooks", "--tls-folder", "c"], "broken.yaml:"),
+        (["-p", "team.yaml", "--print-webhooks"], "needs the certificate of the server"),
+        (["-p", "team.yaml", "--print-webhooks", "--tls-cert", "team.yaml"], "go together"),
+        (
+            ["-p", "team.yaml", "--print-webhooks", "--tls-cert", "no", "--tls-key", "no"],
+            "no: cannot be read",
+        ),
+        (
+            [*_PRINTED, "--tls-cert", "team.yaml", "--tls-key", "team.yaml"],
+            "team.yaml: is no certificate with the key of team.yaml",
+        ),
+        (
+            ["-p", "team.yaml", "--print-webhooks", "--tls-folder", "c", "--host", "0.0.0.0"],
+            "an API server cannot call 0.0.0.0",
+        ),
+        (
+            [
+                "-p",
+                "team.yaml",
+                "--print-webhooks",
+                "--tls-folder",
+                "c",
+                "--webhook-url",
+                "http://a",
+            ],
+            "is no URL of https",
+        ),
+        (
+            ["-p", "team.yaml", "--print-webhooks", "--tls-folder", "c", "--webhook-service", "a"],
+            "is not NAMESPACE/NAME[:PORT]",
+        ),
+        (
+            [*_PRINTED, "--tls-folder", "c", "--webhook-service", "a/b:x"],
+            "is not NAMESPACE/NAME[:PORT]",
+        ),
+    ],
+)
+def test_options_that_cannot_be_used(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert said in _failed(capsys, *arguments)
+
+
+def test_an_address_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("granian")
+    with closing(socket.socket()) as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        said = _failed(capsys, "-p", "team.yaml", "--port", port)
+    assert said == f"cannot listen at 127.0.0.1:{port}: Address already in use\n"
+
+
+def test_certificates_are_used_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "labels.yaml").write_text(LABELS)
+    command = ["serve", "-p", "labels.yaml", "--tls-folder", "certificates", "--print-webhooks"]
+
+    def printed(*more: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*command, *more])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    first = printed()
+    assert printed() == first
+    assert printed("--name", "other.example") != first
+    assert (tmp_path / "certificates" / "tls.key").stat().st_mode & 0o077 == 0

@@ -26,7 +26,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not an error of the server
 
 
 class Bounds:
-    """What one worker takes on at once."""
+    """The bounds on the work that one worker takes on at once."""
 
     __slots__ = ("_settings", "in_flight", "memory")
 

@@ -48,8 +48,7 @@ _ASKED: Final = {
 
 
 class Place(NamedTuple):
-    """Where objects of a kind are written: in an API, by their resource, inside namespaces or
-    anywhere (`*`)."""
+    """The API, the resource and the scope (inside namespaces or anywhere, `*`) of a kind."""
 
     group: str
     version: str

@@ -1,4 +1,4 @@
-"""What a server judges with: policies, and what they know of the cluster."""
+"""The policies of a server, and the part of the cluster that they know."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def serve(
 
 
 class _Endings:
-    """What Ctrl-C and SIGTERM do to a server."""
+    """The end of a server at Ctrl-C and SIGTERM."""
 
     def __init__(self, server: Any, before_end: Callable[[float], None]) -> None:
         self._server = server

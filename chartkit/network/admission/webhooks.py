@@ -43,8 +43,10 @@ _DOMAIN: Final = "kyverno.svc"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an API server finds the server. url: without a path, empty for a Service; authority:
-    PEM of the certificate that it trusts."""
+    """The place at which an API server finds this server.
+
+    url: without a path, empty for a Service; authority: PEM of the certificate that it trusts.
+    """
 
     authority: bytes
     url: str = ""
@@ -63,7 +65,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What webhooks leave out. excluded: namespaces; names: of the custom kinds that are known."""
+    """The part of a cluster that webhooks cover.
+
+    excluded: namespaces; names: of the custom kinds that are known.
+    """
 
     excluded: tuple[str, ...] = ()
     names: CustomNames = UNKNOWN

@@ -1,4 +1,4 @@
-"""What brings a load down, and what goes wrong under it."""
+"""Advice: values that bring a load down, and faults that it leads to."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class ReportLoad:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What would bring the load down, or what is wrong. key: of values or a policy; effect: in
+    """A value that would bring the load down, or a fault. key: of values or a policy; effect: in
     figures; severity: a warning for what goes wrong, else a note."""
 
     severity: Severity

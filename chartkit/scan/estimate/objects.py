@@ -37,7 +37,7 @@ _MOST_RUNS: Final = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What decides how many Pods there are.
+    """The facts that decide how many Pods there are.
 
     nodes: for DaemonSets; replicas: by autoscalers, by the kind, namespace and name of what they
     scale; is_live: whether the objects are those of a cluster, which has its Pods and Jobs, but not

@@ -35,8 +35,10 @@ class NotAList(Exception):  # noqa: N818 - no error: the text is read as a whole
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What all items of a List share: its kind, and the text before and after a slice of them that
-    makes it a document; begin: what begins an item."""
+    """The part that all items of a List share.
+
+    before, after: the text that makes a slice of items a document; begin: what begins an item.
+    """
 
     api_version: str
     kind: str

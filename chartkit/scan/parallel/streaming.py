@@ -171,7 +171,7 @@ def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list
 
 @dataclass(slots=True)
 class Answer:
-    """What a part comes to. counts: of objects, by the number of the user's path; notes: of
+    """The outcome of a part. counts: of objects, by the number of the user's path; notes: of
     reading; overlooked: what has no effect; unused: policies that judge nothing; left: the kinds
     and namespaces of objects that are not selected; is_whole: whether the inputs have to be read as
     a whole."""
@@ -230,7 +230,7 @@ class PartJudge:
 
 
 class Reading:
-    """What the parts say beside results, in the order in which a whole input says it."""
+    """The notes and counts of parts, in the order in which a whole input gives them."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream

@@ -157,7 +157,7 @@ def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Surve
         raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
     survey = Survey(reader, load_surroundings(options.request, console.note))
     policies = _load_policies(options, survey)
-    for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):
+    for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
         console.note(diagnostic)
     return survey, Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
 

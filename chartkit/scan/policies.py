@@ -27,7 +27,7 @@ from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_
 from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.errors import CompileError, InputError
-from chartkit.model import Diagnostic, Json, Location, Resource
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity
 from chartkit.report import PolicyFacts
 from chartkit.scan.inputs import (
     ChartOptions,
@@ -53,7 +53,8 @@ _NO_NAMESPACES: Namespaces = MappingProxyType({})
 class PolicySet:
     """policies: those that compile; diagnostics: why the others do not; cleanup: cleanup policies;
     notes: Helm's warnings about charts with policies; deprecations: a note for each kind that
-    Kyverno will remove, with the number of policies outside profiles.
+    Kyverno will remove, with the number of policies outside profiles; of_profiles: the IDs of those
+    of profiles.
 
     Each set is equal only to itself, for results to be cached by it.
     """
@@ -63,6 +64,27 @@ class PolicySet:
     cleanup: tuple[Cleaner, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
     deprecations: tuple[Diagnostic, ...] = ()
+    of_profiles: frozenset[str] = frozenset()
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """Return the warnings for those who put objects before the policies: advice to authors is
+        there once for all policies, and not for those of profiles. Computed on each access."""
+        found: list[Diagnostic] = []
+        advised: dict[tuple[str, str], list[tuple[str, Diagnostic]]] = {}
+        for policy in self.policies:
+            key = policy.policy.key
+            for each in policy.warnings():
+                if each.severity is not Severity.NOTE:
+                    found.append(each)
+                elif policy.policy.id not in self.of_profiles:
+                    text = each.message.removeprefix(f"{key}: ")
+                    advised.setdefault((each.rule_id, text), []).append((key, each))
+        for (_, text), given in advised.items():
+            (first, note), more = given[0], len(given) - 1
+            who = first if not more else f"{first} and {more} {'other' if more == 1 else 'others'}"
+            found.append(replace(note, message=f"{who}: {text}"))
+        return (*self.notes, *found)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -95,6 +117,7 @@ def load_policies(
     """
     found: list[Resource] = []
     written: list[Resource] = []
+    profiled: set[int] = set()
     notes: list[Diagnostic] = []
     for source in matching(sources):
         here, of_profile = read_policies(source, parameters, policy_type, notes.append, cached)
@@ -103,8 +126,17 @@ def load_policies(
         here = list(map(named, here))
         found.extend(here)
         written.extend(() if of_profile else here)
+        profiled.update(id(each) for each in here if of_profile)
     compiled = compile_all(found, around)
-    return replace(compiled, notes=tuple(notes), deprecations=tuple(deprecations(written)))
+    of_profiles = (
+        each.policy.id for each in compiled.policies if id(each.policy.resource) in profiled
+    )
+    return replace(
+        compiled,
+        notes=tuple(notes),
+        deprecations=tuple(deprecations(written)),
+        of_profiles=frozenset(of_profiles),
+    )
 
 
 def compile_one(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:

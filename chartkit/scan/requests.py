@@ -144,7 +144,7 @@ def load_judges(
         policies = load_named_policies(options, around)
     else:
         policies = environment.policies(around)
-    for diagnostic in (*policies.diagnostics, *policies.warnings):
+    for diagnostic in (*policies.diagnostics, *policies.remarks):
         note(diagnostic)
     return Judges(policies, inputs)
 

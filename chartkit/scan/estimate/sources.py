@@ -60,7 +60,7 @@ def open_input(
             policies = environment.policies(survey.around)
         else:
             policies = load_named_policies(options, survey.around)
-        for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):
+        for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
             note(diagnostic)
         inputs = load_user_inputs(options, note)
         requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)

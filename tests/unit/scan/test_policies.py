@@ -208,3 +208,30 @@ def test_kinds_that_will_go_are_a_note_each_with_how_many_there_are(tmp_path: Pa
     ]
     assert str(found[0].location) == f"{file}:1"
     assert load_policies([str(newer), "pss-baseline"], {}).deprecations == ()
+
+
+_REPLICAS = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: NAME}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Deployment]}}]}
+    validate: {message: m, pattern: {spec: {replicas: ">1"}}}
+"""
+_ADVICE = "You are matching on replicas but not including the scale subresource in the policy."
+
+
+def test_advice_to_authors_is_there_once(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.yaml").write_text(_REPLICAS.replace("NAME", name))
+    found = load_policies([str(tmp_path)], {})
+    assert [each.message for each in found.remarks] == [f"a and 2 others: {_ADVICE}"]
+    assert [each.message for each in found.warnings] == [f"{n}: {_ADVICE}" for n in "abc"]
+
+
+def test_advice_to_authors_is_not_for_those_who_use_a_profile() -> None:
+    found = load_policies(["eks-best-practices"], {})
+    assert any(_ADVICE in each.message for each in found.warnings)
+    assert found.remarks == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.engine import AUDIT, ENFORCE
@@ -38,13 +38,18 @@ def action_settings(body: Body) -> Body | None:
     given = _given_overrides(body)
     if len(actions) != 1 or given is None:
         return None
+    entries = as_entries(given)
+    if entries is None:
+        return None
     settings: Body = {"action": str(Action(actions.pop()))}
-    entries: list[Json] = []
-    for each in given:
-        if not each.keys() <= _OVERRIDE or not each.keys() & _WHERE:
-            return None
-        entries.append({**each, "action": _action(each.get("action"))})
     return settings | ({"actions": entries} if entries else {})
+
+
+def as_entries(overrides: Sequence[Body]) -> list[Json] | None:
+    """Return overrides of Kyverno's as `actions` of chartkit.yaml; None where it has no such."""
+    if not all(each.keys() <= _OVERRIDE and each.keys() & _WHERE for each in overrides):
+        return None
+    return [{**each, "action": as_action(each.get("action"))} for each in overrides]
 
 
 def _given_overrides(body: Body) -> list[Body] | None:
@@ -66,7 +71,7 @@ def described_actions(body: Body) -> str:
     parts = [actions]
     for one in _overrides(body):
         names = ", ".join(map(str, one.get("namespaces") or ())) or "namespaces of its selector"
-        parts.append(f"{_action(one.get('action'))} in {names}")
+        parts.append(f"{as_action(one.get('action'))} in {names}")
     return ", ".join(dict.fromkeys(parts))
 
 
@@ -88,7 +93,7 @@ def _actions(body: Body) -> Iterator[str]:
     for rule in mappings_at(spec, "rules"):
         for holder in [mapping_at(rule, "validate"), *mappings_at(rule, "verifyImages")]:
             if holder:
-                yield _action(holder.get("failureAction") or default)
+                yield as_action(holder.get("failureAction") or default)
 
 
 def _overrides(body: Body) -> list[Body]:
@@ -99,5 +104,6 @@ def _overrides(body: Body) -> list[Body]:
     return found
 
 
-def _action(value: object) -> str:
+def as_action(value: object) -> str:
+    """Return an action as chartkit.yaml writes it."""
     return ENFORCE if str(value).lower() == ENFORCE.lower() else AUDIT

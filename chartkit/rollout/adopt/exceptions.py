@@ -10,8 +10,7 @@ from chartkit.engine import read_exceptions
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import CompileError
 from chartkit.model import Json, Resource, mapping_at, mappings_at
-from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row
-from chartkit.rollout.adopt.objects import text_of
+from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, text_of
 
 FOLDER: Final = "exceptions"
 

@@ -13,6 +13,7 @@ from chartkit.documents.reader import Document, read_file, read_source, read_std
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import first_code
 from chartkit.model import Body, Diagnostic, Location, mapping_at
+from chartkit.rollout.adopt.chart_values import is_values
 from chartkit.rollout.adopt.engine import (
     dependency_values,
     released_values,
@@ -37,10 +38,6 @@ _STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp"
 """The fields that an object has once an API server stored it."""
 _CHART_FILE: Final = "Chart.yaml"
 _ENGINE: Final = "kyverno"
-_OF_POLICIES: Final = frozenset(
-    ("podSecurityStandard", "includeOtherPolicies", "validationFailureActionByPolicy")
-)
-"""Keys at the top of values of upstream's chart kyverno-policies alone."""
 _CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
 
 
@@ -109,9 +106,9 @@ class FileReader:
             elif (values := values_document(document, named)) is not None:
                 count += 1
                 self.estate.values.append(EngineValues(values))
-            elif isinstance(document.body, dict) and _OF_POLICIES & document.body.keys():
+            elif is_values(document.body):
                 count += 1
-                self.estate.rows.append(_policies_values(document))
+                self.estate.chart_values.append(document)
             elif named and document.body is not None:
                 raise InputError("is no Kubernetes object", document.location, _VALUES_HINT)
             elif isinstance(document.body, dict):
@@ -162,19 +159,6 @@ def _unreadable(file: Path, error: InputError) -> Row:
         if (line := first_code(read_source(file))) is not None:
             message, place, hint = "has Helm code", Location(str(file), line), _CHART_HINT
     return Row(Outcome.LEFT, f"file {file}", message, place, hint)
-
-
-def _policies_values(document: Document) -> Row:
-    """Return the row about values of upstream's chart of policies, whose policies profiles have."""
-    standard = document.body.get("podSecurityStandard", "baseline")
-    profile = f"pss-{standard}" if standard in ("baseline", "restricted") else "pss-baseline"
-    hint = (
-        f"add {profile} to the profiles; `chartkit values migrate --chart kyverno-policies` says "
-        "what becomes of each value"
-    )
-    message = "are of the chart kyverno-policies, whose policies are in chartkit's library"
-    subject = f"values {document.source.file}"
-    return Row(Outcome.LEFT, subject, message, document.location, hint)
 
 
 def _code_line(document: Document) -> int | None:

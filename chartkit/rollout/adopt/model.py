@@ -1,14 +1,34 @@
-"""Estates, which hold what is in use in an environment, and rows about what became of it."""
+"""Estates, which hold what is in use in an environment, and rows about what became of it; objects
+as a project's files have them, without what an API server and deployers wrote."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from chartkit.documents.reader import Document
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.kyverno.versions import Version
-from chartkit.model import Location, Resource
+from chartkit.model import Body, Location, Resource, mapping_at
+from chartkit.network.cluster.cleaning import LAST_APPLIED
 from chartkit.scan.cluster import Survey
+
+_METADATA: Final = ("name", "namespace", "labels", "annotations")
+_MARKS: Final = frozenset(
+    (
+        LAST_APPLIED,
+        "app.kubernetes.io/managed-by",
+        "helm.sh/chart",
+        "argocd.argoproj.io/instance",
+        "argocd.argoproj.io/tracking-id",
+    )
+)
+_MARK_PREFIXES: Final = (
+    "meta.helm.sh/",
+    "kustomize.toolkit.fluxcd.io/",
+    "helm.toolkit.fluxcd.io/",
+)
 
 
 class Outcome(StrEnum):
@@ -60,7 +80,8 @@ class EngineValues:
 class Estate:
     """Everything that is in use in one environment.
 
-    policies: bindings of Kubernetes' policies are among them; engine: Kyverno's Deployments;
+    policies: bindings of Kubernetes' policies are among them; chart_values: of upstream's chart
+    kyverno-policies; engine: Kyverno's Deployments;
     release: the objects of the Helm release that these are of, None where it is not known; objects:
     all others of files; workloads: the paths that hold these; survey: of a cluster, None for files
     alone; cluster_version: as the API server gives it; rows: about what was passed over.
@@ -70,6 +91,7 @@ class Estate:
     policies: list[Piece] = field(default_factory=list)
     exceptions: list[Piece] = field(default_factory=list)
     values: list[EngineValues] = field(default_factory=list)
+    chart_values: list[Document] = field(default_factory=list)
     engine: list[Resource] = field(default_factory=list)
     release: list[Resource] | None = None
     objects: list[Resource] = field(default_factory=list)
@@ -82,3 +104,27 @@ class Estate:
     def file_name(self) -> str:
         """Return its name in those of files and folders: `prd_east` for the cluster `prd/east`."""
         return self.name.replace("/", "_")
+
+
+def plain(body: Body) -> Body:
+    """Return an object without its status, the fields that an API server wrote, and the labels and
+    annotations by which deployers know what is theirs."""
+    metadata = mapping_at(body, "metadata")
+    kept: Body = {key: metadata[key] for key in _METADATA if key in metadata}
+    for key in ("labels", "annotations"):
+        if isinstance(kept.get(key), dict):
+            kept[key] = {name: each for name, each in kept[key].items() if not _is_mark(str(name))}
+        if not kept.get(key):
+            kept.pop(key, None)
+    first: Body = {key: body[key] for key in ("apiVersion", "kind") if key in body}
+    rest = {key: each for key, each in body.items() if key not in (*first, "metadata", "status")}
+    return {**first, "metadata": kept, **rest}
+
+
+def text_of(piece: Piece) -> str:
+    """Return the text of an object for a file of the project."""
+    return piece.text or dump_yaml(plain(piece.resource.body))
+
+
+def _is_mark(name: str) -> bool:
+    return name in _MARKS or name.startswith(_MARK_PREFIXES)

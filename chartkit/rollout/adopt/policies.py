@@ -17,8 +17,7 @@ from chartkit.migration.plan.origin import Tool, origin_of
 from chartkit.model import Body, Resource, mapping_at
 from chartkit.render.compare.fields import compare
 from chartkit.rollout.adopt.actions import described_actions
-from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row
-from chartkit.rollout.adopt.objects import plain, text_of
+from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, plain, text_of
 from chartkit.rollout.adopt.variants import described, settings_for
 from chartkit.temporary import temporary_folder
 

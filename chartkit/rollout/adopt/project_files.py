@@ -3,7 +3,7 @@ baselines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from chartkit.output.commented_yaml import Path as KeyPath
 from chartkit.output.commented_yaml import comment, commented
 from chartkit.project.project import FILE_NAME, SCHEMA
 from chartkit.project.settings import Action
+from chartkit.rollout.adopt.chart_values import ChartSettings
 from chartkit.rollout.adopt.policies import LIBRARY, AdoptedPolicy, settings_of
 from chartkit.rollout.adopt.versions import Versions
 
@@ -43,7 +44,8 @@ class AdoptedEnvironment:
     """An environment of the project.
 
     values: the paths of its engine's values files; exceptions: the folder of its exceptions, empty
-    for none; has_baseline: whether it has one; workloads: paths as the user wrote them.
+    for none; has_baseline: whether it has one; workloads: paths as the user wrote them; chart: what
+    values of upstream's chart of policies come to, None without any.
     """
 
     name: str
@@ -52,6 +54,7 @@ class AdoptedEnvironment:
     exceptions: str = ""
     has_baseline: bool = False
     workloads: tuple[str, ...] = ()
+    chart: ChartSettings | None = None
 
 
 @dataclass(slots=True)
@@ -99,13 +102,14 @@ class AdoptedProject:
 
     def _profile(self) -> str:
         same = {each.name: each.same_as for each in self.policies}
+        added = dict.fromkeys(name for each in self._charts() for name in each.added)
         body: Body = {
             "apiVersion": "chartkit.dev/v1",
             "kind": "Profile",
             "metadata": {"name": "adopted"},
             "spec": {
                 "title": "The policies that were in use",
-                "policies": {each.name: {} for each in self.policies},
+                "policies": {name: {} for name in (*same, *added)},
             },
         }
 
@@ -179,9 +183,16 @@ class AdoptedProject:
             body["baseline"] = baseline_file(name)
         if environment.workloads:
             body["workloads"] = [path_of(each) for each in environment.workloads]
-        if settings := settings_of(self.policies, environment.name):
-            body["policies"] = dict(settings)
-        return body
+        settings: Body = dict(settings_of(self.policies, environment.name))
+        chart = environment.chart or ChartSettings()
+        missing = {name for each in self._charts() for name in each.added} - set(chart.added)
+        settings |= chart.policies | {name: {"enabled": False} for name in sorted(missing)}
+        if chart.profiles:
+            body["profiles"] = [*chart.profiles, f"./{PROFILE}"]
+        return body | chart.environment | ({"policies": settings} if settings else {})
+
+    def _charts(self) -> Iterator[ChartSettings]:
+        return (each.chart for each in self.environments if each.chart is not None)
 
 
 def _in_common(bodies: Sequence[Body]) -> Body:

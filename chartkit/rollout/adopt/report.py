@@ -14,7 +14,7 @@ import click
 from chartkit.model import Body, Diagnostic, Severity, single_line
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.report.text.layout import Screen
+from chartkit.report.text.layout import Screen, fold
 from chartkit.rollout.adopt.model import Outcome, Row
 from chartkit.rollout.adopt.run import Adoption
 from chartkit.safe_text import shown
@@ -37,7 +37,7 @@ _WIDTH: Final = max(map(len, Outcome))
 def report(adoption: Adoption) -> CommandReport:
     """Return what became of everything that is in use, for every format."""
     own: Mapping[str, Callable[[Screen], str]] = {
-        "text": lambda screen: as_text(adoption, screen.colour),
+        "text": lambda screen: fold(as_text(adoption, screen.colour), screen.width),
         "json": lambda _screen: as_json(adoption),
     }
     return CommandReport(own=own, rows="rows", findings=lambda: _findings(adoption))

@@ -16,6 +16,7 @@ from chartkit.network.cluster.recording import is_recording
 from chartkit.output import atomic_folder
 from chartkit.output.together import write_together
 from chartkit.project.project import FILE_NAME
+from chartkit.rollout.adopt.chart_values import chart_settings
 from chartkit.rollout.adopt.cluster import read_cluster, unread_rows
 from chartkit.rollout.adopt.engine_values import migrate_values
 from chartkit.rollout.adopt.exceptions import FOLDER as EXCEPTIONS
@@ -186,6 +187,7 @@ def _add_environment(
     project.texts |= engine.texts | exceptions.texts
     if baseline:
         project.texts[baseline_file(estate.file_name)] = baseline
+    chart, of_chart = chart_settings(estate, {each.name for each in policies})
     project.environments.append(
         AdoptedEnvironment(
             estate.name,
@@ -194,9 +196,10 @@ def _add_environment(
             f"{EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
             bool(baseline),
             tuple(estate.workloads),
+            chart,
         )
     )
-    return [*rows, *engine.rows, *exceptions.rows, *about]
+    return [*rows, *engine.rows, *of_chart, *exceptions.rows, *about]
 
 
 def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:

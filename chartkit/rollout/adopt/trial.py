@@ -20,8 +20,7 @@ from chartkit.render.compare.risk import Level
 from chartkit.render.compare.sides import Side, of_environment
 from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
-from chartkit.rollout.adopt.model import Estate, Outcome, Row
-from chartkit.rollout.adopt.objects import plain
+from chartkit.rollout.adopt.model import Estate, Outcome, Row, plain
 from chartkit.temporary import temporary_folder
 
 _METADATA: Final = (("metadata", "labels"), ("metadata", "annotations"))
@@ -69,10 +68,24 @@ def _rows(root: Path, estates: Sequence[Estate]) -> Iterator[Row]:
         after = of_environment(project, environments[estate.name], estate.name, hooks=False)
         kept = tuple(filter(_is_compared, after.resources))
         before = Side("in use", tuple(_in_use(estate)))
-        yield from _changes(comparison(before, replace(after, resources=kept)).changes, estate.name)
+        changes = comparison(before, replace(after, resources=kept)).changes
+        if estate.chart_values:
+            new = [each for each in changes if each.change.what is What.ADDED]
+            changes = tuple(each for each in changes if each not in new)
+            yield from _from_library(new, estate.name)
+        yield from _changes(changes, estate.name)
         if environments[estate.name].engine and (estate.engine or estate.values):
             rest = tuple(each for each in after.resources if not _is_compared(each))
             yield from _engine_changes(estate, replace(after, resources=rest))
+
+
+def _from_library(new: Sequence[RatedChange], environment: str) -> Iterator[Row]:
+    """Yield the row about policies that values of upstream's chart of policies select."""
+    if new:
+        noun = "policy comes" if len(new) == 1 else "policies come"
+        message = f"{len(new)} {noun} from chartkit's library, in place of upstream's"
+        hint = "`chartkit policies show NAME` and docs/policies say what each refuses"
+        yield Row(Outcome.CHANGED, "kyverno-policies", message, None, hint, environment)
 
 
 def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:

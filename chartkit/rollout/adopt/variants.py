@@ -4,6 +4,7 @@ exclusions of all rules."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.model import Body, mapping_at, mappings_at
@@ -13,7 +14,7 @@ from chartkit.rollout.adopt.actions import (
     has_overrides,
     without_actions,
 )
-from chartkit.rollout.adopt.objects import plain
+from chartkit.rollout.adopt.model import plain
 
 _NARROWING: Final = frozenset(("namespaces", "kinds", "names", "selector", "namespaceSelector"))
 """What `exclude` of chartkit.yaml has of Kyverno's resource descriptions."""
@@ -77,9 +78,14 @@ def _exclusions(base: Body, variant: Body) -> list[Body] | None:
             return None
         found.append(after[len(before) :])
     more = found[0] if found else []
-    if any(each != more for each in found) or not all(map(_is_setting, more)):
+    return None if any(each != more for each in found) else as_exclusions(more)
+
+
+def as_exclusions(blocks: Sequence[Body]) -> list[Body] | None:
+    """Return blocks of Kyverno's `exclude.any` as chartkit.yaml has them; None where it cannot."""
+    if not all(map(_is_setting, blocks)):
         return None
-    return [mapping_at(each, "resources") for each in more]
+    return [mapping_at(each, "resources") for each in blocks]
 
 
 def _blocks(rule: Body) -> list[Body] | None:

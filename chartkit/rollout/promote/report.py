@@ -12,7 +12,7 @@ from chartkit.model import Body, Diagnostic, Severity, single_line
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
-from chartkit.report.text.layout import Screen
+from chartkit.report.text.layout import Screen, fold
 from chartkit.rollout.promote.decisions import evidence_body
 from chartkit.rollout.promote.model import PlannedPolicy, Verdict, Violation
 from chartkit.rollout.promote.planning import counted, owners_of
@@ -29,7 +29,7 @@ _ORDER: Final = (Verdict.DONE, Verdict.PROMOTE, Verdict.HELD)
 def report(promotion: Promotion) -> CommandReport:
     """Return a plan for every format."""
     own: Mapping[str, Callable[[Screen], str]] = {
-        "text": lambda screen: as_text(promotion, screen.colour),
+        "text": lambda screen: fold(as_text(promotion, screen.colour), screen.width),
         "json": lambda _screen: as_json(promotion),
         "markdown": lambda _screen: as_markdown(promotion),
     }

@@ -156,7 +156,7 @@ def test_exceptions_from_findings_let_the_objects_off(folder: Path) -> None:
 def test_page_about_exceptions_is_true(folder: Path, request: pytest.FixtureRequest) -> None:
     text = (DOCS / _PAGE).read_text("utf-8")
     files = re.findall(r"Write `([\w.]+)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)
-    assert [name for name, _ in files] == ["web.yaml", "wide.yaml"]
+    assert [name for name, _ in files] == ["small.yaml", "web.yaml", "wide.yaml"]
     for name, content in files:
         (folder / name).write_text(content)
     check_page(_PAGE, folder, request.config.getoption("--update-golden"))

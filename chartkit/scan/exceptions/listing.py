@@ -14,6 +14,7 @@ from chartkit.project.project import Project
 from chartkit.project.settings import NamedFile
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import diagnostic_finding
+from chartkit.report.text.layout import Screen, table
 from chartkit.safe_text import shown
 from chartkit.scan.exceptions.files import read_files
 from chartkit.scan.exceptions.model import FiledException, filed
@@ -59,22 +60,21 @@ def listed_exceptions(
 def listing(found: Sequence[ListedException], now: datetime) -> CommandReport:
     """Return the list for every format."""
     return CommandReport(
-        own=own_writers({"text": _list_text, "json": _list_json}, found, now), rows="exceptions"
+        own={
+            "text": lambda screen: _list_text(found, now, screen),
+            "json": lambda _screen: _list_json(found, now),
+        },
+        rows="exceptions",
     )
 
 
-def _list_text(found: Sequence[ListedException], now: datetime) -> str:
+def _list_text(found: Sequence[ListedException], now: datetime, screen: Screen) -> str:
     if not found:
         return "no exceptions\n"
     marks = list(found[0].marks)
     head = [*_HEADINGS[:3], *(each.upper() for each in marks), *_HEADINGS[3:]]
     rows = [head, *(_cells(each, now) for each in found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in rows
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return "".join(f"{line.rstrip()}\n" for line in table(rows, screen.width))
 
 
 def _cells(each: ListedException, now: datetime) -> list[str]:

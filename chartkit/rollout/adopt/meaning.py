@@ -30,6 +30,7 @@ _MOST: Final = 100
 """The most candidates that are compared."""
 _PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
 """A policy means the same whatever its messages and actions are."""
+_VALIDATING: Final = "ValidatingPolicy"
 _TITLE: Final = "policies.kyverno.io/title"
 
 
@@ -40,7 +41,7 @@ def compare_meanings(policies: Sequence[AdoptedPolicy], project: Path) -> Iterat
     found = [
         (policy, candidate)
         for policy in policies
-        if is_legacy(policy.piece.resource)
+        if is_legacy(policy.piece.resource) or policy.piece.resource.kind == _VALIDATING
         for candidate in _candidates(policy, library)
     ]
     rendered = {each.policy.qualified: each for each in _templates(found[:_MOST])}
@@ -94,19 +95,29 @@ def _compared(policy: AdoptedPolicy, template: RenderedPolicy) -> Iterator[Row]:
         return
     stored = [each for each in proof.differences if each.stored]
     if stored:
-        message = f"has the name of {name} and means something else: {_difference(stored[0])}"
+        shown = _difference(stored[0], is_legacy(resource))
+        message = f"has the name of {name} and means something else: {shown}"
+    elif proof.equal:
+        missing = proof.coverage.total - proof.coverage.reached
+        message = (
+            f"has the name of {name}: {proof.requests} requests show no difference, and "
+            f"{missing} of {proof.coverage.total} outcomes of conditions were not reached"
+        )
     else:
         message = f"has the name of {name}; whether it means the same was not shown"
     yield Row(Outcome.NOTE, policy.piece.subject, message, place)
 
 
 def _proof(resource: Resource, template: RenderedPolicy) -> Proof | None:
-    """Return the comparison of a policy with another one; None for one that has another kind of
-    answer."""
+    """Return the comparison of a policy with another one, a ClusterPolicy before one in CEL; None
+    for one that has another kind of answer."""
     options = ProofOptions(budget=BUDGET, passed_over=_PASSED_OVER)
     own, other = (_alike(each) for each in (resource.body, template.bodies[0]))
+    legacy, new = (own, other) if is_legacy(own) else (other, own)
+    if not is_legacy(legacy):
+        return None
     try:
-        return prove(own, [other], list(_examples(template.policy)), options=options)
+        return prove(legacy, [new], list(_examples(template.policy)), options=options)
     except ChartkitError:
         return None
 
@@ -126,6 +137,8 @@ def _examples(policy: LibraryPolicy) -> Iterator[Resource]:
                 yield from resources(read_file(file))
 
 
-def _difference(found: Difference) -> str:
+def _difference(found: Difference, is_first: bool) -> str:
+    """Return a difference in words; is_first: whether the policy in use is the first of both."""
+    own, other = (found.legacy, found.new) if is_first else (found.new, found.legacy)
     kind = mapping_at(found.case.document, "object").get("kind") or "object"
-    return f"of some {kind} it says {found.legacy.result}, and that one {found.new.result}"
+    return f"of some {kind} it says {own.result}, and that one {other.result}"

@@ -391,6 +391,33 @@ def test_a_name_leads_to_a_candidate_and_the_engine_decides(
     assert ("Means the same as chartkit/baseline/disallow-host-path." in profile) is same
 
 
+_HOST_PATH_IN_CEL = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: disallow-host-path}
+spec:
+  validationActions: [Audit]
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  validations:
+    - message: Our own words.
+      expression: >-
+        !has(object.spec.volumes) || object.spec.volumes.all(volume, !has(volume.FORBIDDEN))
+"""
+
+
+@pytest.mark.parametrize(("forbidden", "same"), [("hostPath", True), ("nfs", False)])
+def test_a_policy_in_cel_is_compared_with_that_of_its_name(
+    team: Team, forbidden: str, same: bool
+) -> None:
+    team.write(legacy__p=_HOST_PATH_IN_CEL.replace("FORBIDDEN", forbidden))
+    _, body = team.adopt("legacy", "--kyverno", "1.19.1", "--kubernetes", "1.34")
+    [message] = [each for _, each in team.rows(body, "note") if "disallow-host-path" in each]
+    assert message.startswith("has the name of chartkit/baseline/disallow-host-path")
+    assert ("requests show no difference" if same else "of some Pod it says") in message
+
+
 def test_candidates_that_are_not_compared_have_a_row(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,11 +21,11 @@ from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.int64 import mark_literals
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
-from chartkit.migration.equality import equals, equals_constant, natural
+from chartkit.migration.equality import equals, equals_constant, is_one_of, natural
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
-from chartkit.migration.expressions.wildcards import fits, fits_any, fits_value
+from chartkit.migration.expressions.wildcards import fits, fits_value
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.migration.jmespath.terms import is_json, is_path, is_truthy
 from chartkit.migration.orders import durations, ordered, whole_number
@@ -172,7 +172,7 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
         texts = [each for each in values if isinstance(each, str)]
         if len(texts) != len(values):
             raise NotConvertible("a text is looked for among values that are none")
-        return fits_any(place.value, texts)
+        return is_one_of(place, texts)
 
     return test
 

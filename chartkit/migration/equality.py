@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -13,7 +14,7 @@ from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import MIXED, TEXT, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction
-from chartkit.migration.expressions.wildcards import fits, fits_any_value
+from chartkit.migration.expressions.wildcards import fits, fits_any, fits_any_value
 from chartkit.migration.jmespath import Constant, Term, Value
 from chartkit.model import Json
 
@@ -83,6 +84,8 @@ def equals_constant(place: Place, wanted: Json) -> Expr:
 
 def _equals_text(place: Place, wanted: str) -> Expr:
     value = place.value
+    if place.among and not has_wildcard(wanted):
+        return is_one_of(place, [wanted])
     if _is_plain(wanted) or not wanted:
         return cel.equal(value, wanted)
     if not has_wildcard(wanted):
@@ -93,6 +96,14 @@ def _equals_text(place: Place, wanted: str) -> Expr:
         # A text that reads as a size fits no wildcard.
         return conjunction(fits(value, wanted), cel.negate(cel.call("isQuantity", value)))
     return fits(value, wanted)
+
+
+def is_one_of(place: Place, texts: Sequence[str]) -> Expr:
+    """Return whether a text is one of several; of those that it may be, without the others."""
+    if not place.among or any(map(has_wildcard, texts)):
+        return fits_any(place.value, texts)
+    kept = [each for each in texts if each in place.among]
+    return cel.TRUE if set(kept) == set(place.among) else fits_any(place.value, kept)
 
 
 def _is_plain(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.cel.syntax.tree import ListLiteral, Literal, count
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import loop_variable, names_several
@@ -56,6 +57,42 @@ def from_end(place: Place, index: int) -> Place:
     at = replace(place, root=elements, optional=(), given=cel.TRUE).at(0)
     element = cel.index(elements, cel.compare("-", size, -index))
     return replace(at, root=element, optional=(), given=cel.compare(">=", size, -index))
+
+
+def sliced(term: Term, start: int | None, stop: int | None, step: int | None) -> Term:
+    """Return a part of a list, null where there is none; raises `NotConvertible`."""
+    match term:
+        case Constant(list() as value) if step != 0:
+            return Constant(value[start:stop:step])
+        case Constant(value) if is_json(value):
+            return Constant(None)
+        case Value(place) if not place.is_known and place.path.endswith("[]"):
+            raise NotConvertible("a part of a list within a list")
+        case Value(place):
+            place = place.taken_for(ANY_LIST)
+        case Stream():
+            place = replace(term.listed(), given=term.presence)
+    if not place.is_list or step not in (None, 1):
+        raise NotConvertible("every second element of a list, or the last first")
+    given, elements = place.is_present(), place.settled().value
+    size = cel.method(elements, "size")
+    first, end = _bound(start, size, 0), _bound(stop, size, size)
+    if None not in (start, stop) and ((start or 0) < 0) != ((stop or 0) < 0):
+        raise NotConvertible("a part of a list between its start and its end")
+    if start is not None and stop is not None and start > stop:
+        return Value(replace(place, root=cel.list_of([]), optional=(), given=given), strict=False)
+    part = cel.method(elements, "slice", first, end)
+    return Value(replace(place, root=part, optional=(), given=given), strict=False)
+
+
+def _bound(at: int | None, size: Expr, default: Operand) -> Operand:
+    """Return a bound of a slice, within the list; negative ones count from the end."""
+    if at is None:
+        return default
+    math = cel.ident("math")
+    if at >= 0:
+        return cel.method(math, "least", at, size) if at else 0
+    return cel.method(math, "greatest", cel.compare("-", size, -at), 0)
 
 
 def concatenated(terms: Sequence[Term], taken: Collection[str]) -> Term:

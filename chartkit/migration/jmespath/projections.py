@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax import tree
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.names import loop_variable
-from chartkit.migration.expressions.place import ANY_LIST
+from chartkit.migration.expressions.place import ANY_LIST, Place
 from chartkit.migration.expressions.verdict import conjunction
 from chartkit.migration.jmespath.environment import Names
 from chartkit.migration.jmespath.functions.collections import members
+from chartkit.migration.jmespath.functions.orders import ORDERED, listed
 from chartkit.migration.jmespath.images import Images
 from chartkit.migration.jmespath.lists import concatenated, literal_elements, nested, without_null
-from chartkit.migration.jmespath.terms import Constant, Generator, Members, Stream, Term, Value
+from chartkit.migration.jmespath.terms import (
+    Constant,
+    Generator,
+    Members,
+    Stream,
+    Term,
+    Value,
+    computed,
+)
 
 if TYPE_CHECKING:
     from chartkit.migration.jmespath.translate import Translator
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
 def projection(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return a list with an expression of each element: `a[*].b`."""
     left, right = node.children
-    found = translator.left(left, current)
+    found = translator.left(left, current, decides=True)
     if isinstance(found, Constant) and isinstance(found.value, Images):
         # Those of several lists of containers: what is asked of each list is asked of all.
         return translator.node(right, found)
@@ -135,3 +144,41 @@ def _projected(translator: Translator, stream: Stream, node: Node) -> Term:
             return replace(stream, generators=generators, item=item.item, depth=depth)
         case Constant():
             raise NotConvertible("a constant for each element of a list")
+
+
+def sorted_by(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list in the order of an expression of each element: `sort_by(a, &b)`."""
+    first, second = node.children
+    elements = listed(translator.node(first, current), "sort_by")
+    variable, key = _of_element(translator, elements, second)
+    if key.type not in ORDERED or (key.is_optional and not translator.decides):
+        raise NotConvertible("sort_by of keys whose types are not known, or that may be absent")
+    ordered = cel.macro(elements.value, "sortBy", variable, key.value)
+    return computed(ordered, elements.type)
+
+
+def mapped(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return an expression of each element of a list: `map(&b, a)`."""
+    first, second = node.children
+    elements = listed(translator.node(second, current), "map")
+    variable, value = _of_element(translator, elements, first)
+    if value.is_optional:
+        raise NotConvertible("map to what may be absent, which is null in the list")
+    made = cel.macro(elements.value, "map", variable, value.value)
+    return computed(made, f"[]{value.type}")
+
+
+def _of_element(translator: Translator, elements: Place, node: Node) -> tuple[str, Place]:
+    """Return the variable of a loop, and a reference to an expression as it is of an element."""
+    if node.kind is not Kind.EXPREF:
+        raise NotConvertible("a function of each element without a reference to an expression")
+    variable = loop_variable(elements, translator.names.taken)
+    loop = Stream((Generator(variable, elements),), elements.element(variable))
+    found = translator.inside(loop).node(node.children[0], loop.current)
+    if not isinstance(found, Value):
+        raise NotConvertible("a function of each element that gives no single value")
+    return variable, found.place
+
+
+BY_EXPRESSION: Final = {"sort_by": sorted_by, "map": mapped}
+"""The functions of each element of a list, by name."""

@@ -9,7 +9,6 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.context.context import names_images
-from chartkit.engine.jmespath import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.compiler import keeps_null
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
@@ -28,16 +27,15 @@ from chartkit.migration.expressions.presence import path_of, present_if
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.jmespath import projections
 from chartkit.migration.jmespath.alternatives import chosen, first_truthy
+from chartkit.migration.jmespath.call import called
 from chartkit.migration.jmespath.comparisons import compared
-from chartkit.migration.jmespath.constants import constant_result
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
 from chartkit.migration.jmespath.environment import Names
-from chartkit.migration.jmespath.functions import FUNCTIONS
-from chartkit.migration.jmespath.functions.declaration import required
 from chartkit.migration.jmespath.images import Images, part_of
 from chartkit.migration.jmespath.lists import (
     element_at,
     list_of_terms,
+    sliced,
 )
 from chartkit.migration.jmespath.terms import (
     Constant,
@@ -46,7 +44,6 @@ from chartkit.migration.jmespath.terms import (
     Term,
     Value,
     computed,
-    double_of,
     is_truthy,
 )
 
@@ -65,13 +62,13 @@ class Translator:
         whether an error here is one of the whole expression, as it is of what is strict."""
         self.names = names
         self._strict = strict
-        self._decides = strict if decides is None else decides
+        self.decides = strict if decides is None else decides
 
-    def left(self, node: Node, current: Term | None) -> Term:
-        """Return what a node gives where what is missing is null."""
-        return Translator(self.names, strict=False).node(
-            node, current if current is None else self.lenient(current)
-        )
+    def left(self, node: Node, current: Term | None, *, decides: bool = False) -> Term:
+        """Return what a node gives where what is missing is null; decides: whether an error here
+        is one of the whole expression if it is one of this."""
+        lenient = Translator(self.names, strict=False, decides=decides and self.decides)
+        return lenient.node(node, current if current is None else self.lenient(current))
 
     def text(self, query: str, current: Term | None = None) -> Term:
         """Return what an expression gives; current: the value of `@`, None at the root.
@@ -196,6 +193,11 @@ class Translator:
             raise NotConvertible("an element of the whole context")
         return element_at(current, node.value)
 
+    def _slice(self, node: Node, current: Term | None) -> Term:
+        if current is None:
+            raise NotConvertible("a part of the whole context")
+        return sliced(current, *node.value)
+
     def _current(self, _node: Node, current: Term | None) -> Term:
         if current is None:
             raise NotConvertible("the whole context")
@@ -216,9 +218,8 @@ class Translator:
 
     def _pipe(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        piped = Translator(self.names, strict=False, decides=self._decides)
-        found = piped.node(left, current if current is None else self.lenient(current))
-        return piped.node(right, self.lenient(found))
+        found = self.lenient(self.left(left, current, decides=True))
+        return self.left(right, found, decides=True)
 
     def inside(self, stream: Stream) -> Translator:
         """Return the translator of what is asked of each item."""
@@ -233,7 +234,7 @@ class Translator:
         if known == self.names.known:
             return self
         names = replace(self.names, known=known)
-        return Translator(names, strict=self._strict, decides=self._decides)
+        return Translator(names, strict=self._strict, decides=self.decides)
 
     def truth(self, node: Node, current: Term | None) -> Expr:
         """Return whether JMESPath takes what a node gives for true."""
@@ -282,13 +283,6 @@ class Translator:
             return made
         return Value(replace(made.place, given=given), strict=False)
 
-    def _argument(self, function: str, node: Node, current: Term | None) -> Term:
-        if function in _OF_NUMBERS and node.kind is Kind.MULTI_SELECT_LIST:
-            # Null among numbers is an error.
-            numbers = [double_of(self.node(each, current)) for each in node.children]
-            return computed(cel.list_of(numbers), "[]double")
-        return self.node(node, current)
-
     def _multi_select_dict(self, node: Node, current: Term | None) -> Term:
         inner, given = _settled(current)
         terms = {pair.value: self.left(pair.children[0], inner) for pair in node.children}
@@ -313,25 +307,6 @@ class Translator:
             return computed(conjunction(*holds, is_truthy(self.lenient(value))), "bool")
         return chosen(conjunction(*holds), value, Constant(False))
 
-    def _call(self, node: Node, current: Term | None) -> Term:
-        function = FUNCTIONS.get(node.value)
-        if node.value not in DECLARED or (function is None and not _is_constant(node)):
-            raise NotConvertible(f"the function {node.value} has no form in CEL yet")
-        declared, given = DECLARED[node.value], len(node.children)
-        least = len(declared.parameters)
-        if given < least or (given > least and not declared.variadic):
-            raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
-        args = [self._argument(node.value, each, current) for each in node.children]
-        if self._decides:
-            typed = zip(args, declared.parameters, strict=False)
-            args[:least] = [required(term, type_) for term, type_ in typed]
-        found = constant_result(node.value, args)
-        if found is not None:
-            return found
-        if function is None:
-            raise NotConvertible(f"the function {node.value} has no form in CEL yet")
-        return function(self.names, args)
-
 
 @dataclass(frozen=True, slots=True)
 class _Unfinished:
@@ -340,19 +315,11 @@ class _Unfinished:
     path: tuple[str, ...]
 
 
-_OF_NUMBERS: Final = ("max", "min", "sum")
-
-
 def _operands(kind: Kind, node: Node) -> list[Node]:
     """Return the operands of a chain of operators."""
     if node.kind is not kind:
         return [node]
     return [operand for each in node.children for operand in _operands(kind, each)]
-
-
-def _is_constant(node: Node) -> bool:
-    """Return whether a call's arguments are written out, or may be."""
-    return all(each.kind is not Kind.EXPREF for each in node.children)
 
 
 def _settled(current: Term | None) -> tuple[Term | None, Expr]:
@@ -380,6 +347,7 @@ _HANDLERS: Final[Mapping[Kind, _Handler]] = {
     Kind.SUBEXPRESSION: Translator._subexpression,
     Kind.INDEX_EXPRESSION: Translator._index_expression,
     Kind.INDEX: Translator._index,
+    Kind.SLICE: Translator._slice,
     Kind.CURRENT: Translator._current,
     Kind.IDENTITY: Translator._current,
     Kind.LITERAL: Translator._literal,
@@ -394,5 +362,5 @@ _HANDLERS: Final[Mapping[Kind, _Handler]] = {
     Kind.COMPARATOR: Translator._comparator,
     Kind.MULTI_SELECT_LIST: Translator._multi_select,
     Kind.MULTI_SELECT_DICT: Translator._multi_select_dict,
-    Kind.FUNCTION_EXPRESSION: Translator._call,
+    Kind.FUNCTION_EXPRESSION: called,
 }

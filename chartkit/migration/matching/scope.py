@@ -320,11 +320,7 @@ def _entry(entries: Place, key: str, text: str) -> Expr:
 def _selected(selector: LabelSelector, labels: Place) -> Expr:
     if selector_problem(LabelSelector(expressions=selector.expressions)):
         return cel.FALSE
-    tests = []
-    for key, text in selector.labels.items():
-        if has_wildcard(key) or has_wildcard(text):
-            raise NotConvertible("a label selector with wildcards", "match")
-        tests.append(_entry(labels, key, text))
+    tests = [_entry(labels, key, text) for key, text in selector.labels.items()]
     tests += [_requires(one, labels) for one in selector.expressions]
     return cel.all_of(tests)
 

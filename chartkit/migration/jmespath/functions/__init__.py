@@ -6,10 +6,20 @@ from chartkit.migration.jmespath.functions import (
     collections,
     encodings,
     numbers,
+    orders,
     patterns,
     texts,
     times,
 )
 from chartkit.migration.jmespath.functions.declaration import FUNCTIONS
 
-__all__ = ["FUNCTIONS", "collections", "encodings", "numbers", "patterns", "texts", "times"]
+__all__ = [
+    "FUNCTIONS",
+    "collections",
+    "encodings",
+    "numbers",
+    "orders",
+    "patterns",
+    "texts",
+    "times",
+]

@@ -74,7 +74,7 @@ def contains(names: Names, args: Sequence[Term]) -> Term:
 def keys(names: Names, args: Sequence[Term]) -> Term:
     """The keys of an object."""
     (term,) = args
-    return _keys(names, _required_object(term))
+    return _keys(names, _object(term))
 
 
 def _object(term: Term) -> Value:
@@ -85,13 +85,6 @@ def _object(term: Term) -> Value:
     if not place.is_map:
         raise NotConvertible("the members of a value that is no object")
     return replace(term, place=place)
-
-
-def _required_object(term: Term) -> Value:
-    """Return a value that is an object, and there: of null, a function has no members."""
-    object_ = _object(term)
-    there(object_)
-    return object_
 
 
 def _keys(names: Names, term: Value) -> Stream:
@@ -110,7 +103,7 @@ def _keys(names: Names, term: Value) -> Stream:
 def values(names: Names, args: Sequence[Term]) -> Term:
     """The values of an object."""
     (term,) = args
-    return members(names, _required_object(term))
+    return members(names, term)
 
 
 def members(names: Names, term: Term) -> Stream:
@@ -128,7 +121,7 @@ def members(names: Names, term: Term) -> Stream:
 def items(names: Names, args: Sequence[Term]) -> Term:
     """The members of an object as objects of a key and a value."""
     object_, key_name, value_name = args
-    found = members(names, _required_object(object_))
+    found = members(names, object_)
     key = found.generators[-1].variable
     called = [
         constant_text(each, "the name of a key or a value") for each in (key_name, value_name)
@@ -212,12 +205,3 @@ def to_array(_names: Names, args: Sequence[Term]) -> Term:
     if isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list):
         return term
     raise NotConvertible("to_array of a value that is no list")
-
-
-@declare
-def sort(_names: Names, args: Sequence[Term]) -> Term:
-    """A list in order: what is asked of it does not depend on the order."""
-    (term,) = args
-    if isinstance(term, Stream):
-        return term
-    raise NotConvertible("sort of a value that is no list")

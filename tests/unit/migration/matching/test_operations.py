@@ -60,3 +60,15 @@ def test_excluded_objects_are_those_that_go() -> None:
     )
     found = converted(yaml.safe_dump(rule))
     assert found.conditions == ["oldObject.metadata.?labels.?free.orValue(null) != 'yes'"]
+
+
+def test_what_the_match_says_of_operations_is_not_asked_again() -> None:
+    conditions = (
+        "{key: '{{ request.operation }}', operator: NotEquals, value: DELETE},"
+        "{key: '{{ request.object.metadata.name }}', operator: Equals, value: a}"
+    )
+    found = converted(f"validate: {{message: m, deny: {{conditions: {{all: [{conditions}]}}}}}}")
+    assert found.expressions == ["object.metadata.name != 'a'"]
+    assert found.changes == ()
+    proof = prove(found.legacy, [Resource(body) for body in found.documents])
+    assert proof.equal, proof.differences

@@ -13,8 +13,9 @@ from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.text.layout import Screen, table
 from chartkit.safe_text import markdown_cell, shown
+from chartkit.scan.estimate.engine import EngineSettings
 from chartkit.scan.estimate.measurements import MEBIBYTE, MEGABYTE, Measured, measurements
-from chartkit.scan.estimate.model import OPERATIONS, Estimate
+from chartkit.scan.estimate.model import OPERATIONS, Estimate, KindLoad
 
 _HEAD: Final = ("KIND", "OBJECTS", "CREATE", "UPDATE", "DELETE", "REPORTS")
 _FIGURES: Final = ("FIGURE", "VALUE", "BASIS")
@@ -109,7 +110,6 @@ def _figures(found: Estimate) -> Iterator[tuple[str, str, str]]:
 
 
 def _json(found: Estimate) -> str:
-    settings, reports = found.settings, found.reports
     body: Body = {
         "environment": found.environment or None,
         "source": measurements().source,
@@ -118,44 +118,15 @@ def _json(found: Estimate) -> str:
         "webhooks": [
             {"name": name, "policies": list(names)} for name, names in found.webhooks.items()
         ],
-        "kinds": [
-            {
-                "kind": each.kind,
-                "made": each.made,
-                "measured": each.is_measured,
-                "objects": each.objects,
-                "reviews": _by_operation(each.reviews.by_operation),
-                "reports": each.reports,
-            }
-            for each in found.kinds
-        ],
+        "kinds": [_kind(each) for each in found.kinds],
         "reviews": {
             **_by_operation(found.reviews.by_operation),
             "aDay": round(found.reviews.a_day, 1),
         },
-        "reports": {
-            "count": reports.reports,
-            "results": reports.results,
-            "bytes": reports.size,
-            "growth": round(found.growth),
-            "passing": reports.passing,
-            "filtered": reports.filtered,
-            "revisions": reports.revisions,
-            "ephemeral": reports.ephemeral,
-        },
+        "reports": _counted(found),
         "database": _measured(found.database),
-        "memory": {**_measured(found.memory), "limit": settings.memory_limit},
-        "settings": {
-            "known": settings.is_known,
-            "admissionReports": settings.admission_reports,
-            "aggregateReports": settings.aggregate_reports,
-            "policyReports": settings.policy_reports,
-            "backgroundScan": settings.background_scan,
-            "backgroundScanInterval": settings.interval,
-            "skipResourceFilters": settings.skip_resource_filters,
-            "allowedResults": sorted(settings.results),
-            "replicas": settings.replicas,
-        },
+        "memory": {**_measured(found.memory), "limit": found.settings.memory_limit},
+        "settings": _settings(found.settings),
         "advice": [
             {
                 "severity": str(each.severity),
@@ -168,6 +139,45 @@ def _json(found: Estimate) -> str:
         "notes": list(found.notes),
     }
     return json.dumps(body, ensure_ascii=False)
+
+
+def _kind(load: KindLoad) -> Body:
+    return {
+        "kind": load.kind,
+        "made": load.made,
+        "measured": load.is_measured,
+        "objects": load.objects,
+        "reviews": _by_operation(load.reviews.by_operation),
+        "reports": load.reports,
+    }
+
+
+def _counted(found: Estimate) -> Body:
+    reports = found.reports
+    return {
+        "count": reports.reports,
+        "results": reports.results,
+        "bytes": reports.size,
+        "growth": round(found.growth),
+        "passing": reports.passing,
+        "filtered": reports.filtered,
+        "revisions": reports.revisions,
+        "ephemeral": reports.ephemeral,
+    }
+
+
+def _settings(settings: EngineSettings) -> Body:
+    return {
+        "known": settings.is_known,
+        "admissionReports": settings.admission_reports,
+        "aggregateReports": settings.aggregate_reports,
+        "policyReports": settings.policy_reports,
+        "backgroundScan": settings.background_scan,
+        "backgroundScanInterval": settings.interval,
+        "skipResourceFilters": settings.skip_resource_filters,
+        "allowedResults": sorted(settings.results),
+        "replicas": settings.replicas,
+    }
 
 
 def _by_operation(numbers: Mapping[Operation, int]) -> Body:

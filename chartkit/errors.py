@@ -70,6 +70,10 @@ class EvaluationError(ChartkitError):
     """A rule that cannot be evaluated for a resource; its result becomes `Status.ERROR`."""
 
 
+class ExecutorError(ChartkitError):
+    """Other machines that cannot do what they are given."""
+
+
 class BugError(ChartkitError):
     """An error that chartkit does not raise on purpose, with the input that shows it."""
 

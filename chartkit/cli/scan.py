@@ -115,6 +115,12 @@ CLUSTER_OPTIONS: Final = (
     ),
     jobs_option("judge objects"),
     click.option(
+        "--executor",
+        metavar="dask://HOST:PORT",
+        help="Have the workers of a Dask cluster judge, to which the files and policies are sent "
+        "(extra chartkit[dask]).",
+    ),
+    click.option(
         "--watch",
         is_flag=True,
         help="Scan again whenever files change: what changed, or all where a change may matter to "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One report: its format and its file (None: standard output)."""
+    """One report: its format and its file (None: standard output, unless it has a URL)."""
 
     format: str
     file: Path | None = None
+    url: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Output:
@@ -34,16 +35,21 @@ class Output:
         writer_of(name)
         if equals and not file:
             raise InputError(f"'{text}' names no file", hint=f"write {name} or {name}=FILE")
+        if "://" in file:
+            return cls(name, None, file)
         return cls(name, Path(file) if file else None)
 
 
-def parse_all(texts: Sequence[str]) -> list[Output]:
-    """Parse every `FORMAT` and `FORMAT=FILE`; raise InputError also for two with the same
-    destination."""
+def parse_all(texts: Sequence[str], is_store: Callable[[str], bool] | None = None) -> list[Output]:
+    """Parse every `FORMAT` and `FORMAT=FILE`; is_store: whether a URL can be written to. Raise
+    InputError also for two with the same destination, and for other URLs."""
     outputs = [Output.parse(text) for text in texts]
     for index, output in enumerate(outputs):
-        if output.file in [each.file for each in outputs[:index]]:
-            place = output.file or "standard output"
+        if output.url and not (is_store is not None and is_store(output.url)):
+            raise InputError(f"-o cannot write to {output.url}", hint="name a file")
+        before = [(each.file, each.url) for each in outputs[:index]]
+        if (output.file, output.url) in before:
+            place = output.file or output.url or "standard output"
             hint = f"write another FILE: {output.format}=FILE"
             raise InputError(f"{place} takes one report, not two", hint=hint)
     return outputs
@@ -59,16 +65,19 @@ class Outputs:
         stdout: TextIO,
         query: str | None = None,
         is_live: bool = True,
+        upload: Callable[[str, Iterable[str]], None] | None = None,
     ) -> None:
         """query: a JMESPath expression over the JSON report; is_live: whether formats that write
-        each result at once may do so. Raise InputError for a wrong query."""
+        each result at once may do so; upload: writes to URLs. Raise InputError for a wrong
+        query."""
         self._course = options.course
+        self._upload = upload
         self._stdout = stdout
         self._query = _queried(outputs, query)
         plain = replace(options, colour=False, width=None)
         shown = replace(options, live=stdout) if is_live else options
         self._writers: list[tuple[Output, Writer]] = [
-            (output, self._writer_of(output)(shown if output.file is None else plain))
+            (output, self._writer_of(output)(plain if output.file or output.url else shown))
             for output in outputs
         ]
 
@@ -100,7 +109,9 @@ class Outputs:
             pieces: Iterable[str] = writer.finish(counts)
             if self._query is not None and output.format in QUERIED:
                 pieces = [self._query.written(pieces, output.format)]
-            if output.file is None:
+            if output.url and self._upload is not None:
+                self._upload(output.url, pieces)
+            elif output.file is None:
                 self._stdout.writelines(pieces)
             else:
                 write_pieces(output.file, pieces)

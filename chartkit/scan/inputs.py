@@ -93,6 +93,14 @@ def is_remote(path: str) -> bool:
     return _ELSEWHERE.match(path) is not None and not is_there(path)
 
 
+_STORES: Final = ("s3://", "gs://", "gcs://", "az://", "abfs://", "adl://", "oss://")
+
+
+def is_stored(path: str) -> bool:
+    """Return whether a path names a file or folder of an object store."""
+    return path.startswith(_STORES)
+
+
 def existing(path: Path) -> Path:
     """Return the path; raise InputError if it does not exist."""
     if not is_there(path):

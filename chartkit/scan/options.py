@@ -101,7 +101,7 @@ class ScanOptions:
     revision since which objects must have changed to be judged; env, path: the environment whose
     policies judge them, and its project; jobs: the most processes that judge at a time;
     watch: whether to scan again whenever files change; timings: whether to measure what policies
-    take.
+    take; executor: the address of other machines that judge.
     """
 
     request: RequestOptions
@@ -121,3 +121,4 @@ class ScanOptions:
     jobs: int = 1
     watch: bool = False
     timings: bool = False
+    executor: str | None = None

@@ -22,7 +22,13 @@ from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.interrupt import Interrupts
-from chartkit.scan.parallel.scanning import CLEANUP, ObjectScan, completion_of, scan_stream
+from chartkit.scan.parallel.scanning import (
+    CLEANUP,
+    ObjectScan,
+    completion_of,
+    require_spreadable,
+    scan_stream,
+)
 from chartkit.scan.reporting import (
     Console,
     ScanReport,
@@ -66,6 +72,8 @@ def scan(
     time = None if options.at is None else parse_time(options.at, datetime.now(UTC))
     if options.changed_since is not None and options.cluster.cluster:
         raise InputError("--changed-since is about files, and --cluster about none")
+    if options.executor is not None:
+        require_spreadable(options, environment)
     selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
     source = cluster_source(options)
     if source is None and options.cluster.policies_from is not None:
@@ -128,6 +136,8 @@ def _scan_files(
         code = scan_stream(options, outputs, console, selection, environment, judges)
         if code is not None:
             return code
+    if options.executor is not None:
+        console.remark("--executor: the input is read as a whole, and judged here")
     requests = read_requests(
         judges, options.request, console.stdin, console.note, options.is_json, environment, changes
     )

@@ -54,7 +54,7 @@ class PolicySet:
     """policies: those that compile; diagnostics: why the others do not; cleanup: cleanup policies;
     notes: Helm's warnings about charts with policies; deprecations: a note for each kind that
     Kyverno will remove, with the number of policies outside profiles; of_profiles: the IDs of those
-    of profiles.
+    of profiles; found: what they were compiled from, bindings among them.
 
     Each set is equal only to itself, for results to be cached by it.
     """
@@ -65,6 +65,7 @@ class PolicySet:
     notes: tuple[Diagnostic, ...] = ()
     deprecations: tuple[Diagnostic, ...] = ()
     of_profiles: frozenset[str] = frozenset()
+    found: tuple[Resource, ...] = ()
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -164,7 +165,7 @@ def compile_all(
     policies, cleaners = sorted_out(compiled)
     for one in cleaners:
         diagnostics.extend(one.diagnostics)
-    return PolicySet(policies, tuple(diagnostics), cleaners)
+    return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found))
 
 
 def read_policies(

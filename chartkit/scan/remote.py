@@ -11,8 +11,10 @@ from typing import Final
 
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Diagnostic, Location, Places, Resource, Severity
+from chartkit.network.downloads.object_store import download
 from chartkit.network.downloads.remote import Fetched, fetch, is_remote, read_remote
 from chartkit.network.http.allowed import read_hosts
+from chartkit.scan.inputs import is_stored
 from chartkit.temporary import TemporaryFolder
 
 RULE: Final = "remote"
@@ -34,6 +36,8 @@ class RemotePaths:
         return [self._fetched(each) if is_remote(each) else each for each in paths]
 
     def _fetched(self, text: str) -> str:
+        if is_stored(text):
+            return self._downloaded(text)
         found = fetch(read_remote(text), read_hosts(self.hosts))
         if not found.source.is_pinned:
             self.note(_unpinned(found))
@@ -50,6 +54,14 @@ class RemotePaths:
         self._names[f"{folder.path}{os.sep}"] = f"{found.source.shown}//"
         self._names.setdefault(str(folder.path), found.source.shown)
         return path
+
+    def _downloaded(self, url: str) -> str:
+        folder = TemporaryFolder()
+        self._folders.append(folder)
+        path = download(url, folder.path)
+        self._names[str(path)] = url
+        self._names[f"{folder.path}{os.sep}"] = f"{url.rstrip('/')}/"
+        return str(path)
 
     def name(self, file: str) -> str:
         """Return the name of a file in messages."""

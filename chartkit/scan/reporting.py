@@ -23,6 +23,7 @@ from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.outcome import conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
+from chartkit.scan.inputs import is_stored
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
@@ -62,7 +63,7 @@ class Console:
 
 def parse_outputs(options: ScanOptions) -> list[Output]:
     """Return the reports that the options name; raise InputError."""
-    outputs = parse_all(with_query(options.outputs, options.query))
+    outputs = parse_all(with_query(options.outputs, options.query), is_stored)
     if options.report_per == "object" and not {each.format for each in outputs} & _SPLIT:
         raise InputError("--report-per takes -o policyreport or -o openreports")
     return outputs
@@ -104,7 +105,9 @@ class ScanReport:
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )
-        self._outputs = Outputs(outputs, self.options, console.stdout, options.query, is_live)
+        self._outputs = Outputs(
+            outputs, self.options, console.stdout, options.query, is_live, _upload
+        )
         self._console = console
         self.has_excerpts = any(each.format not in _WITHOUT_EXCERPTS for each in outputs)
         self._has_text = Output("text") in outputs
@@ -194,6 +197,12 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _upload(url: str, pieces: Iterable[str]) -> None:
+    from chartkit.network.downloads.object_store import upload
+
+    upload(url, pieces)
 
 
 def _guided(

@@ -181,6 +181,14 @@ def read_exceptions(
 ) -> PolicyAttachments:
     """Return the PolicyExceptions of files and folders; raise InputError for a path without any,
     and CompileError for one that Kyverno refuses. named: gives one the location of messages."""
+    return exceptions_of(exception_objects(paths, named))
+
+
+def exception_objects(
+    paths: Sequence[Path], named: Callable[[Resource], Resource] = lambda one: one
+) -> list[Resource]:
+    """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
+    without any."""
     found: list[Resource] = []
     for path in paths:
         here = list(_exceptions(existing(path)))
@@ -188,7 +196,7 @@ def read_exceptions(
             hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
         found.extend(map(named, here))
-    return exceptions_of(found)
+    return found
 
 
 def _exceptions(path: Path) -> Iterator[Resource]:

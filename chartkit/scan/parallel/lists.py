@@ -47,13 +47,14 @@ class Items:
     begin: bytes
     is_json: bool
 
-    def objects(self, text: str, file: str, lines: int, span: Span) -> list[Resource]:
-        """Return the objects of a slice; lines: those of the file before it. Raise NotAList."""
+    def objects(self, text: str, name: str, lines: int, span: Span, file: str) -> list[Resource]:
+        """Return the objects of a slice; name: of the file in messages; lines: those of the file
+        before it. Raise NotAList."""
         if self.is_json:
             text = text.rstrip().removesuffix(",")
         whole = f"{self.before}{text}{self.after}"
         try:
-            documents = read_text(whole, file, lines - 1)
+            documents = read_text(whole, name, lines - 1)
         except InputError as error:
             raise NotAList from error
         body = documents[0].body if len(documents) == 1 else None
@@ -62,7 +63,7 @@ class Items:
             raise NotAList
         body = {"apiVersion": self.api_version, "kind": self.kind, "items": items}
         found = resources([replace(documents[0], body=body)])
-        return [_numbered(each, span, lines) for each in found]
+        return [_numbered(each, span, lines, file) for each in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +123,11 @@ def _split(content: bytes) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _numbered(resource: Resource, span: Span, lines: int) -> Resource:
+def _numbered(resource: Resource, span: Span, lines: int, file: str) -> Resource:
     place = resource.location
     if place.places is None:
         return resource
-    places = ItemPlaces(span, lines, place.file, place.places)
+    places = ItemPlaces(span, lines, file, place.places)
     return Resource(resource.body, places.outer(place))
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from chartkit.documents.compressed import SUFFIXES
-from chartkit.documents.input_files import decoded, read_span
-from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.documents.input_files import decoded, read_bytes, read_span
+from chartkit.documents.reader import Document, read_source, read_text
 from chartkit.errors import system_errors
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.parallel.lists import Items, Span, items_of, spans
@@ -33,7 +33,9 @@ _BEFORE_JSON: Final = b"\xef\xbb\xbf \t\r\n"
 class Slice:
     """Bytes of a file, which hold whole documents. lines: those before it; end: None for a whole
     file; number: of the path that the user gave; is_named: whether that is the file itself; items:
-    of a List, if it is a slice of one, with the number of the first and of all of them."""
+    of a List, if it is a slice of one, with the number of the first and of all of them; content:
+    the bytes, where the process that reads them does not have the file; name: of the file in
+    messages, if it is another."""
 
     file: str
     number: int
@@ -44,21 +46,36 @@ class Slice:
     items: Items | None = None
     first: int = 0
     count: int = 0
+    content: bytes | None = field(default=None, repr=False, compare=False)
+    name: str = ""
+
+    def loaded(self) -> Slice:
+        """Return the slice with its bytes, for a process that does not have the file."""
+        if self.end is None:
+            return replace(self, content=read_bytes(self.file))
+        return replace(self, content=read_span(self.file, self.start, self.end))
 
     def read(self) -> list[Document]:
         """Return the documents; raise InputError."""
-        if self.end is None:
-            return read_file(self.file)
-        return read_text(self._text(), self.file, self.lines)
+        if self.end is None and self.content is None:
+            return read_text(read_source(self.file), self.shown)
+        return read_text(self._text(), self.shown, self.lines)
+
+    @property
+    def shown(self) -> str:
+        """The name of the file in messages."""
+        return self.name or self.file
 
     def listed(self, items: Items) -> list[Resource]:
         """Return the objects of a slice of a List; raise InputError and NotAList."""
         span = Span(self.start, self.end or 0, self.first, self.count)
-        return items.objects(self._text(), self.file, self.lines, span)
+        return items.objects(self._text(), self.shown, self.lines, span, self.file)
 
     def _text(self) -> str:
-        content = read_span(self.file, self.start, self.end or 0)
-        return decoded(content, Location(self.file), self.start)
+        content = self.content
+        if content is None:
+            content = read_span(self.file, self.start, self.end or 0)
+        return decoded(content, Location(self.shown), self.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +87,15 @@ class Part:
     slices: tuple[Slice | Diagnostic, ...]
     is_surveyed: bool = False
 
+    def loaded(self) -> Part:
+        """Return the part with its bytes, for a process that does not have the files."""
+        slices = [each.loaded() if isinstance(each, Slice) else each for each in self.slices]
+        return replace(self, slices=tuple(slices))
+
     def __str__(self) -> str:
         for each in self.slices:
             if isinstance(each, Slice):
-                return str(Location(each.file, each.lines + 1 if each.lines else 0))
+                return str(Location(each.shown, each.lines + 1 if each.lines else 0))
         return f"part {self.number}"
 
 
@@ -100,28 +122,30 @@ def parts(
 
 
 def sliced(
-    file: str, number: int, is_named: bool, shared: re.Pattern[bytes]
+    file: str, number: int, is_named: bool, shared: re.Pattern[bytes], name: str = ""
 ) -> Iterator[tuple[Slice, int, bool]]:
-    """Yield the slices of a file, each with its length and whether the pattern is found in it.
+    """Yield the slices of a file, each with its length and whether the pattern is found in it;
+    name: of the file in messages, if it is another.
 
     Raise InputError for a file that cannot be read.
     """
     with system_errors("cannot be read", file), open(file, "rb") as stream:
         length = stream.seek(0, 2)
+        whole = Slice(file, number, is_named, name=name)
         if not length:
-            yield Slice(file, number, is_named), 0, False
+            yield whole, 0, False
             return
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
             if length > SLICE and (found := items_of(content)) is not None:
-                yield from _of_list(content, Slice(file, number, is_named), found, shared)
+                yield from _of_list(content, whole, found, shared)
                 return
             if length <= SLICE or not _is_cut(content):
-                yield Slice(file, number, is_named), length, bool(shared.search(content))
+                yield whole, length, bool(shared.search(content))
                 return
             start = lines = 0
             for end in _cuts(content):
                 span = content[start:end]
-                each = Slice(file, number, is_named, start, end, lines)
+                each = replace(whole, start=start, end=end, lines=lines)
                 yield each, end - start, bool(shared.search(span))
                 lines += _lines(span)
                 start = end

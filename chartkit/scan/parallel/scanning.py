@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine import RunnablePolicy
@@ -13,20 +14,26 @@ from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
 from chartkit.scan.environment import ProjectEnvironment, UnsentObjects
 from chartkit.scan.gate.selection import Selection
+from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.parallel.judged import Judged, judged
 from chartkit.scan.parallel.pool import in_order
 from chartkit.scan.parallel.streaming import (
+    LEAST,
+    Answer,
     NotStreamable,
     PartJudge,
     Reading,
+    Stream,
     custom_of,
     open_stream,
+    uncompleted,
 )
 from chartkit.scan.reporting import Console, ScanReport, require_policies
 from chartkit.scan.requests import Judges, Requests
 from chartkit.scan.run import ScanContext, Sink, as_changed, run_scan
+from chartkit.scan.user_inputs import exception_objects
 
 if TYPE_CHECKING:
     from chartkit.scan.custom_resources.results import CustomResources
@@ -75,9 +82,22 @@ def completion_of(requests: Requests, environment: ProjectEnvironment | None) ->
     return Completion(unsent, requests.custom, by_id)
 
 
-def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-    """Return results as they are."""
-    return results
+def require_spreadable(options: ScanOptions, environment: ProjectEnvironment | None) -> None:
+    """Raise InputError for what other machines cannot judge, and for an address that is none."""
+    from chartkit.scan.parallel.dask_executor import scheduler_address
+
+    scheduler_address(options.executor or "")
+    others = {
+        "--cluster": options.cluster.cluster,
+        "--policies-from": options.cluster.policies_from is not None,
+        "--env": environment is not None,
+        "--exceptions URL": any(map(is_remote, map(str, options.request.exceptions))),
+        "-o html": any(each.partition("=")[0] == "html" for each in options.outputs),
+    }
+    for name, is_given in others.items():
+        if is_given:
+            message = f"--executor and {name} do not go together"
+            raise InputError(message, hint="leave one of them out")
 
 
 class _Held:
@@ -112,9 +132,9 @@ def scan_stream(
     be read as a whole. Raise InputError."""
     policies, inputs = judges.policies, judges.inputs
     is_plain = not options.is_json and not inputs.chart_values
-    if not is_plain or not inputs.is_isolated(policies.policies):
-        return None
-    stream = open_stream(options.request)
+    stream = None
+    if is_plain and inputs.is_isolated(policies.policies):
+        stream = open_stream(options.request, 0 if options.executor else LEAST)
     if stream is None:
         return None
     held = _Held(console.stderr)
@@ -125,7 +145,7 @@ def scan_stream(
     try:
         report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
         completion = completion_of(requests, environment)
-        there, here = completion.split()
+        there, here = (uncompleted, completion) if options.executor else completion.split()
         judge = PartJudge(
             report.running,
             replace(requests.context(requests.world()), audit_warn=options.audit_warn),
@@ -140,7 +160,8 @@ def scan_stream(
             report.add(resource, here(resource, results))
 
         with Interrupts() as interrupts, console.progress(len(stream.parts)) as step:
-            _judge_stream(judge, options.jobs, sink, step, interrupts, reading)
+            answers = _answers(options, stream, judge, judges, selection)
+            _take(answers, report.looks_at, sink, step, interrupts, reading)
         if not interrupts.exit_code:
             reading.require_objects()
     except NotStreamable:
@@ -162,9 +183,32 @@ def scan_stream(
     return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
 
 
-def _judge_stream(
-    judge: PartJudge,
-    jobs: int,
+def _answers(
+    options: ScanOptions, stream: Stream, judge: PartJudge, judges: Judges, selection: Selection
+) -> Generator[Answer]:
+    """Return the answers to the parts of a stream in order, of processes here or elsewhere."""
+    if options.executor is None:
+        return in_order(options.jobs, judge, stream.parts)
+    from chartkit.scan.parallel.dask_executor import judged_by_dask, scheduler_address
+    from chartkit.scan.parallel.recipe import Recipe
+
+    recipe = Recipe(
+        judges.policies.found,
+        exception_objects([Path(each) for each in options.request.exceptions]),
+        frozenset(each.policy.id for each in judge.policies),
+        stream.shared,
+        selection,
+        frozenset(judges.identities),
+        judges.inputs.user,
+        options.audit_warn,
+        options.request.network.allows_http,
+    )
+    return judged_by_dask(scheduler_address(options.executor), recipe, stream.parts)
+
+
+def _take(
+    answers: Generator[Answer],
+    looks_at: Callable[[Resource], bool],
     sink: Sink,
     step: Callable[[], None],
     interrupts: Interrupts,
@@ -172,7 +216,7 @@ def _judge_stream(
 ) -> None:
     """Call sink with the objects of a stream and their results in order, and step after each part;
     reading: gets what they say beside results. Raise NotStreamable and InputError."""
-    with closing(in_order(jobs, judge, reading.stream.parts)) as answers:
+    with closing(answers):
         for answer in answers:
             reading.add(answer)
             for each in answer.judged:
@@ -180,9 +224,7 @@ def _judge_stream(
                     sink(each.restored(), each.results)
             for version, kind, namespace in answer.left:
                 metadata = {"namespace": namespace}
-                judge.looks_at(
-                    Resource({"apiVersion": version, "kind": kind, "metadata": metadata})
-                )
+                looks_at(Resource({"apiVersion": version, "kind": kind, "metadata": metadata}))
             step()
 
 

@@ -28,6 +28,7 @@ from chartkit.scan.inputs import (
     is_chart,
     is_definition,
     is_remote,
+    is_stored,
     matching,
     named_objects,
     no_object,
@@ -49,6 +50,7 @@ from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, r
 
 if TYPE_CHECKING:
     from chartkit.scan.custom_resources.results import CustomResources
+    from chartkit.scan.remote import RemotePaths
 
 LEAST: Final = 1 << 20
 """The bytes of inputs from which they are streamed: the start of a process must be worth it."""
@@ -67,12 +69,13 @@ class NotStreamable(Exception):  # noqa: N818 - no error: the inputs are read as
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Inputs in parts. paths: as the user gave them; size: in bytes; shared: the objects that
-    others depend on."""
+    others depend on; remote: the copies of files that are elsewhere."""
 
     paths: Sequence[str]
     size: int
     parts: Sequence[Part]
     shared: Sequence[Resource]
+    remote: RemotePaths | None = None
 
     @property
     def labels(self) -> Mapping[str, Mapping[str, str]]:
@@ -86,19 +89,23 @@ class Stream:
 
 
 def open_stream(options: RequestOptions, least: int = LEAST) -> Stream | None:
-    """Return inputs in parts; None where they are small, or have to be read as a whole. Raise
-    InputError for what cannot be read."""
+    """Return inputs in parts; None where they have fewer bytes, or have to be read as a whole."""
     if options.crds or options.api_defaults or STDIN in options.paths:
         return None
-    if any(map(is_remote, options.paths)):
+    if any(is_remote(each) and not is_stored(each) for each in options.paths):
         return None
     try:
-        paths = matching(options.paths)
+        paths, remote = matching(options.paths), None
+        if any(map(is_stored, paths)):
+            from chartkit.scan.remote import RemotePaths
+
+            remote = RemotePaths((), _drop)
+            paths = remote.local(paths)
         files = [_files(path) for path in paths]
         size = total([each for group in files for each in group if isinstance(each, Path)])
         if size < least:
             return None
-        found = tuple(parts(_slices(paths, files)))
+        found = tuple(parts(_slices(paths, files, remote)))
         surveyed = (each for part in found if part.is_surveyed for each in _objects(part, _drop))
         shared = list(filter(is_shared, surveyed))
         if any(group_of(each) in RELEASE_GROUPS for each in shared):
@@ -106,7 +113,8 @@ def open_stream(options: RequestOptions, least: int = LEAST) -> Stream | None:
     except (NotStreamable, InputError):
         # Reading as a whole says what is wrong.
         return None
-    return Stream(paths, size, found, shared)
+    named = paths if remote is None else list(map(remote.name, paths))
+    return Stream(named, size, found, shared, remote)
 
 
 def is_shared(resource: Resource) -> bool:
@@ -137,15 +145,16 @@ def _files(path: str) -> list[Path | Diagnostic]:
 
 
 def _slices(
-    paths: Sequence[str], files: Sequence[Sequence[Path | Diagnostic]]
+    paths: Sequence[str], files: Sequence[Sequence[Path | Diagnostic]], remote: RemotePaths | None
 ) -> Iterator[tuple[Slice | Diagnostic, int, bool]]:
     for number, (path, group) in enumerate(zip(paths, files, strict=True)):
         is_named = is_file(path)
         for each in group:
             if isinstance(each, Path):
-                yield from sliced(str(each), number, is_named, _SHARED)
+                name = remote.name(str(each)) if remote is not None else ""
+                yield from sliced(str(each), number, is_named, _SHARED, name)
             else:
-                yield each, 0, False
+                yield each if remote is None else remote.diagnostic(each), 0, False
 
 
 def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list[Resource]:
@@ -227,6 +236,11 @@ class PartJudge:
 
         run_scan(self.policies, selected, sink, self.context)
         return answer
+
+
+def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+    """Return results as they are."""
+    return results
 
 
 class Reading:

@@ -171,7 +171,7 @@ def test_slices_of_a_list_hold_its_items(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(partition, "SLICE", size)
         found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
-        assert len(found) > 1 or size > 100
+        assert len(found) > 1 or size > 50
         objects = [
             each
             for part in found

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from chartkit.cli.main import cli
 from chartkit.documents.reader import parse_yaml, read_file
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
 from tests.e2e.command import chartkit
 
@@ -190,3 +192,91 @@ def test_completion_prints_the_script_of_a_shell(
 ) -> None:
     cli.main(["completion", shell], prog_name="chartkit", standalone_mode=False)
     assert f"_CHARTKIT_COMPLETE={shell}_complete" in capsys.readouterr().out
+
+
+PAGE = (ROOT / "docs" / "how-to" / "pipelines.md").read_text("utf-8")
+COMPONENT = ROOT / "templates" / "chartkit" / "template.yml"
+
+
+def blocks() -> list[Body]:
+    """The YAML that the page shows."""
+    found = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    return [parse_yaml(text) for text in found]
+
+
+def component() -> Body:
+    """The job of the GitLab component, with the inputs of the page or their defaults."""
+    [include] = next(each["include"] for each in blocks() if "include" in each)
+    header, job = read_file(COMPONENT)
+    inputs = header.body["spec"]["inputs"]
+    given = {name: each.get("default") for name, each in inputs.items()} | include["inputs"]
+    assert given.keys() == inputs.keys()
+    text = re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda name: given[name[1]], dump_yaml(job.body))
+    body: Body = parse_yaml(text)["chartkit"]
+    return body
+
+
+def scripts() -> dict[str, list[str]]:
+    """The lines of shell that a server runs for each recipe."""
+    azure = next(each for each in blocks() if "steps" in each)
+    [docker] = re.findall(r"^docker run (.*)$", PAGE, flags=re.MULTILINE)
+    options, _, arguments = docker.partition(" chartkit ")
+    assert options == '--rm -v "$PWD:/work:ro"'
+    return {
+        "GitLab's component": component()["script"],
+        "GitLab": next(each["policies"]["script"] for each in blocks() if "policies" in each),
+        "Azure": [line for each in azure["steps"] for line in each.get("script", "").splitlines()],
+        "Docker": [f"chartkit {arguments}"],
+    }
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
+@pytest.mark.parametrize("recipe", ["GitLab's component", "GitLab", "Azure", "Docker"])
+def test_recipes_do_what_they_are_shown_for(tmp_path: Path, recipe: str) -> None:
+    """What installs is left out; the files that the recipes name for the server are there."""
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "pod.yaml").write_text(PRIVILEGED)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "chartkit").symlink_to(Path(sys.executable).with_name("chartkit"))
+    lines = [each for each in scripts()[recipe] if "pip install" not in each]
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(lines)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "hostNetwork" in done.stdout
+    written = {each.name for each in tmp_path.iterdir()} - {"bin", "manifests"}
+    assert (
+        written
+        == {
+            "GitLab's component": set(component()["artifacts"]["reports"].values()),
+            "GitLab": {"gl-code-quality.json"},
+            "Azure": {"chartkit.xml"},
+            "Docker": set(),
+        }[recipe]
+    )
+    if recipe == "Azure":
+        assert "##vso[task.logissue type=error;sourcepath=manifests/pod.yaml" in done.stdout
+
+
+def test_the_image_runs_chartkit_without_root() -> None:
+    """The stages of the Dockerfile copy what is there, and the last one runs as nobody."""
+    text = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    lines = [each.split(None, 1) for each in text.splitlines() if each and each[0] != "#"]
+    last = lines[max(at for at, each in enumerate(lines) if each[0] == "FROM") :]
+    given = dict(last)
+    assert json.loads(given["ENTRYPOINT"]) == ["chartkit"]
+    assert int(given["USER"].partition(":")[0]) > 0
+    made = " ".join(rest for word, rest in lines if word == "RUN")
+    source, target = given["COPY"].split()[1:]
+    assert source == target
+    assert f"{source}/bin/chartkit --version" in made
+    assert f"PATH={source}/bin:" in given["ENV"]
+    for shell in (rest for word, rest in lines if word == "RUN"):
+        assert subprocess.run(["sh", "-n", "-c", shell], check=False).returncode == 0

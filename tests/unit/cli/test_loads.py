@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from chartkit import __version__
 from chartkit.cli.main import COMMANDS
+
+ROOT = Path(__file__).parents[3]
 
 _BASE = frozenset({"cli", "errors", "model", "safe_text", "suggestions"})
 _OUTPUT = frozenset({"atomic", "report", "rollout", "scan"})
@@ -74,6 +78,29 @@ def test_the_version_loads_the_command_line_alone() -> None:
     modules = loaded("--version")
     assert rooms(modules) <= _BASE | _CLICK
     assert not {"shutil", "traceback", "subprocess", "ssl", "yaml"} & {*modules}
+
+
+def test_the_version_by_itself_loads_no_command_line() -> None:
+    """As the script does that is installed."""
+    script = _SCRIPT.replace("chartkit.cli.main", "chartkit.__main__").replace(
+        "main(sys.argv[1:])", "main()"
+    )
+    command = [sys.executable, "-c", script, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"chartkit {__version__}\n"
+    modules = json.loads(done.stderr.splitlines()[-1])
+    assert rooms(modules) == {"__main__"}
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert set(scripts.values()) == {"chartkit.__main__:main"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("stdout", ["/dev/full", ""])
+def test_the_version_that_nobody_can_read(stdout: str) -> None:
+    redirection = f">{stdout}" if stdout else ">&-"
+    shell = f'"{sys.executable}" -m chartkit --version {redirection}'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) in {(0, 0), (2, 1)}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

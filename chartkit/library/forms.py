@@ -13,7 +13,9 @@ from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.policy import FolderPolicy
+from chartkit.library.templating import source_documents
 from chartkit.model import Body, Json, Location, mapping_at
+from chartkit.suggestions import nearest
 
 API_VERSION = f"{cel_policy_fields.GROUP}/v1"
 VALIDATING = "ValidatingPolicy"
@@ -68,7 +70,11 @@ def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Lo
         isinstance(each, dict) and isinstance(each.get("expression"), str) for each in validations
     ):
         message = f"the CEL form of policy '{policy.name}' has no validations with an expression"
-        raise InputError(message, place)
+        near = [] if "validations" in spec else nearest("validations", spec, 1)
+        if near and policy.cel is not None:
+            place = source_documents(policy.cel.text, place.file)[0].locate("spec", near[0])
+        hint = f"did you mean 'validations' by '{near[0]}'?" if near else None
+        raise InputError(message, place, hint)
     if len(validations) != rules:
         message = (
             f"the CEL form of policy '{policy.name}' has {len(validations)} validations, and its "

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cluster_policy_fields
@@ -23,6 +23,7 @@ from chartkit.library.forms import (
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.templating import source_documents
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Location, mapping_at
 from chartkit.output.write import GeneratedChart
@@ -163,9 +164,18 @@ def _render(files: Mapping[str, str], policies: Sequence[FolderPolicy]) -> Mappi
         for policy in policies:
             for suffix, source in ((_PLAIN, policy.template), (_CEL, policy.cel)):
                 if source is not None and f"{policy.name}{suffix}" == name:
+                    _require_yaml(policy, source)
                     message = f"policy '{policy.name}': {error.message}"
                     raise RenderError(message, Location(source.file), error.hint) from None
         raise
+
+
+def _require_yaml(policy: FolderPolicy, source: Source) -> None:
+    try:
+        source_documents(source.text, source.file)
+    except InputError as error:
+        message = f"policy '{policy.name}' {error.message}"
+        raise InputError(message, error.location, error.hint) from None
 
 
 def _template(policy: FolderPolicy, text: str, suffix: str) -> str:

@@ -6,20 +6,19 @@ to, as far as mappings have the same keys and lists the same length as in what w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from chartkit.documents.reader import Document, Source, read_text
+from chartkit.documents.reader import Document, Source
 from chartkit.errors import InputError
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.templating import source_documents
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Json, Location, Resource, list_of
 
 _OLDER: Final = "kyverno.io/"
-_TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,13 @@ class TemplatePlaces:
         written, rendered = outline.body, self.body
         for step in steps:
             written, rendered = _child(written, step), _child(rendered, step)
-        if written != rendered:
+        if not isinstance(written, str) or not isinstance(rendered, str):
             return self.locate(*path)
-        return outline.character(offset, *steps)
+        # In Enforce an expression stands in a longer one.
+        begin = rendered.find(written)
+        if not 0 <= begin <= offset <= begin + len(written):
+            return self.locate(*path)
+        return outline.character(offset - begin, *steps)
 
     def value_of(self, *_path: str | int) -> None:
         """Return None: no chart's value is shown here."""
@@ -94,19 +97,11 @@ def source_location(policy: LibraryPolicy, resource: Resource) -> Location:
 @lru_cache(maxsize=64)
 def _outline(template: Source) -> Document | None:
     """Return the only document of a template without its tags; None where that is no YAML."""
-    text = _TAG.sub(_filled, template.text)
     try:
-        documents = read_text(text, template.file)
+        documents = source_documents(template.text, template.file)
     except InputError:
         return None
     return documents[0] if len(documents) == 1 else None
-
-
-def _filled(tag: re.Match[str]) -> str:
-    """Return what has the length and lines of a tag: a word for a value, else blanks."""
-    first, *more = tag[0].split("\n")
-    word = ("x" if tag[1] else " ") * len(first)
-    return "\n".join((word, *(" " * len(line) for line in more)))
 
 
 def _child(value: Json, step: str) -> Json:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Location
 from chartkit.suggestions import suggestion
@@ -40,6 +41,22 @@ def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
         autoescape=False,
         loader=FileSystemLoader(root) if root else None,
     )
+
+
+_TAG: Final = re.compile(r"<%(=?).*?%>", re.DOTALL)
+
+
+def source_documents(text: str, file: str) -> list[Document]:
+    """Return the documents of a template of YAML without its tags, each field where it is written;
+    raise InputError, with the template's own line, for what is no YAML then."""
+    return read_text(_TAG.sub(_filled, text), file)
+
+
+def _filled(tag: re.Match[str]) -> str:
+    """Return what has the length and lines of a tag: a word for a value, else blanks."""
+    first, *more = tag[0].split("\n")
+    word = ("x" if tag[1] else " ") * len(first)
+    return "\n".join((word, *(" " * len(line) for line in more)))
 
 
 _EXPRESSION: Final = (

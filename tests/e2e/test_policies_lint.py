@@ -139,3 +139,11 @@ def test_a_path_without_policies_is_an_error(tmp_path: Path, path: str, message:
     done = chartkit(tmp_path, "policies", "lint", path)
     assert done.code == 2
     assert done.line.startswith(message)
+
+
+def test_a_key_that_stands_twice(tmp_path: Path) -> None:
+    text = cluster_policy(spec="  background: true\n  background: false\n")
+    (tmp_path / "policy.yaml").write_text(text)
+    done = chartkit(tmp_path, "policies", "lint", "policy.yaml")
+    assert done.code == 0
+    assert "policy.yaml:7:3: warning repeated-key: the key 'background' stands here" in done.out

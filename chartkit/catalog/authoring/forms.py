@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_text, resources
 from chartkit.engine import NO_ATTACHMENTS, Cleaner, RunnablePolicy, sorted_out
+from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.library.rendered import calls, outcomes
 from chartkit.library.template_places import placed
+from chartkit.library.templating import source_documents
 from chartkit.model import Body
 from chartkit.scan.policies import compile_one
+from chartkit.schemas.json_schema import require_single_keys
 
 _CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
 
@@ -44,7 +47,13 @@ def forms_of(policy: FolderPolicy, source: Source) -> list[Form]:
 
     Raises the error of what is wrong with it: InputError, RenderError or CompileError.
     """
-    parts = _rendered(policy, source, policy.examples)
+    try:
+        parts = _rendered(policy, source, policy.examples)
+    except RenderError as error:
+        if error.location is None or not error.location.line:
+            source_documents(source.text, source.file)
+        raise
+    _require_single_keys(source)
     return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]
 
 
@@ -55,6 +64,15 @@ def default_bodies(policy: FolderPolicy, source: Source) -> list[Body]:
     """
     (text,) = _rendered(policy, source, policy.examples[:1])
     return [each.body for each in resources(read_text(text, source.file))]
+
+
+def _require_single_keys(source: Source) -> None:
+    try:
+        documents = source_documents(source.text, source.file)
+    except InputError:
+        return  # With other texts in place of its expressions it is YAML.
+    for document in documents:
+        require_single_keys(document)
 
 
 def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from chartkit.catalog.authoring.check import CheckResult, check_policy, shared_parameters
 from chartkit.documents.input_files import is_there
+from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
 from chartkit.errors import InputError
 from chartkit.library.policies import METADATA_FILE
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, matching, walk
 from chartkit.scan.policies import compile_all, is_test_file, read_policies
+from chartkit.schemas.json_schema import require_single_keys
 
 UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
+REPEATED = "repeated-key"
+"""The rule ID of a key that stands twice: the first one is lost, and kubectl refuses it."""
 
 
 def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResult:
@@ -38,12 +42,26 @@ def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResu
         folders += len(own)
         if before == (len(found), len(findings), folders):
             raise InputError("holds no policy", Location(source))
+    findings += _repeated(found)
     compiled = compile_all(found)
     findings += compiled.diagnostics
     findings += compiled.warnings
     count = sum(map(is_policy, found)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
+
+
+def _repeated(found: Sequence[Resource]) -> Iterator[Diagnostic]:
+    """Yield a warning for each document with a key that stands twice in a mapping."""
+    places = {id(each.location.places): each.location.places for each in found}
+    for document in places.values():
+        if isinstance(document, Document):
+            try:
+                require_single_keys(document)
+            except InputError as error:
+                yield Diagnostic(
+                    REPEATED, Severity.WARNING, error.message, error.location, error.hint
+                )
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:

@@ -6,6 +6,7 @@ found is a warning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -14,12 +15,14 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import kinds_matched, misspelt
 from chartkit.engine.cel.shapes.names import meant_resource
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
-from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, field_at
+from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, ResourceRule, field_at
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity
+from chartkit.suggestions import suggestion
 
+_OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
 _ENVIRONMENTS: Final = {
     CelKind.VALIDATING: "vpol",
     CelKind.MUTATING: "mpol",
@@ -70,10 +73,12 @@ def _offset(text: str, issue: UndefinedField) -> int | None:
 
 
 def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
-    """Return a warning for each resource that is nearly one of Kubernetes' (`pod`)."""
+    """Return a warning for each resource that is nearly one of Kubernetes' (`pod`), and for each
+    operation that there is not."""
     found: list[Diagnostic] = []
     rules = policy.constraints.rules if policy.constraints is not None else ()
     for index, rule in enumerate(rules):
+        found += _operations(policy, index, rule)
         for at, resource in enumerate(rule.resources):
             meant = meant_resource(rule.groups, resource.partition("/")[0])
             if meant is None:
@@ -83,6 +88,16 @@ def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
             place, hint = field_at(policy, path), f"did you mean '{meant}'?"
             found.append(Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint))
     return found
+
+
+def _operations(policy: CelPolicy, index: int, rule: ResourceRule) -> Iterator[Diagnostic]:
+    for at, operation in enumerate(rule.operations):
+        if operation not in _OPERATIONS:
+            message = f"{policy.key}: there is no operation '{operation}': no webhook can have it"
+            path = f"spec.matchConstraints.resourceRules[{index}].operations[{at}]"
+            hint = suggestion(operation.upper(), _OPERATIONS) or f"known: {', '.join(_OPERATIONS)}"
+            place = field_at(policy, path)
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
 
 
 def _kinds(policy: CelPolicy) -> list[GroupVersionKind]:

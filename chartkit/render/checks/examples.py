@@ -195,7 +195,8 @@ class _PolicyExamples:
 
     title: the policy's name, with the form that only reports next to another; acting: the bad ones
     that it acted on; missed: those that it let pass; asked: whether Kyverno evaluates it when
-    objects are admitted, cleans: whether Kyverno does so on a schedule.
+    objects are admitted, cleans: whether Kyverno does so on a schedule; is_refused: whether
+    Kyverno refuses it, so that it does nothing.
     """
 
     def __init__(self, policy: FolderPolicy, title: str) -> None:
@@ -205,7 +206,7 @@ class _PolicyExamples:
         self.wrong: list[Diagnostic] = []
         self.acting: list[Resource] = []
         self.missed: list[Resource] = []
-        self.asked = self.cleans = False
+        self.asked = self.cleans = self.is_refused = False
 
     @property
     def name(self) -> str:
@@ -220,11 +221,14 @@ class _PolicyExamples:
         self.missed += judged.missed
         self.asked = self.asked or any(map(asks_kyverno, compiled.policies))
         self.cleans = self.cleans or bool(compiled.cleanup)
+        self.is_refused = self.is_refused or bool(compiled.diagnostics)
 
 
 def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Diagnostic]:
     """Yield one finding for all bad examples of a file that a policy misses and no exclusion leaves
     out: one cause hides many."""
+    if shown.is_refused:
+        return
     given = exclusions.of(shown.name)
     by_file: dict[str, list[Resource]] = {}
     for each in shown.missed:

@@ -105,6 +105,32 @@ def test_one_thing_spoilt(tmp_path: Path, spoil: _Spoil, rule: str, message: str
 @pytest.mark.parametrize(
     ("file", "right", "wrong", "place"),
     [
+        ("policy.yaml", "kinds:\n", "kinds: [\n", "12:17 not YAML"),
+        ("policy.yaml", "  rules:", "\trules:", "6:1 not YAML"),
+        ("policy.yaml", "spec:\n", "spec:\n  background: true\n  background: true\n", "7:3 second"),
+        (
+            "cel.yaml",
+            "spec:\n",
+            "spec:\n  failurePolicy: Fail\n  failurePolicy: Fail\n",
+            "7:3 second",
+        ),
+        ("cel.yaml", "[CREATE, UPDATE]", "[CREATE, UPDATES]", "10:30 operation 'UPDATES'"),
+    ],
+)
+def test_files_that_are_not_what_they_look_like(
+    tmp_path: Path, file: str, right: str, wrong: str, place: str
+) -> None:
+    folder = write_policy("mine", Kind.VALIDATE, tmp_path)
+    _replace(file, right, wrong)(folder)
+    [found] = check_path(folder).diagnostics
+    position, _, said = place.partition(" ")
+    assert str(found.location) == f"{folder / file}:{position}"
+    assert said in found.message
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "place"),
+    [
         ("policy.yaml", "validate:", "validat:", "13:7 'validate'"),
         ("policy.yaml", "kinds:", "kind:", "11:15 'kinds'"),
         ("policy.yaml", "operator: Equals", "operator: Equal2", "19:17 'Equal'"),

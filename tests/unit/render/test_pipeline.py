@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.errors import InputError
+from chartkit.catalog.authoring.scaffold import write_policy
+from chartkit.catalog.model import Kind
+from chartkit.errors import ChartkitError, InputError
 from chartkit.kyverno.releases import current
 from chartkit.model import Location
 from chartkit.project.project import read_project
@@ -194,6 +196,48 @@ def test_a_wrong_example_of_an_own_policy_fails_at_its_place(tmp_path: Path) -> 
     assert str(row.location) == f"{own}/good.yaml:2"
     assert row.message.startswith("our-tags says '")
     assert row.message.endswith("of its good example Pod pod")
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "place"),
+    [
+        ("policy.yaml", "validate:", "validat:", "13:7"),
+        ("cel.yaml", "variables.label]", "variables.lable]", "18:67"),
+        ("cel.yaml", "has(object", "has(objekt", "18:13"),
+    ],
+)
+def test_a_mistake_of_an_own_policy_is_named_once(
+    tmp_path: Path, file: str, right: str, wrong: str, place: str
+) -> None:
+    own = write_policy("mine", Kind.VALIDATE, tmp_path)
+    text = (own / file).read_text()
+    assert right in text
+    (own / file).write_text(text.replace(right, wrong, 1))
+    form = "ClusterPolicy" if file == "policy.yaml" else "ValidatingPolicy"
+    environment = f"{NEW}    policyType: {form}\n    policies: {{mine: {{enabled: true}}}}\n"
+    done = run(project(tmp_path, environment, "library: [policies]\n"))
+    [row] = [each for each in done.rows if each.outcome is Outcome.FAIL]
+    assert (row.check, str(row.location)) == ("policies", f"{own / file}:{place}")
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "said"),
+    [
+        ("policy.yaml", "kinds:\n", "kinds: [\n", "policy.yaml:12:17: policy 'mine' is not YAML"),
+        ("cel.yaml", "validations:", "validation:", "cel.yaml:15:3: the CEL form of policy 'mine'"),
+    ],
+)
+def test_a_policy_that_cannot_be_read_is_named_at_its_line(
+    tmp_path: Path, file: str, right: str, wrong: str, said: str
+) -> None:
+    own = write_policy("mine", Kind.VALIDATE, tmp_path)
+    text = (own / file).read_text()
+    (own / file).write_text(text.replace(right, wrong, 1))
+    environment = f"{NEW}    policies: {{mine: {{enabled: true}}}}\n"
+    root = project(tmp_path, environment, "library: [policies]\n")
+    with pytest.raises(ChartkitError) as caught:
+        run(root)
+    assert f"{own}/{said}" in str(caught.value)
 
 
 def test_values_that_the_schema_refuses_are_rows_with_suggestions(tmp_path: Path) -> None:

@@ -122,6 +122,12 @@ LISTEN_OPTIONS: Final = (
         help="Write a PolicyReport for each object with results to the cluster, or to DIR.",
     ),
     click.option(
+        "--traces",
+        is_flag=True,
+        help="Send spans to OpenTelemetry, as OTEL_EXPORTER_OTLP_ENDPOINT and the other variables "
+        "of its SDK say.",
+    ),
+    click.option(
         "--print-webhooks",
         is_flag=True,
         help="Print the webhook configurations for the policies, and end.",
@@ -171,11 +177,14 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
     Ends with SIGTERM or Ctrl-C.
     """
     from chartkit.network.admission.server import require_server
+    from chartkit.network.admission.spans import require_spans
     from chartkit.scan.serving.run import run
 
     _require_usable(options)
     if not listen.print_webhooks:
         require_server()
+    if listen.traces:
+        require_spans()
     run(listen, _source(options, listen, env, path), partial(click.echo, nl=False))
 
 

@@ -22,6 +22,7 @@ from chartkit.network.admission.reports import Reports
 from chartkit.network.admission.review import Review, ReviewError, parse_review
 from chartkit.network.admission.selection import Selection, Webhook
 from chartkit.network.admission.settings import ServerSettings
+from chartkit.network.admission.spans import Spans
 
 T = TypeVar("T")
 Scope = Mapping[str, Any]
@@ -48,6 +49,7 @@ class _Call:
     webhook: Webhook
     chosen: Selection
     review: Review
+    headers: Mapping[bytes, bytes]
     deadline: float
 
 
@@ -61,11 +63,13 @@ class Application:
         log: Log,
         metrics: Metrics,
         reports: Reports,
+        spans: Spans,
     ) -> None:
         self._keeper = keeper
         self._log = log
         self._metrics = metrics
         self._reports = reports
+        self._spans = spans
         self._bounds = Bounds(settings)
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="judge")
         self._is_ending = False
@@ -88,7 +92,9 @@ class Application:
                 self._keeper.stop()
                 self._metrics.stop()
                 self._threads.shutdown(wait=False, cancel_futures=True)
-                await asyncio.get_running_loop().run_in_executor(None, self._reports.close)
+                loop = asyncio.get_running_loop()
+                await loop.run_in_executor(None, self._reports.close)
+                await loop.run_in_executor(None, self._spans.close)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -136,18 +142,19 @@ class Application:
                 review = parse_review(content)
             except ReviewError as error:
                 raise Refused(400, str(error)) from None
-            call = _Call(scope["path"], judge, *found, review, deadline)
+            call = _Call(scope["path"], judge, *found, review, headers, deadline)
             await self._answer(call, send)
 
     async def _answer(self, call: _Call, send: Send) -> None:
         judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
-        begun = time.perf_counter()
+        begun, started = time.perf_counter(), time.time_ns()
         verdict = await self._judged(call)
         seconds = time.perf_counter() - begun
         await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
         if chosen.auditing:
             await self._run(chosen, lambda: judge.audit(verdict, chosen))
         self._metrics.review(review, webhook, verdict, seconds)
+        self._spans.add(review, webhook, verdict, call.headers, (started, time.time_ns()))
         self._say(review, webhook, verdict, seconds)
         if webhook is Webhook.VALIDATING:
             self._reports.add(review, call.path, verdict, judge.served.facts)

@@ -18,6 +18,7 @@ from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
 from chartkit.network.admission.reports import Reports, Target
 from chartkit.network.admission.settings import ServerSettings
+from chartkit.network.admission.spans import NoSpans, OpenTelemetrySpans
 
 HEADER_TIMEOUT: Final = 10_000
 """Milliseconds that a client may take to send the head of a request."""
@@ -42,7 +43,9 @@ class Worker:
         log = Log(self.settings.log_level)
         metrics = Metrics(self.settings.metrics_folder)
         keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
-        return Application(self.settings, keeper, log, metrics, Reports(self.target, log))
+        spans = OpenTelemetrySpans() if self.settings.traces else NoSpans()
+        reports = Reports(self.target, log)
+        return Application(self.settings, keeper, log, metrics, reports, spans)
 
 
 def serve(

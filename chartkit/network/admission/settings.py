@@ -17,7 +17,8 @@ class ServerSettings:
     once, and max_memory the bytes of their bodies; body_timeout, drain: seconds that a client may
     take to send a review, and that a server may take to end; threads: of one worker, for policies
     that ask a cluster, a registry or a service; log_level: `debug`, `info`, `warning` or `error`;
-    metrics_folder: where workers keep their counts; poll: seconds between looks at the files.
+    metrics_folder: where workers keep their counts; poll: seconds between looks at the files;
+    traces: whether spans are sent to OpenTelemetry.
     """
 
     host: str
@@ -34,3 +35,4 @@ class ServerSettings:
     log_level: str = "info"
     metrics_folder: Path = Path()
     poll: float = 1.0
+    traces: bool = False

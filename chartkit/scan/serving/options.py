@@ -30,6 +30,7 @@ class ListenOptions:
     drain: float
     log_level: str
     reports: str | None
+    traces: bool
     print_webhooks: bool
     apply_webhooks: bool
     webhook_url: str | None

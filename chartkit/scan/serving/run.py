@@ -90,6 +90,7 @@ def _settings(listen: ListenOptions, certificates: Certificates, folder: Path) -
         drain=listen.drain,
         log_level=listen.log_level,
         metrics_folder=counts,
+        traces=listen.traces,
     )
 
 

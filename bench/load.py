@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _END_OF_HEADERS: Final = b"\r\n\r\n"
+_LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,15 @@ class _Client(asyncio.Protocol):
         if end < 0:
             return
         head = bytes(received[:end]).lower()
-        at = head.find(b"content-length:")
-        length = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
-        whole = end + 4 + length
+        if b"transfer-encoding: chunked" in head:
+            # Nothing follows an answer: the next one is not asked for yet.
+            if not received.endswith(_LAST_CHUNK):
+                return
+            whole = len(received)
+        else:
+            at = head.find(b"content-length:")
+            length = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+            whole = end + 4 + length
         if len(received) < whole:
             return
         found = self._load.measured
@@ -146,11 +153,9 @@ class Load:
 
         async def connect(number: int) -> _Client:
             async with gate:
-                delay = self.pause * number / self._clients
                 _, client = await loop.create_connection(
                     lambda: _Client(self, number), target.host, target.port, ssl=context
                 )
-                del delay
                 return client
 
         clients = await asyncio.gather(*map(connect, range(self._clients)))

@@ -75,12 +75,15 @@ class Slot:
                 while True:
                     part, is_last = await _part(receive)
                     if is_long or self.size + len(part) > self._settings.max_body:
+                        is_long = True
                         await self._pass_over(receive, is_last)
                     self._count(len(part))
                     parts.append(part)
                     if is_last:
                         return parts[0] if len(parts) == 1 else b"".join(parts)
         except TimeoutError:
+            if is_long:
+                raise self._too_long() from None
             raise Refused(408, f"the request was not whole after {left:.0f} s") from None
 
     async def _pass_over(self, receive: Receive, is_last: bool) -> NoReturn:
@@ -90,7 +93,10 @@ class Slot:
         while not is_last and passed < _PASSED_OVER * self._settings.max_body:
             part, is_last = await _part(receive)
             passed += len(part)
-        raise Refused(413, f"the request has more than {self._settings.max_body} bytes")
+        raise self._too_long()
+
+    def _too_long(self) -> Refused:
+        return Refused(413, f"the request has more than {self._settings.max_body} bytes")
 
     def _count(self, size: int) -> None:
         self.size += size

@@ -202,12 +202,12 @@ def _scans() -> list[Scenario]:
     estimates = [["estimate", *judged, "-o", output] for output in ("text", "json", "markdown")]
     found = []
     for name, text in (("rules", POLICY), ("cel", CEL)):
+        found.append(Scenario(f"serve {name}", webhooks, {**base, "p.yaml": text}, weight=4))
         for part, one in _parts(text):
             files = {**base, "p.yaml": one}
             found.append(Scenario(f"scan {name} {part}", scans, files, weight=8))
             found.append(Scenario(f"preview {name} {part}", previews, files, weight=4))
             found.append(Scenario(f"estimate {name} {part}", estimates, files, weight=4))
-            found.append(Scenario(f"serve {name} {part}", webhooks, files, weight=1))
     scan = ["scan", *judged]
     set_all = ["--set", "a=b", "--param", "x=1", "--at", "now", "-n", "n", "--release", "r"]
     plans = ["migrate", "plan", "p.yaml", "e.yaml"]

@@ -58,7 +58,7 @@ def _unzstd(content: bytes, location: Location, most: int) -> bytes:
     try:
         import zstandard
     except ImportError:
-        hint = "pip install 'chartkit[zstd]', or give what `zstd -dc` prints on standard input"
+        hint = "pip install '.[zstd]' where chartkit's source is, or give what `zstd -dc` prints"
         raise InputError("is compressed with zstd", location, hint) from None
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
     parts: list[bytes] = []

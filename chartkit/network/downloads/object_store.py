@@ -60,7 +60,7 @@ def _system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        hint = "pip install 'chartkit[remote]', and the store's package, such as s3fs"
+        hint = "pip install '.[remote]' where chartkit's source is, and s3fs, gcsfs or adlfs"
         raise InputError("needs fsspec, which is not installed", Location(url), hint) from None
     with _errors(url):
         system, path = url_to_fs(url)

@@ -31,7 +31,7 @@ def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ..
     try:
         import pysequoia
     except ImportError:
-        hint = "install chartkit[provenance]"
+        hint = "pip install '.[provenance]' where chartkit's source is"
         raise InputError("signing needs pysequoia, which is not installed", hint=hint) from None
     signer = _signer(key)
     signed = []

@@ -82,6 +82,6 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        hint = "pip install 'chartkit[dask]'"
+        hint = "pip install '.[dask]' where chartkit's source is"
         raise ExecutorError("--executor needs Dask, which is not installed", hint=hint) from None
     return distributed

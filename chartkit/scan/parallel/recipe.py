@@ -31,7 +31,7 @@ _LOCK: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a process needs to judge parts.
+    """The needs of a process that judges parts.
 
     policies, exceptions: as written; running: the IDs of the policies that run; shared: objects
     that others depend on; judging: the policies that judge, by kind, namespace and name; version:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
-from chartkit.model import Resource, RuleResult
+from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.outputs import Output
 from chartkit.scan.environment import ProjectEnvironment, UnsentObjects
 from chartkit.scan.gate.selection import Selection
@@ -30,6 +30,7 @@ from chartkit.scan.parallel.streaming import (
     open_stream,
     uncompleted,
 )
+from chartkit.scan.policies import PolicySet
 from chartkit.scan.reporting import Console, ScanReport, require_policies
 from chartkit.scan.requests import Judges, Requests
 from chartkit.scan.run import ScanContext, Sink, as_changed, run_scan
@@ -130,13 +131,10 @@ def scan_stream(
 ) -> int | None:
     """Scan large files part by part, and write the reports; None where they are small, or have to
     be read as a whole. Raise InputError."""
-    policies, inputs = judges.policies, judges.inputs
-    is_plain = not options.is_json and not inputs.chart_values
-    stream = None
-    if is_plain and inputs.is_isolated(policies.policies):
-        stream = open_stream(options.request, 0 if options.executor else LEAST)
+    stream = _stream(options, judges)
     if stream is None:
         return None
+    policies, inputs = judges.policies, judges.inputs
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
     custom = custom_of(stream, holding.note)
@@ -171,16 +169,28 @@ def scan_stream(
         if stream.size > _READ_AGAIN:
             raise
         return None
-    for note in reading.notes:
+    _say(console, reading.notes, policies)
+    held.release()
+    for line in completion.lines():
+        console.remark(line)
+    is_partial = all(each.judges_json for each in policies.policies)
+    return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
+
+
+def _stream(options: ScanOptions, judges: Judges) -> Stream | None:
+    """Return the inputs in parts; None where they are small or their objects need each other."""
+    inputs = judges.inputs
+    if options.is_json or inputs.chart_values or not inputs.is_isolated(judges.policies.policies):
+        return None
+    return open_stream(options.request, 0 if options.executor else LEAST)
+
+
+def _say(console: Console, notes: Iterable[Diagnostic], policies: PolicySet) -> None:
+    for note in notes:
         console.note(note)
     require_policies(policies, console)
     if policies.cleanup:
         console.remark(CLEANUP)
-    held.release()
-    for line in completion.lines():
-        console.remark(line)
-    is_partial = not any(not each.judges_json for each in policies.policies)
-    return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
 
 
 def _answers(

@@ -78,4 +78,4 @@ def test_zstd_without_its_package_names_the_way_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(InputError) as caught:
         decompressed(_zstd(TEXT), PLACE)
-    assert "chartkit[zstd]" in (caught.value.hint or "")
+    assert ".[zstd]" in (caught.value.hint or "")

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents.reader import read_file, read_text
+from chartkit.documents.reader import read_file
 from chartkit.kyverno import releases
-from chartkit.model import Body
 from chartkit.project.project import read_project
-from chartkit.rollout.adopt.chart_values import chart_settings
-from chartkit.rollout.adopt.model import Estate, Outcome
 from tests.unit.rollout.adopt.conftest import (
     EXCEPTION,
     POLICY,
@@ -129,89 +126,6 @@ def _profiles(team: Team) -> list[str]:
     return [str(each) for each in found]
 
 
-_CHART_VALUES = """\
-podSecurityStandard: baseline
-validationFailureAction: enforce
-validationFailureActionByPolicy: {disallow-host-path: Audit}
-validationFailureActionOverrides:
-  all: [{action: audit, namespaces: [legacy]}]
-  disallow-host-ports: [{action: audit, namespaces: [edge]}]
-includeOtherPolicies: [require-non-root-groups]
-includeRestrictedPolicies: [restrict-volume-types]
-policyExclude:
-  disallow-selinux: {any: [{resources: {kinds: [Pod], namespaces: [csi]}}]}
-background: true
-failurePolicy: Fail
-customLabels: {}
-"""
-
-
-def test_values_of_the_chart_of_policies_become_profiles_and_settings(team: Team) -> None:
-    team.write(values=_CHART_VALUES)
-    code, body = team.adopt("values.yaml", *VERSIONS)
-    assert (code, team.rows(body, "left")) == (0, [])
-    assert (
-        "kyverno-policies",
-        "14 policies come from chartkit's library, in place of upstream's",
-    ) in (team.rows(body, "changed"))
-    environment = read_file(team.folder / "out/chartkit.yaml")[0].body["environments"]["prd"]
-    assert environment["profiles"] == ["pss-baseline", "./profiles/adopted.yaml"]
-    assert (environment["action"], environment["policyType"]) == ("Enforce", "ClusterPolicy")
-    assert environment["actions"] == [{"action": "Audit", "namespaces": ["legacy"]}]
-    assert environment["policies"] == {
-        "disallow-host-path": {"action": "Audit"},
-        "disallow-host-ports": {"actions": [{"action": "Audit", "namespaces": ["edge"]}]},
-        "disallow-selinux": {"exclude": [{"kinds": ["Pod"], "namespaces": ["csi"]}]},
-    }
-    profile = read_file(team.folder / "out/profiles/adopted.yaml")[0].body["spec"]
-    added = ["other/require-non-root-groups", "restricted/restrict-volume-types"]
-    assert list(profile["policies"]) == added
-
-
-@pytest.mark.parametrize(
-    ("values", "key", "reason"),
-    [
-        (
-            "policyPreconditions: {disallow-selinux: {}}",
-            "policyPreconditions",
-            "no key of chartkit",
-        ),
-        ("policyExclude: {disallow-selinux: {all: []}}", "policyExclude", "no key of chartkit"),
-        ("includeOtherPolicies: [nothing]", "includeOtherPolicies", "does not have nothing"),
-        ("includeOtherPolicies: {a: b}", "includeOtherPolicies", "another type"),
-        ("podSecurityStandard: [1]", "podSecurityStandard", "another type"),
-        ("podSecurityStandard: loose", "podSecurityStandard", "is no standard"),
-        (
-            "validationFailureActionByPolicy: {require-run-as-nonroot: Enforce}",
-            "validationFailureActionByPolicy",
-            "none of the policies that the values select",
-        ),
-        ("policyExclude: {}\nfailurePolicy: Ignore", "failurePolicy", "no key of chartkit"),
-        ("policyExclude: {}\nbackground: false", "background", "no key of chartkit"),
-        ("policyExclude: {}\n1: 2", "1", "no key of chartkit"),
-    ],
-)
-def test_values_of_the_chart_of_policies_that_are_not_taken_are_named(
-    values: str, key: str, reason: str
-) -> None:
-    _, rows = chart_settings(Estate("prd", chart_values=read_text(values)), ())
-    [left] = [each for each in rows if each.outcome is Outcome.LEFT]
-    assert left.subject == f"{key} of kyverno-policies"
-    assert reason in left.message
-
-
-def test_policies_in_use_go_before_values_of_their_chart(team: Team) -> None:
-    team.write(
-        values="podSecurityStandard: restricted\n",
-        legacy__p=POLICY.replace("require-team", "disallow-host-path"),
-    )
-    code, body = team.adopt("values.yaml", "legacy", *VERSIONS)
-    assert code == 0
-    assert "are taken as they are" in dict(team.rows(body, "note"))["values of kyverno-policies"]
-    body = read_file(team.folder / "out/chartkit.yaml")[0].body
-    assert "profiles" not in body["environments"]["prd"]
-
-
 def test_two_policies_of_one_name_are_one_where_they_are_equal(team: Team) -> None:
     other = POLICY.replace("?*", "a*")
     team.write(legacy__a=POLICY, legacy__b=POLICY.replace("# Who", "# The one who"))
@@ -247,68 +161,6 @@ def test_a_policy_that_differs_between_environments_is_left(team: Team) -> None:
     field = "spec.rules.team.validate.pattern.metadata.labels.team"
     message = f"differs from that of prd, which the project has, in {field}"
     assert team.rows(body, "left") == [("ClusterPolicy require-team", message)]
-
-
-_OVERRIDES = (
-    '  validationFailureActionOverrides:\n    - {action: Enforce, namespaces: ["payments-*"]}\n'
-)
-_PLAIN = POLICY.replace(_OVERRIDES, "")
-_EXCLUDE = "      exclude: {any: [BLOCKS]}\n      validate:"
-_LEGACY = "{resources: {namespaces: [legacy]}}"
-_OLD = "{resources: {kinds: [Deployment], names: [old-*]}}"
-_PAYMENTS = {"action": "Audit", "actions": [{"action": "Enforce", "namespaces": ["payments-*"]}]}
-
-
-def _excluding(text: str, *blocks: str) -> str:
-    return text.replace("      validate:", _EXCLUDE.replace("BLOCKS", ", ".join(blocks)))
-
-
-@pytest.mark.parametrize(
-    ("prd", "qa", "settings"),
-    [
-        (_PLAIN, POLICY, {"qa": _PAYMENTS}),
-        (POLICY, _PLAIN, {"prd": _PAYMENTS}),
-        (_PLAIN, _excluding(_PLAIN, _LEGACY), {"qa": {"exclude": [{"namespaces": ["legacy"]}]}}),
-        (
-            _excluding(_PLAIN, _LEGACY, _OLD),
-            _excluding(_PLAIN, _LEGACY),
-            {"prd": {"exclude": [{"kinds": ["Deployment"], "names": ["old-*"]}]}},
-        ),
-        (
-            _PLAIN,
-            _excluding(_PLAIN.replace("Audit", "Enforce"), _LEGACY),
-            {"qa": {"action": "Enforce", "exclude": [{"namespaces": ["legacy"]}]}},
-        ),
-    ],
-)
-def test_settings_make_the_variants_of_a_policy(
-    team: Team, prd: str, qa: str, settings: dict[str, Body]
-) -> None:
-    """No environment's policy is otherwise afterwards, but for the form of overrides."""
-    team.write(prd__p=prd, qa__p=qa)
-    code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)
-    assert (code, team.rows(body, "left")) == (0, [])
-    given = read_file(team.folder / "out/chartkit.yaml")[0].body["environments"]
-    found = {name: each.get("policies", {}).get("require-team") for name, each in given.items()}
-    assert {name: each for name, each in found.items() if each} == settings
-    fields = [each for subject, each in team.rows(body, "changed") if subject != "metadata"]
-    assert all("validationFailureActionOverrides" in each for each in fields), fields
-    assert bool(fields) == (_PAYMENTS in settings.values())
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        _excluding(_PLAIN, "{subjects: [{kind: User, name: a}]}"),
-        _PLAIN.replace("      validate:", f"      exclude: {{all: [{_LEGACY}]}}\n      validate:"),
-        _PLAIN.replace("      validate:", "      preconditions: {all: []}\n      validate:"),
-    ],
-)
-def test_variants_that_no_settings_make_are_left(team: Team, other: str) -> None:
-    team.write(prd__p=_PLAIN, qa__p=other)
-    code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)
-    subjects = [subject for subject, _ in team.rows(body, "left")]
-    assert (code, subjects) == (1, ["ClusterPolicy require-team"])
 
 
 def test_clusters_of_an_environment_share_what_they_have_in_common(team: Team) -> None:

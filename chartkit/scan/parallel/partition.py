@@ -23,6 +23,8 @@ from chartkit.scan.parallel.lists import Items, Span, items_of, spans
 
 SLICE: Final = 1 << 18
 """The bytes of a slice, and of the files of one part, as a rule."""
+_WINDOW: Final = 1 << 24
+"""The bytes of a file that are looked through at a time."""
 _CUT: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
 _SHARED_LISTS: Final = frozenset({"NamespaceList", "CustomResourceDefinitionList"})
@@ -148,6 +150,7 @@ def sliced(
                 each = replace(whole, start=start, end=end, lines=lines)
                 yield each, end - start, bool(shared.search(span))
                 lines += _lines(span)
+                _release(content, start, end)
                 start = end
 
 
@@ -164,11 +167,26 @@ def _of_list(
         part = replace(part, first=each.first, count=each.count)
         yield part, each.end - each.start, has_shared
         lines += _lines(text)
+        _release(content, each.start, each.end)
+
+
+def _release(content: mmap.mmap, start: int, end: int) -> None:
+    """Give back the memory of a part of a file that has been looked at; its pages stay cached."""
+    begin = start // mmap.PAGESIZE * mmap.PAGESIZE
+    if hasattr(content, "madvise"):
+        content.madvise(mmap.MADV_DONTNEED, begin, end - begin)
 
 
 def _is_cut(content: mmap.mmap) -> bool:
     head = content[:4096].lstrip(_BEFORE_JSON)
-    return not head.startswith(b"{") and not _DIRECTIVE.search(content)
+    if head.startswith(b"{"):
+        return False
+    for start in range(0, len(content), _WINDOW):
+        end = min(start + _WINDOW, len(content))
+        if _DIRECTIVE.search(content, start, end):
+            return False
+        _release(content, start, end)
+    return True
 
 
 def _cuts(content: mmap.mmap) -> Iterator[int]:

@@ -216,6 +216,7 @@ class Metrics:
     def reloaded(self, is_used: bool) -> None:
         """Count a new set of policies."""
         self._count(_RELOADS, ("success" if is_used else "failure",), 0)
+        self._facts.clear()  # They would keep the policies of before.
 
     def review(self, review: Review, webhook: Webhook, verdict: Verdict, seconds: float) -> None:
         """Count a review and the results of its rules."""

@@ -86,6 +86,7 @@ class Application:
             if message["type"] == "lifespan.startup":
                 self._keeper.start()
                 self._metrics.start()
+                self._log.info("ready", policies=len(self._keeper.served.policies))
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 self._is_ending = True

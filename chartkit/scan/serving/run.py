@@ -49,7 +49,7 @@ def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str]
             for note in served.notes:
                 log.warning(note)
             log.info(
-                "listening",
+                "starting",
                 address=f"https://{listen.host}:{listen.port}",
                 policies=len(served.policies),
                 workers=listen.workers,

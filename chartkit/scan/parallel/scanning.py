@@ -144,15 +144,9 @@ def scan_stream(
         report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
         completion = completion_of(requests, environment)
         there, here = (uncompleted, completion) if options.executor else completion.split()
-        judge = PartJudge(
-            report.running,
-            replace(requests.context(requests.world()), audit_warn=options.audit_warn),
-            report.looks_at,
-            bool(options.request.exceptions) or environment is not None,
-            judges.identities,
-            there,
-            report.has_excerpts,
-        )
+        has_exceptions = bool(options.request.exceptions) or environment is not None
+        context = replace(requests.context(requests.world()), audit_warn=options.audit_warn)
+        judge = _part_judge(report, context, has_exceptions, judges, there)
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             report.add(resource, here(resource, results))
@@ -183,6 +177,25 @@ def _stream(options: ScanOptions, judges: Judges) -> Stream | None:
     if options.is_json or inputs.chart_values or not inputs.is_isolated(judges.policies.policies):
         return None
     return open_stream(options.request, 0 if options.executor else LEAST)
+
+
+def _part_judge(
+    report: ScanReport,
+    context: ScanContext,
+    has_exceptions: bool,
+    judges: Judges,
+    completed: Completed,
+) -> PartJudge:
+    looks_at, identities = report.looks_at, judges.identities
+    return PartJudge(
+        report.running,
+        context,
+        looks_at,
+        has_exceptions,
+        identities,
+        completed,
+        report.has_excerpts,
+    )
 
 
 def _say(console: Console, notes: Iterable[Diagnostic], policies: PolicySet) -> None:

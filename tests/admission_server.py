@@ -109,10 +109,13 @@ def exchange(
 
 @contextmanager
 def admission_server(
-    folder: Path, *arguments: str | Path, environment: dict[str, str] | None = None
+    folder: Path,
+    *arguments: str | Path,
+    environment: dict[str, str] | None = None,
+    becomes_ready: bool = True,
 ) -> Iterator[AdmissionServer]:
-    """Run a server with its certificates in a folder, and end it; environment: further
-    variables."""
+    """Run a server with its certificates in a folder, and end it; environment: further variables;
+    becomes_ready: False for one that ends by itself."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -127,7 +130,7 @@ def admission_server(
     reader = threading.Thread(target=_read, args=(process, server.lines), daemon=True)
     reader.start()
     try:
-        assert at_length(server.is_ready)
+        assert not becomes_ready or at_length(server.is_ready)
         yield server
     finally:
         server.end()

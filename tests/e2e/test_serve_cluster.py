@@ -79,9 +79,12 @@ def test_a_cluster_that_refuses_webhooks_ends_the_server(api: ApiServer, tmp_pat
     config["users"][0]["user"]["token"] = "wrong"
     Path(environment["KUBECONFIG"]).write_text(json.dumps(config))
     with admission_server(
-        tmp_path, "-p", tmp_path / "team.yaml", "--apply-webhooks", environment=environment
+        tmp_path,
+        *("-p", tmp_path / "team.yaml", "--apply-webhooks"),
+        environment=environment,
+        becomes_ready=False,
     ) as server:
-        assert server.process.wait(30) == 2
+        assert server.process.wait(120) == 2
     assert "does not know you (401)" in server.lines[-1]["message"]
 
 

@@ -60,7 +60,7 @@ WRONG = [
         "replicaCount: 1\nglobal: {crdWatcher: true}\n",
         "old.yaml:2:1: has global of chart 3.0 to",
     ),
-    ("a: &x 1\nextraArgs: [*x]\n", "old.yaml:1: has aliases in lists"),
+    ("a: &x 1\nextraArgs: [*x]\n", "old.yaml:2:13: has aliases in lists, which cannot be moved"),
 ]
 
 

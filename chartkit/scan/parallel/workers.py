@@ -170,8 +170,6 @@ class Pool(Generic[T, R]):
 
     def _start(self) -> _Worker[T]:
         ours, theirs = Pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
         # What is there already is not looked at again, nor copied for that.
         gc.freeze()
         # A signal must find the new process at its work, not in a copy of what this one does.
@@ -197,6 +195,9 @@ def _serve(
     """Answer tasks until the pipe ends; the process does not come back from here."""
     code = 1
     try:
+        # Its copy of what the first process has not written yet is never written: neither is that
+        # flushed before a fork, where a signal would cut it short.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # Ctrl-C goes to all processes of a terminal; the first of them decides.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

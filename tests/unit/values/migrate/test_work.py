@@ -65,9 +65,9 @@ def test_passes_over_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
         composed.append(document.source.text)
         return compose(document, opens)
 
-    def counted_build(text: str, file: str) -> Any:
+    def counted_build(text: str, *others: Any) -> Any:
         built.append(text)
-        return build(text, file)
+        return build(text, *others)
 
     old = document("nodeSelector:\n  a: b\n")
     migrate(old)

@@ -49,6 +49,11 @@ def wants_colour() -> bool:
     return sys.stdout.isatty() and not is_plain
 
 
+_PIECE: Final = 2048
+"""The characters that are written at a time, which are at most the 8,192 bytes of Python's buffer:
+of a longer write that a signal interrupts, the end is lost (CPython 3.11)."""
+
+
 class _Guarded:
     """A text stream that escapes control characters of user input. Our own colours pass if a
     terminal shows them. Characters that the terminal's encoding lacks are escaped as well."""
@@ -60,7 +65,9 @@ class _Guarded:
         self._width = width
 
     def write(self, text: str) -> int:
-        self.unguarded.write(self._plain(self._folded(text)))
+        plain = self._plain(self._folded(text))
+        for start in range(0, len(plain), _PIECE):
+            self.unguarded.write(plain[start : start + _PIECE])
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

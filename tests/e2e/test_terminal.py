@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -140,3 +143,28 @@ def test_a_pipe_has_whole_lines(folder: Path) -> None:
     out = chartkit(folder, *COMMANDS["scan"]).out
     assert any(len(line) > 80 for line in out.splitlines())
     assert chartkit(folder, *COMMANDS["scan"], COLUMNS="60").out == out
+
+
+_WRITER = """\
+import signal, sys
+from chartkit.cli.terminal import guarded
+signal.signal(signal.SIGTERM, lambda *_: None)
+with guarded():
+    for letter in "abcdefg":
+        sys.stdout.write(f"{letter * 8907}\\n")
+    sys.stdout.write("end\\n")
+"""
+
+
+def test_signal_in_a_write_that_waits_for_its_reader_loses_nothing() -> None:
+    with subprocess.Popen([sys.executable, "-c", _WRITER], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        before, waiting = -1, 0
+        while waiting != before or not waiting:
+            time.sleep(0.2)
+            before = waiting
+            waiting = struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, bytes(4)))[0]
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        text = process.stdout.read().decode()
+    assert text == "".join(f"{letter * 8907}\n" for letter in "abcdefg") + "end\n"

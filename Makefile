@@ -30,8 +30,9 @@ render: $(STAMP)
 	$(BIN)/chartkit render
 
 # A worker a core; a file's tests share what they made. In the order of the files, in which the slow
-# ones do not stand last.
-TESTS := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+# ones do not stand last. A worker that a test ends fails that test: with a new one in its place
+# pytest-xdist may wait forever.
+TESTS := -m pytest --numprocesses auto --max-worker-restart 0 --dist loadfile --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says of that: else each worker and each
 # command that a test starts would compile it again.

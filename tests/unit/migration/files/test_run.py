@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.errors import BugError, ChartkitError
+from chartkit.errors import BugError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch
 from chartkit.migration.files import run
@@ -116,15 +118,30 @@ def test_a_bug_in_a_proof_names_its_policy(
     assert caught.value.message.startswith(text)
 
 
-def test_a_process_that_the_system_ends_is_no_bug(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "prove", lambda *_, **__: os._exit(9))
+_ENDED = """
+import os, sys
+from pathlib import Path
+from chartkit.errors import ChartkitError
+from chartkit.migration.files import run
+from tests.unit.migration.files.migrations import migrated
+
+run.prove = lambda *_, **__: os._exit(9)
+try:
+    migrated(Path(sys.argv[1]), prove=True, jobs=2)
+except ChartkitError as error:
+    print(error.exit_code, error)
+"""
+
+
+def test_a_process_that_the_system_ends_is_no_bug(tmp_path: Path) -> None:
+    """A program of its own: what has several threads proves without other processes."""
     _folder(tmp_path, "a", "b")
-    with pytest.raises(ChartkitError, match=r"was ended from outside .*fewer --jobs") as caught:
-        migrated(tmp_path, prove=True, jobs=2)
-    assert caught.value.exit_code == 2
-    assert caught.value.location == Location(str(tmp_path / "a.yaml"), 1)
+    command = [sys.executable, "-c", _ENDED, str(tmp_path)]
+    root = Path(__file__).parents[4]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    place = re.escape(f"2 {tmp_path / 'a.yaml'}:1: ")
+    assert re.match(rf"{place}.* was ended from outside .*fewer --jobs", done.stdout)
 
 
 def test_objects_that_are_given_are_asked_about(

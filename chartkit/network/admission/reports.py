@@ -10,7 +10,7 @@ import hashlib
 import queue
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -19,7 +19,8 @@ from chartkit.atomic import replacing
 from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.engine import Operation
-from chartkit.errors import ChartkitError
+from chartkit.engine.cel.library.kubernetes import naming
+from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body, Resource, RuleResult, mapping_at
 from chartkit.network.admission.judge import Verdict
 from chartkit.network.admission.logs import Log
@@ -32,6 +33,8 @@ from chartkit.report.policyreport import WGPOLICY, policy_report_writer
 _FIRST: Final = ("/validate", "/validate/fail")
 """The paths of webhooks whose reports have the name of the object's UID alone."""
 _MOST_WAITING: Final = 10_000
+_SHOWN: Final = 80
+"""Characters of a name that a message shows."""
 
 
 class Target(Protocol):
@@ -110,10 +113,19 @@ class Reports:
 
     def _write(self, entry: _Entry) -> None:
         assert self._target is not None
+        resource = entry.resource
+        _check("namespace", resource.namespace, naming.label)
         if entry.is_deleted:
-            self._target.remove(entry.resource)
-        else:
-            self._target.write(entry.resource, report_of(entry))
+            self._target.remove(resource)
+            return
+        _check("uid", resource.uid, naming.subdomain)
+        self._target.write(resource, report_of(entry))
+
+
+def _check(field: str, name: str, problems: Callable[[str], list[str]]) -> None:
+    """Raise InputError for a name that no API server has: it becomes part of a path."""
+    if name and (found := problems(name)):
+        raise InputError(f"metadata.{field} '{name[:_SHOWN]}' {found[0]}")
 
 
 def report_of(entry: _Entry) -> Body:

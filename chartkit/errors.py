@@ -88,7 +88,7 @@ class Bugs:
 
     __slots__ = ("_place",)
 
-    def __init__(self, place: Location) -> None:
+    def __init__(self, place: Location | None = None) -> None:
         self._place = place
 
     def __enter__(self) -> None:

@@ -13,7 +13,8 @@ from chartkit.network.admission.settings import ServerSettings
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 _PASSED_OVER: Final = 8
-"""How many times the longest body is read of one that is longer."""
+"""A body that is too long is read to its end up to this multiple of the longest one, for the client
+to read the answer."""
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of the server

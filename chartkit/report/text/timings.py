@@ -10,7 +10,7 @@ from chartkit.report.text.layout import table
 from chartkit.safe_text import shown
 
 Times = Iterable[tuple[tuple[str, str, str], tuple[int, int]]]
-"""How often each policy, rule and context entry ran, and for how many nanoseconds."""
+"""The runs of each policy, rule and context entry, and their nanoseconds."""
 
 _HEADS: Final = ("POLICY, RULE, CONTEXT ENTRY", "OBJECTS", "TOTAL ms", "MEAN ms", "SHARE")
 _MILLION: Final = 1_000_000

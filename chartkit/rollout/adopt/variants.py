@@ -17,7 +17,7 @@ from chartkit.rollout.adopt.actions import (
 from chartkit.rollout.adopt.model import plain
 
 _NARROWING: Final = frozenset(("namespaces", "kinds", "names", "selector", "namespaceSelector"))
-"""What `exclude` of chartkit.yaml has of Kyverno's resource descriptions."""
+"""The fields of Kyverno's resource descriptions that `exclude` of chartkit.yaml takes."""
 
 
 def settings_for(base: Body, variant: Body) -> Body | None:

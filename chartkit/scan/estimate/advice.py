@@ -14,8 +14,7 @@ from chartkit.scan.estimate.objects import Cluster
 from chartkit.scan.estimate.webhooks import matches_everything, names_no_operation
 
 _HEADROOM: Final = 1.5
-"""How much more memory than was measured a limit allows: upstream's figures are the most of one
-run."""
+"""A memory limit as a multiple of what was measured: upstream's figures are the peak of one run."""
 _STEP: Final = 64
 _DATABASE: Final = 2_000 * MEGABYTE
 """The size at which etcd stops taking writes, if its quota was not raised."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from chartkit.errors import BugError, ChartkitError, bug_message
+from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Location
 
 T = TypeVar("T")
@@ -223,12 +223,10 @@ def _serve(
 def _answer(work: Callable[[Any], Any], task: Any) -> bytes:
     """Return the pickled answer to a task, or the error that it ended with."""
     try:
-        return pickle.dumps((True, work(task)), pickle.HIGHEST_PROTOCOL)
-    except ChartkitError as error:
+        with Bugs():
+            return pickle.dumps((True, work(task)), pickle.HIGHEST_PROTOCOL)
+    except (ChartkitError, OSError) as error:
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # noqa: BLE001 - the boundary of a process: a bug goes to the first
-        bug = error if isinstance(error, OSError) else BugError(bug_message(error))
-        return pickle.dumps((False, bug), pickle.HIGHEST_PROTOCOL)
 
 
 def _reap(process: int) -> int:

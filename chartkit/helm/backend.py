@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import threading
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,9 +23,18 @@ LIBRARY: Final = "library"
 PROGRAM: Final = "program"
 
 
-@cache
+_starting: Final = threading.RLock()
+"""Held while Helm is made or ended: of two that threads make at once, nobody would end one."""
+
+
 def helm() -> Door:
-    """The Helm that the user chose, started when it is first asked."""
+    """The Helm that the user chose, started when it is first asked, by any thread."""
+    with _starting:
+        return _helm()
+
+
+@cache
+def _helm() -> Door:
     atexit.register(close)
     return connect(DEFAULT)
 
@@ -49,16 +59,17 @@ def start() -> None:
 
 def stop() -> None:
     """Ends Helm's child processes: calls that wait for one fail, and so do others until `close`."""
-    if helm.cache_info().currsize:
-        helm().stop()
+    if _helm.cache_info().currsize:
+        _helm().stop()
 
 
 def close() -> None:
     """Ends Helm and removes its copies of charts, once nobody waits for it. The next call starts
     it anew."""
-    if helm.cache_info().currsize:
-        helm().close()
-        helm.cache_clear()
+    with _starting:
+        if _helm.cache_info().currsize:
+            _helm().close()
+            _helm.cache_clear()
 
 
 def choose(name: str) -> None:

@@ -32,6 +32,15 @@ TRUST: Final = TrustStore((kit.root().certificate,))
 MANY: Final = 100_000
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _objects_of_other_tests() -> Iterator[None]:
+    """Sets them aside: each collection would look at all of them again."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def _garbage_of_other_tests() -> Iterator[None]:
     """Collects it first: finalizers that run at the recursion limit fail, and not these tests."""

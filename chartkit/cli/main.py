@@ -31,7 +31,7 @@ COMMANDS = {
         "Compare two environments, or an environment with a revision.",
     ),
     "plan": (
-        "chartkit.cli.plan:plan",
+        "chartkit.cli.rollout.plan:plan",
         "Show the order in which to upgrade Kyverno and Kubernetes.",
     ),
     "promote": (

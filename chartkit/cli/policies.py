@@ -12,6 +12,7 @@ import click
 from chartkit.cli.lint import lint
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.jobs import jobs_option
+from chartkit.cli.options.numbers import download_timeout_option
 from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.terminal import track
@@ -27,12 +28,6 @@ _project = click.option(
     help="The folder with chartkit.yaml and vendor/; the current one if not given.",
 )
 _output = reports(formats=DATA)
-_timeout = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    metavar="SECONDS",
-    help="The time limit for a server's answer; 20 if not given.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +168,7 @@ def show(options: OutputOptions, name: str, project: Path) -> None:
 @click.argument("source")
 @click.option("--name", default="", help="The library's name; what SOURCE suggests if not given.")
 @click.option("--ref", default="", help="A branch, tag or commit of a git checkout.")
-@_timeout
+@download_timeout_option
 @_project
 def vendor(source: str, name: str, ref: str, timeout: float | None, project: Path) -> None:
     """Vendor the library at SOURCE into vendor/, with a lock file.
@@ -198,7 +193,7 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
 @click.option("--ref", default="", help="The new branch, tag or commit from now on; needs NAME.")
 @click.option("--yes", is_flag=True, help="Apply the changes without asking.")
 @click.option("--diff", "diffs", is_flag=True, help="Show the differences of every file as well.")
-@_timeout
+@download_timeout_option
 @_project
 def update(
     name: str | None,

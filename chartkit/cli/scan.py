@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from chartkit.cli.options.cluster import context_option
+from chartkit.cli.options.cluster import context_option, policies_from_option
 from chartkit.cli.options.gate import GATE_OPTIONS
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.jobs import jobs_option
@@ -40,10 +40,8 @@ CLUSTER_OPTIONS: Final = (
     click.option(
         "--fail-on-differences", is_flag=True, help="Like --reports; exit 1 if anything differs."
     ),
-    click.option(
-        "--policies-from",
-        metavar="cluster|DIR",
-        help="Judge PATH by the policies that are installed in the live cluster (see --context) or "
+    policies_from_option(
+        "Judge PATH by the policies that are installed in the live cluster (see --context) or "
         "in a recording of one, with its exceptions, namespaces and Kyverno's configuration.",
     ),
     click.option(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from chartkit.cli.options.cluster import context_option, policies_from_option
 from chartkit.cli.options.groups import takes
+from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.errors import InputError
@@ -20,28 +22,24 @@ if TYPE_CHECKING:
     from chartkit.network.admission.keeper import Source
 
 LISTEN_OPTIONS: Final = (
-    click.option(
-        "--policies-from",
-        metavar="cluster|DIR",
-        help="Take the policies, exceptions, namespaces and roles of the live cluster, which is "
+    policies_from_option(
+        "Take the policies, exceptions, namespaces and roles of the live cluster, which is "
         "watched, or of a recording of one.",
     ),
     click.option(
         "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
     ),
-    click.option(
+    number_option(
         "--port",
-        type=click.IntRange(1, 65535),
-        default=9443,
-        show_default=True,
-        help="The port to listen at.",
+        (1, 65535),
+        9443,
+        "The port to listen at.",
     ),
-    click.option(
+    number_option(
         "--workers",
-        type=click.IntRange(1, 64),
-        default=1,
-        show_default=True,
-        help="The number of processes that judge.",
+        (1, 64),
+        1,
+        "The number of processes that judge.",
     ),
     click.option(
         "--tls-cert",
@@ -77,37 +75,33 @@ LISTEN_OPTIONS: Final = (
         help="A further name or address that the certificate is made for, such as "
         "chartkit.default.svc; repeatable.",
     ),
-    click.option(
+    number_option(
         "--max-body",
-        type=click.IntRange(1024, 1 << 28),
-        default=7 << 20,
-        show_default=True,
-        metavar="BYTES",
-        help="The longest review that is read; a longer one gets status 413.",
+        (1024, 1 << 28),
+        7 << 20,
+        "The longest review that is read; a longer one gets status 413.",
+        unit="BYTES",
     ),
-    click.option(
+    number_option(
         "--max-in-flight",
-        type=click.IntRange(1, 100_000),
-        default=1000,
-        show_default=True,
-        metavar="N",
-        help="The reviews that a worker reads or judges at once; further ones get status 429.",
+        (1, 100_000),
+        1000,
+        "The reviews that a worker reads or judges at once; further ones get status 429.",
+        unit="N",
     ),
-    click.option(
+    number_option(
         "--body-timeout",
-        type=click.FloatRange(0.1, 60),
-        default=10.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long a client may take to send a review, before status 408.",
+        (0.1, 60),
+        10.0,
+        "How long a client may take to send a review, before status 408.",
+        unit="SECONDS",
     ),
-    click.option(
+    number_option(
         "--drain",
-        type=click.FloatRange(1, 300),
-        default=30.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long reviews in flight may take to end after SIGTERM.",
+        (1.0, 300),
+        30.0,
+        "How long reviews in flight may take to end after SIGTERM.",
+        unit="SECONDS",
     ),
     click.option(
         "--log-level",
@@ -157,9 +151,7 @@ LISTEN_OPTIONS: Final = (
         metavar="NAME",
         help="A namespace that webhooks leave out; repeatable.",
     ),
-    click.option(
-        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
-    ),
+    context_option,
 )
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.options.numbers import download_timeout_option
+
 
 @click.group()
 def vendor() -> None:
@@ -22,12 +24,7 @@ def vendor() -> None:
     metavar="URL|DIR|ARCHIVE",
     help="A Helm repository, an archive or a folder; where the chart is published if not given.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    metavar="SECONDS",
-    help="The time limit for a server's answer; 20 if not given.",
-)
+@download_timeout_option
 @click.option(
     "--project",
     type=click.Path(path_type=Path, file_okay=False, exists=True),

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from chartkit.cli.options.numbers import number_option
 from chartkit.scan.gate.options import Threshold
 
 SELECTOR: Final = "[KEY:]PATTERN"
@@ -33,12 +34,13 @@ GATE_OPTIONS: Final = (
         help="The least severity of a violation that fails the run. Default: any violation does; "
         "one without a severity always does, except with none.",
     ),
-    click.option(
+    number_option(
         "--warn-exit-code",
-        type=click.IntRange(0, 255),
-        metavar="N",
-        help="The exit code if nothing fails the run and there are warnings, or violations below "
+        (0, 255),
+        None,
+        "The exit code if nothing fails the run and there are warnings, or violations below "
         "--fail-on.",
+        unit="N",
     ),
     click.option("--fail-on-nothing", is_flag=True, help="Exit 1 if no policy matched any object."),
     click.option(

@@ -10,6 +10,7 @@ import click
 
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
+from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
@@ -22,11 +23,12 @@ from chartkit.scan.options import RequestOptions
 @takes(RequestOptions, *REQUEST_OPTIONS)
 @click.option("--cluster", is_flag=True, help="Count the objects of a live cluster, read-only.")
 @context_option
-@click.option(
+@number_option(
     "--nodes",
-    type=click.IntRange(1, 100_000),
-    metavar="N",
-    help="The nodes of the cluster, for DaemonSets; those among the objects if not given.",
+    (1, 100_000),
+    None,
+    "The nodes of the cluster, for DaemonSets; those among the objects if not given.",
+    unit="N",
 )
 @environment_option
 @project_option

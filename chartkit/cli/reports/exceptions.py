@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.options.groups import takes
+from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
@@ -54,14 +55,13 @@ def list_(options: OutputOptions, files: Sequence[Path], names: Sequence[str], p
 @takes(RequestOptions, *REQUEST_OPTIONS)
 @environment_option
 @project_option
-@click.option(
+@number_option(
     "--soon",
-    "soon_days",
-    type=click.IntRange(0, 3650),
-    default=30,
-    show_default=True,
-    metavar="DAYS",
-    help="Warn of an exception that ends within these days.",
+    (0, 3650),
+    30,
+    "Warn of an exception that ends within these days.",
+    unit="DAYS",
+    parameter="soon_days",
 )
 @reports()
 def check(
@@ -139,12 +139,11 @@ def _subjects(
     is_flag=True,
     help="Write one for each object and rule that fails, in place of suppressions.",
 )
-@click.option(
+@number_option(
     "--days",
-    type=click.IntRange(1, 3650),
-    default=30,
-    show_default=True,
-    help="The days after which exceptions from findings end.",
+    (1, 3650),
+    30,
+    "The days after which exceptions from findings end.",
 )
 @click.option("--reason", default="", help="The reason of exceptions from findings.")
 @click.option(

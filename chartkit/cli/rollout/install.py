@@ -13,6 +13,7 @@ import click
 from chartkit.cli import boundary
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.project import project_option
 
 if TYPE_CHECKING:
@@ -30,13 +31,12 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             is_flag=True,
             help="Carry out the plan; without this option it is only printed.",
         ),
-        click.option(
+        number_option(
             "--timeout",
-            type=click.IntRange(1, 7200),
-            default=300,
-            show_default=True,
-            metavar="SECONDS",
-            help="The time limit of each step that waits.",
+            (1, 7200),
+            300,
+            "The time limit of each step that waits.",
+            unit="SECONDS",
         ),
         project_option,
         helm_option(),
@@ -48,13 +48,12 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.option(
+@number_option(
     "--stale-after",
-    type=click.IntRange(0, 7200),
-    default=60,
-    show_default=True,
-    metavar="SECONDS",
-    help="The age at which an unfinished run of chartkit counts as interrupted and is repaired.",
+    (0, 7200),
+    60,
+    "The age at which an unfinished run of chartkit counts as interrupted and is repaired.",
+    unit="SECONDS",
 )
 @click.option(
     "--allow-drift",

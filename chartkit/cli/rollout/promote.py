@@ -7,6 +7,7 @@ import click
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
 from chartkit.rollout.promote.options import PromoteOptions
@@ -53,11 +54,12 @@ from chartkit.rollout.promote.options import PromoteOptions
         metavar="HOST[:PORT]",
         help="Let chartkit call policy-reporter at this host, and no other; repeatable.",
     ),
-    click.option(
+    number_option(
         "--days",
-        type=click.IntRange(1, 3650),
-        metavar="N",
-        help="Hold back policies whose reports do not reach back N days.",
+        (1, 3650),
+        None,
+        "Hold back policies whose reports do not reach back N days.",
+        unit="N",
     ),
     click.option(
         "--owner-label",
@@ -74,13 +76,12 @@ from chartkit.rollout.promote.options import PromoteOptions
         is_flag=True,
         help="Promote, with an exception for each object that would be refused.",
     ),
-    click.option(
+    number_option(
         "--exception-days",
-        type=click.IntRange(1, 3650),
-        default=90,
-        show_default=True,
-        metavar="N",
-        help="How long the exceptions hold.",
+        (1, 3650),
+        90,
+        "How long the exceptions hold.",
+        unit="N",
     ),
     click.option("--back", is_flag=True, help="Take the last promotion of the policies back."),
     click.option(

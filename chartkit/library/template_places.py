@@ -35,13 +35,13 @@ class TemplatePlaces:
     def locate(self, *path: str | int) -> Location:
         """Return the location of the key or list item at a path, or of its nearest parent that is
         the same in both."""
-        outline, steps = _outline(self.template), self._shared(path)
+        outline, steps = outline_of(self.template), self._shared(path)
         return outline.locate(*steps) if outline and steps else replace(self.begin, places=self)
 
     def character(self, offset: int, *path: str | int) -> Location:
         """Return the location of a character of the text at a path; of its key where the text has
         values of parameters."""
-        outline, steps = _outline(self.template), self._shared(path)
+        outline, steps = outline_of(self.template), self._shared(path)
         if outline is None or len(steps) < len(path):
             return self.locate(*path)
         written, rendered = outline.body, self.body
@@ -60,12 +60,12 @@ class TemplatePlaces:
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines of the template around one, and the number of the first."""
-        outline = _outline(self.template)
+        outline = outline_of(self.template)
         return (0, ()) if outline is None else replace(outline, source=self.template).excerpt(line)
 
     def _shared(self, path: tuple[str | int, ...]) -> list[str]:
         """Return the steps of a path that both documents have."""
-        document = _outline(self.template)
+        document = outline_of(self.template)
         outline, body = document.body if document else None, self.body
         steps: list[str] = []
         for step in map(str, path):
@@ -95,7 +95,7 @@ def source_location(policy: LibraryPolicy, resource: Resource) -> Location:
 
 
 @lru_cache(maxsize=64)
-def _outline(template: Source) -> Document | None:
+def outline_of(template: Source) -> Document | None:
     """Return the only document of a template without its tags; None where that is no YAML."""
     try:
         documents = source_documents(template.text, template.file)

@@ -60,6 +60,11 @@ MISTAKES = {
     "operator": (condition("request.object.metadata.name", "Equalz"), "15:13"),
     "JMESPath": (condition("request.object.metadata.name["), "14:51"),
     "JMESPath function": (condition("lenght(request.object.metadata.name)"), "14:22"),
+    "field of a request": (condition("request.objekt.metadata.name"), "14:30"),
+    "key of conditions": (
+        condition("request.object.metadata.name").replace("  any:", "  anyy:"),
+        "13:11",
+    ),
     "undefined variable": (condition("nmae"), "14:22"),
     "CEL syntax": (cel("object.metadata.name =="), "11:41"),
     "undeclared name of CEL": (cel("objct.metadata.name == 'a'"), "11:18"),

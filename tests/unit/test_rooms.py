@@ -14,7 +14,7 @@ import chartkit
 PACKAGE = Path(chartkit.__file__).parent
 TESTS = Path(__file__).parents[1]
 MOST = 20
-"""The most modules in a folder."""
+"""The most modules in a folder, its `__init__` among them."""
 MOST_ROOMS = 20
 """The most packages at the top."""
 
@@ -32,7 +32,7 @@ def test_top_level_fits_a_screen() -> None:
 
 
 def test_no_room_is_crowded() -> None:
-    modules = {each: len([*each.glob("*.py")]) - 1 for each in _rooms()}
+    modules = {each: len([*each.glob("*.py")]) for each in _rooms()}
     assert {str(each): count for each, count in modules.items() if count > MOST} == {}
 
 

@@ -40,6 +40,7 @@ from chartkit.library.policies import (
     read_shared_parameters,
 )
 from chartkit.library.policy import FolderPolicy, Parameter
+from chartkit.library.source_mistakes import covered_values
 from chartkit.library.upstream import is_policy
 from chartkit.model import (
     Body,
@@ -198,7 +199,7 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
         policy = read_policy(folder, "", shared)
     except InputError as error:
         return [_error(METADATA, error.message, error.location, error.hint)]
-    found = [*_description(policy), *_files(policy)]
+    found = [*_description(policy), *_files(policy), *covered_values(policy)]
     forms: list[list[Form]] = []
     for source in (policy.template, policy.cel):
         if source is not None:

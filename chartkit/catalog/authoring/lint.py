@@ -12,15 +12,13 @@ from chartkit.documents.reader import Document
 from chartkit.engine import is_policy
 from chartkit.errors import InputError
 from chartkit.library.policies import METADATA_FILE
+from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, matching, walk
 from chartkit.scan.policies import compile_all, is_test_file, read_policies
-from chartkit.schemas.json_schema import require_single_keys
 
 UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
-REPEATED = "repeated-key"
-"""The rule ID of a key that stands twice: the first one is lost, and kubectl refuses it."""
 
 
 def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResult:
@@ -56,12 +54,7 @@ def _repeated(found: Sequence[Resource]) -> Iterator[Diagnostic]:
     places = {id(each.location.places): each.location.places for each in found}
     for document in places.values():
         if isinstance(document, Document):
-            try:
-                require_single_keys(document)
-            except InputError as error:
-                yield Diagnostic(
-                    REPEATED, Severity.WARNING, error.message, error.location, error.hint
-                )
+            yield from repeated_keys(document)
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:

@@ -1,4 +1,5 @@
-"""Names in a policy that Kyverno takes though there is no such thing: kinds and functions."""
+"""Names in a policy that Kyverno takes though there is no such thing: kinds, functions, fields of a
+request, keys of conditions."""
 
 from __future__ import annotations
 
@@ -6,11 +7,23 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.cluster_policy.policy_check.places import unknown_functions
+from chartkit.engine.cluster_policy.policy_check.places import misspelt_requests, unknown_functions
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE
 from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
-from chartkit.model import Body, Diagnostic, Severity, list_of, mapping_at, mappings_at, pointer_of
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Severity,
+    list_of,
+    mapping_at,
+    mappings_at,
+    pointer_of,
+)
 from chartkit.schemas.kind_selectors import parse_kind_selector
+from chartkit.suggestions import suggestion
+
+_Path = tuple[str | int, ...]
 
 _COMMON: Final = frozenset(kind for _, kind in CLUSTER_SCOPED) | {
     *("*", "Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"),
@@ -22,12 +35,21 @@ _COMMON: Final = frozenset(kind for _, kind in CLUSTER_SCOPED) | {
 
 
 def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
-    """Yield a warning for each kind that is nearly one of Kubernetes', and for each function of
-    JMESPath that Kyverno does not have."""
+    """Yield a warning for each kind that is nearly one of Kubernetes', for each function of
+    JMESPath that Kyverno does not have, for fields of `request` that are nearly such, and for keys
+    next to which conditions are not read."""
     for place, name, hint in unknown_functions(policy):
         message = f"{policy.name}: there is no JMESPath function '{name}': its rule will fail"
         yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
-    for path, selector in _selectors(policy.resource.body):
+    for place, name, hint in misspelt_requests(policy):
+        message = f"{policy.name}: a request has no field '{name}': its value is null"
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+    for path, key in _unread_keys(policy.resource.body.get("spec"), ("spec",)):
+        message = f"{policy.name}: conditions have no key '{key}': what it has is not read"
+        place = policy.resource.location.within(pointer_of(*path, key))
+        hint = suggestion(key, _BLOCKS) or f"known: {', '.join(_BLOCKS)}"
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+    for pointer, selector in _selectors(policy.resource.body):
         group, _, kind, _ = parse_kind_selector(selector)
         if kind in _COMMON:
             continue
@@ -35,9 +57,35 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
 
         if meant := meant_kind(group, kind):
             message = f"{policy.name}: no object is of kind '{kind}': the rule matches none"
-            place = policy.resource.location.within(path)
+            place = policy.resource.location.within(pointer)
             hint = f"did you mean '{meant}'?"
             yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+
+
+_BLOCKS: Final = ("any", "all")
+_OBJECTS: Final = frozenset(
+    ("pattern", "anyPattern", "patchStrategicMerge", "data", "match", "exclude", "context")
+)
+"""Keys of a rule below which no conditions are."""
+
+
+def _unread_keys(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
+    """Yield each key of a block of conditions that is neither of both, with the block's path."""
+    for key, each in _members(value):
+        here = (*path, key)
+        of_deny = key == "conditions" and path[-1] == "deny"
+        of_statement = "attestations" in path and "conditions" in here
+        if isinstance(each, dict) and (key == "preconditions" or of_deny or of_statement):
+            yield from ((here, name) for name in map(str, each) if name not in _BLOCKS)
+        elif key not in _OBJECTS:
+            yield from _unread_keys(each, here)
+
+
+def _members(value: Json) -> Iterator[tuple[str | int, Json]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        yield from enumerate(value)
 
 
 def _selectors(body: Body) -> Iterator[tuple[str, str]]:

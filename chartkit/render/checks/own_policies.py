@@ -21,18 +21,20 @@ from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import ResolvedPolicy
+from chartkit.library.source_mistakes import source_mistakes
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 from chartkit.project.settings import Action
 from chartkit.render.chart import CheckTarget
 from chartkit.render.checks.exclusions import Exclusions
-from chartkit.render.model import Outcome, Row
+from chartkit.render.model import Outcome, Row, findings
 
 CHECK: Final = "own policies"
 _ELSEWHERE: Final = "\uffff"
 """A namespace that no pattern names but those that match every name."""
 _ACTION: Final = re.compile(
-    r"^[ -]*(validationFailureAction|failureAction|validationActions)(?:Overrides)?:", re.MULTILINE
+    r"^[ -]*(validationFailureAction|failureAction|validationActions|failurePolicy)(?:Overrides)?:",
+    re.MULTILINE,
 )
 _BY_POLICY: Final = "validationFailureActionByPolicy"
 
@@ -60,6 +62,8 @@ def own_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iter
     for resolved in subject.resolved.policies.values() if subject.resolved else ():
         yield from _instead(subject, resolved)
     for policy in carried:
+        found = source_mistakes(policy)
+        yield from findings(subject.environment.name, CHECK, found, Location(policy.template.file))
         if isinstance(policy, UpstreamPolicy):
             yield from _rows(subject, policy, rendered, exclusions)
         elif isinstance(policy, FolderPolicy) and policy.name in rendered:
@@ -83,13 +87,15 @@ def _instead(subject: CheckTarget, resolved: ResolvedPolicy) -> Iterator[Row]:
 
 
 def _ignored(subject: CheckTarget, policy: FolderPolicy) -> Iterator[Row]:
-    """Yield a warning for each action in a policy of chartkit's own format, where only values
-    decide."""
+    """Yield a warning for each action and failurePolicy in a policy of chartkit's own format, where
+    only values decide."""
     for source in filter(None, (policy.template, policy.cel)):
         for found in _ACTION.finditer(source.text):
             place = Location(source.file, source.text.count("\n", 0, found.start()) + 1)
             message = f"{policy.name}: {found[1]} has no effect in chartkit's own format"
             hint = f"give the action in a profile: policies: {{{policy.reference}: {{action: …}}}}"
+            if found[1] == "failurePolicy":
+                hint = f"set policies.{policy.name}.failurePolicy in the chart's values"
             yield Row(subject.environment.name, CHECK, Outcome.WARNING, message, place, hint)
 
 

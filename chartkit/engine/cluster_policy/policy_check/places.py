@@ -175,21 +175,45 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
             yield place, name, suggestion(name, FUNCTIONS)
 
 
-@lru_cache(maxsize=16)
-def _unknown_calls(text: str, is_query: bool) -> Sequence[tuple[str, int]]:
-    """Return each function in a text that Kyverno does not have, with its place in it."""
+def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
+    """Yield the place and name of each field of `request` that is nearly one that there is, with a
+    hint; a field that there is not is null."""
+    for path, text in _texts(policy.resource.body.get("spec"), ("spec",)):
+        for name, begin in _named(text, path[-1] == "jmesPath", _REQUEST_FIELD):
+            if name not in _REQUEST_FIELDS and (hint := suggestion(name, _REQUEST_FIELDS)):
+                place = policy.resource.location.character(pointer_of(*path), begin)
+                yield place, name, hint
+
+
+def _unknown_calls(text: str, is_query: bool) -> Iterator[tuple[str, int]]:
+    """Yield each function in a text that Kyverno does not have, with its place in it."""
+    return (each for each in _named(text, is_query, _CALL) if each[0] not in FUNCTIONS)
+
+
+@lru_cache(maxsize=32)
+def _named(text: str, is_query: bool, pattern: re.Pattern[str]) -> Sequence[tuple[str, int]]:
+    """Return what the first group of a pattern matches in the queries of a text, with its place."""
+    if not is_query and "{{" not in text:
+        return ()
     found = []
     queries = (
         [(text, 0)] if is_query else [(each.query, each.start) for each in find_variables(text)]
     )
     for query, start in queries:
-        for call in _CALL.finditer(_without_literals(query)):
-            if call[1] not in FUNCTIONS:
-                found.append((call[1], max(text.find(query, start), 0) + call.start()))
+        begin = max(text.find(query, start), 0)
+        for match in pattern.finditer(_without_literals(query)):
+            found.append((match[1], begin + match.start(1)))
     return found
 
 
 _CALL: Final = re.compile(r"(?<!\w)([A-Za-z_]\w*)\(")
+_REQUEST_FIELD: Final = re.compile(r"(?<![\w.])request\.([A-Za-z_]\w*)")
+_REQUEST_FIELDS: Final = (
+    *("uid", "kind", "resource", "subResource", "requestKind", "requestResource"),
+    *("requestSubResource", "name", "namespace", "operation", "userInfo", "object", "oldObject"),
+    *("dryRun", "options", "roles", "clusterRoles"),
+)
+"""The fields of an admission request, with those that Kyverno adds."""
 _LITERAL: Final = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\])*\"")
 
 

@@ -25,7 +25,7 @@ from chartkit.model import Body, Resource, RuleResult, mapping_at
 from chartkit.network.admission.judge import Verdict
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.review import Review
-from chartkit.network.admission.webhooks import MANAGER
+from chartkit.network.admission.webhooks.configurations import MANAGER
 from chartkit.network.cluster.client import Cluster, connect
 from chartkit.report.model import PolicyFacts, ReportOptions, ReportPer, resource_id
 from chartkit.report.policyreport import WGPOLICY, policy_report_writer

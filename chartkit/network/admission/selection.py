@@ -30,6 +30,7 @@ class Webhook(StrEnum):
 
 CEL_PATHS: Final = {
     "vpol": (CelKind.VALIDATING, Webhook.VALIDATING),
+    "gpol": (CelKind.GENERATING, Webhook.VALIDATING),
     "mpol": (CelKind.MUTATING, Webhook.MUTATING),
     "ivpol/validate": (CelKind.IMAGE_VALIDATING, Webhook.VALIDATING),
     "ivpol/mutate": (CelKind.IMAGE_VALIDATING, Webhook.MUTATING),

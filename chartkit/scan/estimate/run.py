@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from chartkit.engine import Reason, RunnablePolicy
 from chartkit.engine.configuration import RESOURCE_FILTERS
-from chartkit.engine.kubernetes.kinds import CustomNames
+from chartkit.engine.kubernetes.kinds import CustomNames, kind_of
 from chartkit.model import Resource, RuleResult
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.estimate.advice import advice_for, notes_for
@@ -54,10 +54,13 @@ def estimate(given: EstimateInput) -> Estimate:
     """Return the load that policies put on a cluster with some objects."""
     settings = engine_settings(given.environment.engine if given.environment else ())
     cluster = survey(given.objects, given.nodes, given.is_live)
-    hooks = webhooks(given.running)
+    # Kinds without a definition are there all the same, for selectors with wildcards.
+    there = {kind: given.names.plural(kind) for kind in map(kind_of, given.objects)}
+    names = given.names.joined(CustomNames({}, there))
+    hooks = webhooks(given.running, names)
     counter, narrow = _counter(given, hooks), None
     if any(map(names_no_operation, given.running)):
-        narrow = _counter(given, webhooks(given.running, only_writes=True))
+        narrow = _counter(given, webhooks(given.running, names, only_writes=True))
     tally = _Tally(cluster, counter, narrow)
     _judge(given, settings, tally)
     known, reports = measurements(), tally.reports

@@ -16,12 +16,13 @@ from chartkit.network.admission.certificates import (
 )
 from chartkit.network.admission.keeper import Source
 from chartkit.network.admission.logs import Log
-from chartkit.network.admission.registration import Registration
 from chartkit.network.admission.reports import ClusterReports, ReportFolder, Target
 from chartkit.network.admission.served import Served
 from chartkit.network.admission.server import Worker, require_address, serve
 from chartkit.network.admission.settings import ServerSettings
-from chartkit.network.admission.webhooks import Endpoint, Scope, webhook_configurations
+from chartkit.network.admission.webhooks.configurations import Endpoint, webhook_configurations
+from chartkit.network.admission.webhooks.registration import Registration
+from chartkit.network.admission.webhooks.webhook import Scope
 from chartkit.scan.serving.options import ListenOptions
 
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")

@@ -109,6 +109,12 @@ def test_each_run_of_a_cron_job_counts() -> None:
         pytest.param(
             in_cel(more="objectSelector: {matchLabels: {app: web}}"), (2, 2, 0), id="its selector"
         ),
+        pytest.param(
+            in_cel(more="objectSelector: {matchLabels: {app: web}}")
+            + in_cel().replace("name: c", "name: d"),
+            (4, 4, 0),
+            id="two selectors, two webhooks",
+        ),
     ],
 )
 def test_only_what_webhooks_cover_counts(policies: str, expected: tuple[int, ...]) -> None:

@@ -17,13 +17,13 @@ from chartkit.network.admission.logs import Log
 from chartkit.network.admission.selection import Webhook
 from chartkit.network.admission.served import Served
 from chartkit.network.admission.settings import ServerSettings
-from chartkit.network.admission.webhooks import (
+from chartkit.network.admission.webhooks.configurations import (
     MANAGER,
     NAME,
     Endpoint,
-    Scope,
     webhook_configurations,
 )
+from chartkit.network.admission.webhooks.webhook import Scope
 from chartkit.network.cluster.client import Cluster
 
 _PATH: Final = f"/apis/{ADMISSION_GROUP}/v1/"

@@ -8,7 +8,8 @@ import pytest
 
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind
 from chartkit.model import Body
-from chartkit.network.admission.webhooks import Endpoint, Scope, webhook_configurations
+from chartkit.network.admission.webhooks.configurations import Endpoint, webhook_configurations
+from chartkit.network.admission.webhooks.webhook import Scope
 from tests.unit.network.admission.bodies import CEL, LABELS, TEAM, policies
 
 _ENDPOINT = Endpoint(b"PEM", "https://10.0.0.1:9443")
@@ -121,9 +122,9 @@ def test_conditions_of_a_cel_policy_are_for_each_form() -> None:
     )
     hook = made(text)["vpol.validate.kyverno.svc-fail-finegrained-no-latest"]
     named = {each["name"]: each["expression"] for each in hook["matchConditions"]}
-    assert named["autogen-a"] == "!((object.apiVersion == 'v1' && object.kind == 'Pod')) || (true)"
+    assert named["autogen-a"] == "!((object.apiVersion == 'v1' && object.kind =='Pod')) || (true)"
     assert len(named) == 3
-    assert any("object.kind == 'CronJob'" in each for each in named.values())
+    assert any("object.kind =='CronJob'" in each for each in named.values())
 
 
 def test_a_policy_of_a_namespace_is_asked_there_alone() -> None:
@@ -179,4 +180,169 @@ def test_a_service_is_named_in_place_of_an_address() -> None:
         "name": "chartkit",
         "port": 8443,
         "path": "/validate/fail",
+    }
+
+
+_KIND = CEL.replace("kind: ValidatingPolicy", "kind: KIND")
+_PLACE = "{name: no-latest, namespace: team-a}"
+_TAKEN = "  matchConditions: [{name: a, expression: 'EXPRESSION'}]\n  validations:"
+_MUTATES = """\
+apiVersion: policies.kyverno.io/v1
+kind: KIND
+metadata: {name: m, namespace: team-a}
+spec:
+  matchConstraints:
+    matchPolicy: Exact
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch: {expression: '[JSONPatch{op: "add", path: "/metadata/labels", value: {"a": "b"}}]'}
+"""
+_IMAGES = """\
+apiVersion: policies.kyverno.io/v1
+kind: KIND
+metadata: {name: i, namespace: team-a}
+spec:
+  validationConfigurations: {mutateDigest: DIGEST}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  matchImageReferences: [{glob: "*"}]
+  attestors: [{name: one, cosign: {key: {data: "none"}}}]
+  validations: [{expression: "true"}]
+"""
+_VERIFIED = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: v, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
+spec:
+  rules:
+  - name: v
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    verifyImages:
+    - imageReferences: ["*"]
+      verifyDigest: CHECKS
+      required: CHECKS
+      mutateDigest: false
+"""
+_ANYTHING = LABELS.replace("  rules:", "  background: false\n  rules:")
+
+
+def _cel(kind: str, text: str = _KIND) -> str:
+    found = text.replace("KIND", kind)
+    if kind.startswith("Namespaced"):
+        return found.replace("{name: no-latest}", _PLACE)
+    return found.replace(", namespace: team-a", "")
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        ([_cel("MutatingPolicy", _MUTATES)], ["mpol.validate.kyverno.svc-fail-finegrained-m"]),
+        (
+            [_cel("NamespacedMutatingPolicy", _MUTATES)],
+            ["nmpol.validate.kyverno.svc-fail-finegrained-team-a-m"],
+        ),
+        (
+            [_cel("NamespacedImageValidatingPolicy", _IMAGES.replace("DIGEST", "true"))],
+            ["ivpol.validate.kyverno.svc-fail", "ivpol.mutate.kyverno.svc-fail"],
+        ),
+        (
+            [_cel("ImageValidatingPolicy", _IMAGES.replace("DIGEST", "false"))],
+            ["ivpol.validate.kyverno.svc-fail"],
+        ),
+        (
+            [
+                _cel(f"{place}ImageValidatingPolicy", _IMAGES.replace("DIGEST", "false"))
+                for place in ("", "Namespaced")
+            ],
+            ["ivpol.validate.kyverno.svc-fail", "nivpol.validate.kyverno.svc-fail"],
+        ),
+        ([_VERIFIED.replace("CHECKS", "false")], ["mutate.kyverno.svc-fail"]),
+        (
+            [_VERIFIED.replace("CHECKS", "true")],
+            ["validate.kyverno.svc-fail", "mutate.kyverno.svc-fail"],
+        ),
+        (
+            [
+                CEL,
+                CEL.replace("no-latest", "lax").replace("spec:", "spec:\n  failurePolicy: Ignore"),
+            ],
+            ["vpol.validate.kyverno.svc-fail", "vpol.validate.kyverno.svc-ignore"],
+        ),
+        (
+            [CEL.replace("  validations:", _TAKEN.replace("EXPRESSION", 'image("a").tag() == ""'))],
+            ["vpol.validate.kyverno.svc-fail"],
+        ),
+    ],
+)
+def test_names_are_kyvernos(texts: list[str], names: list[str]) -> None:
+    assert [*made(*texts)] == names
+
+
+def test_webhooks_of_one_pair_of_selectors_name_all_its_policies() -> None:
+    lax = CEL.replace("no-latest", "lax").replace("spec:", "spec:\n  failurePolicy: Ignore")
+    paths = {hook["clientConfig"]["url"].rpartition(":9443")[2] for hook in made(CEL, lax).values()}
+    assert paths == {"/vpol/lax/no-latest"}
+
+
+def test_mutating_webhooks_have_what_kyverno_sets() -> None:
+    hook = made(_cel("MutatingPolicy", _MUTATES))["mpol.validate.kyverno.svc-fail-finegrained-m"]
+    assert hook["matchPolicy"] == "Equivalent"
+    assert "reinvocationPolicy" not in hook
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('namespaceObject.metadata.name == "a"', None),
+        ('object.metadata.name == "a"', ["autogen-a", "autogen-cronjobs-a", "autogen-defaults-a"]),
+    ],
+)
+def test_conditions_about_the_namespace_are_left_to_the_policy(
+    expression: str, expected: list[str] | None
+) -> None:
+    text = CEL.replace("  validations:", _TAKEN.replace("EXPRESSION", expression))
+    hook = made(text)["vpol.validate.kyverno.svc-fail-finegrained-no-latest"]
+    found = hook.get("matchConditions")
+    assert (found and [each["name"] for each in found]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (_cel("NamespacedValidatingPolicy"), {("CREATE UPDATE", "pods")}),
+        (
+            LABELS.replace("{kinds: [Pod]}", "{kinds: [ConfigMap], operations: [CREATE, DELETE]}"),
+            {("CREATE DELETE", "configmaps")},
+        ),
+        (
+            LABELS.replace(
+                "{kinds: [Pod]}}]}",
+                "{kinds: [ConfigMap, Secret]}}]}\n"
+                "    exclude: {any: [{resources: {kinds: [Secret]}},"
+                " {resources: {operations: [UPDATE]}}, {resources: {names: [x]}}]}",
+            ),
+            {("CREATE", "configmaps")},
+        ),
+        (
+            _ANYTHING.replace("[Pod]", "['*']")
+            + "---\n"
+            + LABELS.replace("[Pod]", "[ConfigMap, Deployment/scale]"),
+            {
+                ("CREATE UPDATE", "*"),
+                ("CREATE UPDATE", "pods/ephemeralcontainers"),
+                ("CREATE UPDATE", "deployments/scale"),
+            },
+        ),
+        (_ANYTHING.replace("[Pod]", "['*/*', Deployment/scale]"), {("CREATE UPDATE", "*/*")}),
+    ],
+)
+def test_rules_are_what_kyverno_asks_for(text: str, expected: set[tuple[str, str]]) -> None:
+    (hook,) = made(text).values()
+    assert expected == {
+        (" ".join(rule["operations"]), resource)
+        for rule in hook["rules"]
+        for resource in rule["resources"]
     }

@@ -116,6 +116,11 @@ SERVICE_ACCOUNTS: Final = (
 )
 """A change of rules that read the account's name: a ClusterPolicy takes what follows the 22nd
 character of any user's name for `namespace:name`."""
+KIND_IN_SCANS: Final = (
+    "in background scans, request.requestKind is the object's own kind, where a ClusterPolicy has "
+    "none"
+)
+"""A change of rules that read the kind that was asked for."""
 LATEST_STANDARD: Final = (
     "the Pod Security Standards stay as today's Kyverno has them at latest: a newer one adds no "
     "check"

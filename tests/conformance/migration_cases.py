@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from chartkit.engine import World
 from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.request.request import Request, User
 from chartkit.errors import ChartkitError
 from chartkit.migration.assumptions import meets
@@ -42,6 +44,7 @@ _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NUMBER = re.compile(r"`(-?\d{1,15})`")
 _RBAC = "rbac.authorization.k8s.io/v1"
 _BINDINGS = (f"{_RBAC}/rolebindings", f"{_RBAC}/clusterrolebindings")
+_MANAGED = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
 _NAMED = frozenset((ASCII_CASE, DECIMALS, DECODED, PARENT_FOLDERS, READ_TEXTS, TIMES))
 """Changes that explain a difference of an unusual text."""
 
@@ -61,6 +64,20 @@ class Shares:
         valid = self.cases - self.refused
         agree = self.converted - len({each.split()[0] for each in self.different})
         return f"{valid} cases, {self.converted} converted, {agree} agree ({self.compared} objects)"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a form makes of an object; refuses: an error refuses, too; made: what it changes or
+    generates."""
+
+    is_error: bool = field(compare=False)
+    refuses: bool
+    made: Json = None
+
+
+Policies = Sequence[RunnablePolicy]
+Says = Callable[[Policies, Request, World], Outcome]
 
 
 def recorded(path: Path) -> Iterator[tuple[dict[str, Any], Body, Sequence[Body]]]:
@@ -133,20 +150,32 @@ def _conditions(query: str, result: Json) -> Iterator[Body]:
 
 def compare(path: Path) -> Shares:
     """Convert and compare the validate rules of a file."""
-    return _compared(recorded(path))
+    return _compared(recorded(path), "validate", _validated)
 
 
 def compare_queries(path: Path) -> Shares:
     """Convert and compare the queries of a file."""
-    return _compared(recorded_queries(path))
+    return _compared(recorded_queries(path), "validate", _validated)
 
 
-def _compared(cases: Iterable[tuple[dict[str, Any], Body, Sequence[Body]]]) -> Shares:
+def compare_mutations(path: Path) -> Shares:
+    """Convert and compare the mutate rules of a file."""
+    return _compared(recorded(path), "mutate", _mutated)
+
+
+def compare_generations(path: Path) -> Shares:
+    """Convert and compare the generate rules of a file."""
+    return _compared(recorded(path), "generate", _generated)
+
+
+def _compared(
+    cases: Iterable[tuple[dict[str, Any], Body, Sequence[Body]]], type_: str, says: Says
+) -> Shares:
     shares = Shares()
     for case, body, objects in cases:
         legacy = Resource(body, _PLACE)
         # Kyverno's command line, which was recorded, knows no name of a request.
-        if not _validates(body) or "request.name " in str(body):
+        if not _is_of(type_, body) or "request.name " in str(body):
             continue
         shares.cases += 1
         try:
@@ -158,22 +187,23 @@ def _compared(cases: Iterable[tuple[dict[str, Any], Body, Sequence[Body]]]) -> S
         if conversion.complete:
             shares.converted += 1
             requests = [_request(case, each) for each in objects]
-            _compare_objects(case["id"], original, conversion, requests, shares)
+            _compare_objects(case, original, conversion, requests, says, shares)
     return shares
 
 
-def _validates(body: Body) -> bool:
+def _is_of(type_: str, body: Body) -> bool:
     rules = body.get("spec", {}).get("rules") or []
     return body.get("kind") in ("ClusterPolicy", "Policy") and all(
-        isinstance(rule, dict) and rule.get("validate") for rule in rules
+        isinstance(rule, dict) and rule.get(type_) for rule in rules
     )
 
 
 def _compare_objects(
-    name: str,
+    case: Mapping[str, Any],
     original: RunnablePolicy,
     conversion: Conversion,
     requests: Sequence[Request],
+    says: Says,
     shares: Shares,
 ) -> None:
     new = [compile_cel_policy(Resource(each, _PLACE)) for each in conversion.documents]
@@ -181,16 +211,17 @@ def _compare_objects(
     changes = {change for one in conversion.outcomes for change in one.changes}
     for request in requests:
         body = request.resource.body
-        world = _world(request)
+        world = _with_objects(_world(request), case)
         # Kyverno does not extend policies in CEL to ReplicationControllers.
         if body.get("kind") == "ReplicationController" or not meets(body, assumed):
             continue
         shares.compared += 1
-        before, after = _result([original], request, world), _result(new, request, world)
-        if (before == "error" and FAILING_CONDITIONS in changes) or changes & _NAMED:
+        before, after = says([original], request, world), says(new, request, world)
+        if (before.is_error and FAILING_CONDITIONS in changes) or changes & _NAMED:
             continue
-        if (before in ("fail", "error")) != (after in ("fail", "error")):
-            shares.different.append(f"{name} {before} {after}")
+        if before != after:
+            name = f"{case['id']} {request.resource.name}"
+            shares.different.append(f"{name}: {before} is now {after}")
 
 
 def _request(case: dict[str, Any], body: Body) -> Request:
@@ -216,16 +247,58 @@ def _world(request: Request) -> World:
     return world_of(document, World())
 
 
-def _result(policies: Sequence[RunnablePolicy], request: Request, world: World) -> str:
+def _with_objects(world: World, case: Mapping[str, Any]) -> World:
+    """Return a world with the objects of a case that generates, which its clones are of."""
+    if "generated" not in case:
+        return world
+    return replace(world, api=UserApi(Cluster([*case["resources"], *(case.get("targets") or ())])))
+
+
+def _validated(policies: Policies, request: Request, world: World) -> Outcome:
     states = {one.status for one in evaluate(policies, request, world)}
-    return next((str(each) for each in (Status.FAIL, Status.ERROR) if each in states), "ok")
+    return Outcome(Status.ERROR in states, bool(states & {Status.FAIL, Status.ERROR}))
+
+
+def _mutated(policies: Policies, request: Request, world: World) -> Outcome:
+    results = evaluate(policies, request, world)
+    is_error = any(one.status is Status.ERROR for one in results)
+    patched = [one.patched for one in results if one.patched and one.status is Status.PASS]
+    return Outcome(is_error, is_error, patched[-1] if patched else request.resource.body)
+
+
+def _generated(policies: Policies, request: Request, world: World) -> Outcome:
+    results = evaluate(policies, request, world)
+    is_error = any(one.unmade or one.status is Status.ERROR for one in results)
+    made = [
+        _unlabelled(body)
+        for one in results
+        if one.status is Status.PASS
+        for body in (*one.generated, *one.updated)
+    ]
+    return Outcome(is_error, is_error, sorted(made, key=lambda one: json.dumps(one)))
+
+
+def _unlabelled(body: Body) -> Body:
+    """Return a generated object without the labels by which Kyverno finds it again."""
+    labels = body["metadata"].get("labels") or {}
+    kept = {key: text for key, text in labels.items() if not key.startswith(_MANAGED)}
+    metadata = {key: each for key, each in body["metadata"].items() if key != "labels"}
+    return {**body, "metadata": {**metadata, **({"labels": kept} if kept else {})}}
+
+
+_COMPARED: Final[Mapping[str, Callable[[Path], Shares]]] = {
+    "mutate": compare_mutations,
+    "generate": compare_generations,
+    "jmespath": compare_queries,
+}
+"""By name of a file, how its cases are compared; the others have rules that validate."""
 
 
 def main(paths: Sequence[str]) -> None:
     """Print the shares of files: `python -m tests.conformance.migration_cases FILE…`."""
-    for path in paths:
-        shares = compare(Path(path))
-        sys.stdout.write(f"{Path(path).stem}: {shares}\n")
+    for path in map(Path, paths):
+        shares = _COMPARED.get(path.stem, compare)(path)
+        sys.stdout.write(f"{path.stem}: {shares}\n")
         sys.stdout.writelines(f"  {each}\n" for each in shares.different)
 
 

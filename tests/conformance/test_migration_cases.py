@@ -1,4 +1,4 @@
-"""Validate rules of the recorded cases: whatever converts agrees with its original."""
+"""Rules of the recorded cases: whatever converts agrees with its original."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.conformance.migration_cases import compare, compare_queries
+from tests.conformance.migration_cases import (
+    compare,
+    compare_generations,
+    compare_mutations,
+    compare_queries,
+)
 from tests.shared import shared
 
 
@@ -36,3 +41,21 @@ def test_recorded_queries_agree_where_they_convert(
     record_property("shares", str(shares))
     assert shares.different == []
     assert shares.converted >= 2840
+
+
+def test_recorded_mutations_agree_where_they_convert(
+    record_property: Callable[[str, object], None],
+) -> None:
+    shares = compare_mutations(shared("conformance/engine/mutate.jsonl"))
+    record_property("shares", str(shares))
+    assert shares.different == []
+    assert shares.converted >= 106
+
+
+def test_recorded_generations_agree_where_they_convert(
+    record_property: Callable[[str, object], None],
+) -> None:
+    shares = compare_generations(shared("conformance/engine/generate.jsonl"))
+    record_property("shares", str(shares))
+    assert shares.different == []
+    assert shares.converted >= 37

@@ -30,6 +30,9 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
             yield from _of_constant(loop, element, names, namespace, path)
         return
     stream = stream_of(found, names)
+    if isinstance(found, Value) and found.strict:
+        # Without a list, nothing is generated: not by the other loops either.
+        stream = stream.required()
     variables = {each.variable for each in stream.generators}
 
     def made(item: Place) -> Expr:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from chartkit.migration.expressions.presence import NOTHING, Known
 from chartkit.migration.jmespath.terms import Term
+
+REQUEST_KIND: Final = ("request", "requestKind")
+"""The path of the kind that was asked for, before an API server converted the object."""
 
 
 @dataclass(frozen=True, slots=True)

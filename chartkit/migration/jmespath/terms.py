@@ -13,7 +13,15 @@ from typing import Final, TypeAlias
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import Operand
-from chartkit.engine.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Select
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Select,
+)
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import ANY_MAP, SIZE, SPAN, TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
@@ -287,6 +295,8 @@ def _is_truthy(place: Place) -> Expr:
         inner = replace(place, given=cel.TRUE).or_value(cel.FALSE)
         return conjunction(place.given, inner)
     if place.type == TEXT:
+        if not place.is_optional and _has_text(place.value):
+            return cel.TRUE
         return cel.not_equal(place.or_value(""), "")
     if place.type in ("int", "double", "quantity"):
         return place.is_present()
@@ -301,6 +311,16 @@ def _is_truthy(place: Place) -> Expr:
     if place.type == UNKNOWN:
         return cel.negate(cel.contains(_FALSE, place.or_value(cel.NULL)))
     raise NotConvertible("a value of a type that is not known is asked for its truth")
+
+
+def _has_text(expr: Expr) -> bool:
+    """Return whether an expression joins texts, one of which is written and not empty."""
+    match expr:
+        case Binary("+", left, right):
+            return _has_text(left) or _has_text(right)
+        case Literal(str() as text):
+            return bool(text)
+    return False
 
 
 _NO_MEMBERS: Final = cel.map_of({})

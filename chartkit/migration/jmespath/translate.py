@@ -14,7 +14,7 @@ from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.differences import IMAGE_PARTS, SERVICE_ACCOUNTS
+from chartkit.migration.differences import IMAGE_PARTS, KIND_IN_SCANS, SERVICE_ACCOUNTS
 from chartkit.migration.expressions.place import (
     ANY_MAP,
     IMAGE_REFERENCE,
@@ -30,7 +30,7 @@ from chartkit.migration.jmespath.alternatives import chosen, first_truthy
 from chartkit.migration.jmespath.call import called
 from chartkit.migration.jmespath.comparisons import compared
 from chartkit.migration.jmespath.embedded import as_json, is_embedded, joined, json_literal
-from chartkit.migration.jmespath.environment import Names
+from chartkit.migration.jmespath.environment import REQUEST_KIND, Names
 from chartkit.migration.jmespath.images import Images, part_of
 from chartkit.migration.jmespath.lists import (
     element_at,
@@ -106,6 +106,8 @@ class Translator:
         return self.member(current, node.value)
 
     def _root(self, path: tuple[str, ...]) -> Term:
+        if path == REQUEST_KIND:
+            self.names.note(KIND_IN_SCANS)
         if path in self.names.objects:
             found = self.names.objects[path]
             return found if self._strict else self.lenient(found)

@@ -9,6 +9,7 @@ from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import TEXT, Place
 from chartkit.migration.jmespath import Constant, Names, Term, Value
+from chartkit.migration.jmespath.environment import REQUEST_KIND
 from chartkit.migration.jmespath.images import LISTS, Images
 from chartkit.migration.jmespath.terms import Members
 from chartkit.migration.matching.facts import judged_object
@@ -43,11 +44,8 @@ def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
         ),
         ("request", "userInfo", "username"): Value(Place(user, ("username",), TEXT)),
         ("request", "userInfo", "groups"): Value(Place(user, ("groups",), "[]string")),
-        ("request", "kind", "kind"): Value(Place(cel.path(request, "kind", "kind"), (), TEXT)),
-        ("request", "kind", "group"): Value(Place(cel.path(request, "kind", "group"), (), TEXT)),
-        ("request", "kind", "version"): Value(
-            Place(cel.path(request, "kind", "version"), (), TEXT)
-        ),
+        **{("request", "kind", part): each for part, each in _kind("kind").items()},
+        REQUEST_KIND: Constant(Members(_kind("requestKind"))),
     }
     if old.whole or not is_extended:
         # Kyverno's extension to controllers knows `oldObject.spec`, and no `oldObject.?spec`.
@@ -58,6 +56,13 @@ def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
         "serviceAccountNamespace": Value(Place(cel.path(account, "Namespace"), (), TEXT)),
     }
     return Names(objects, {**accounts, **_images(judged, scope)})
+
+
+def _kind(field: str) -> dict[str, Term]:
+    """Return the parts of a kind that a request names."""
+    parts = ("group", "version", "kind")
+    request = cel.ident("request")
+    return {part: Value(Place(cel.path(request, field, part), (), TEXT)) for part in parts}
 
 
 def _images(judged: Place, scope: Scope) -> dict[str, Term]:

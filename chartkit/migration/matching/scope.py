@@ -27,6 +27,7 @@ from chartkit.schemas.kind_selectors import parse_kind_selector
 WRITES: Final = ("CREATE", "UPDATE")
 _ANY: Final = "*"
 _ONE_VERSION: Final = ("", "apps")
+_VERSION: Final = "request.object.apiVersion"
 _ACCOUNT: Final = "system:serviceaccount"
 
 
@@ -74,7 +75,7 @@ def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
     if match.any and (match.all or match.direct != ResourceFilter()):
         raise NotConvertible("a match with filters in several places", "match")
     named = _operations(_filters(match), operations)
-    return _scope(match, rule.exclude, named, Facts)
+    return _scope(match, rule.exclude, named, Facts, _VERSION in str(rule.body))
 
 
 def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
@@ -106,12 +107,16 @@ def _of_any_operation(match: Match) -> Match:
 
 
 def _scope(
-    match: Match, exclude: Match | None, operations: list[str], facts_of: type[Facts]
+    match: Match,
+    exclude: Match | None,
+    operations: list[str],
+    facts_of: type[Facts],
+    reads_version: bool = False,
 ) -> Scope:
     filters = _filters(match)
     if len({each.kinds for each in match.all}) > 1:
         raise NotConvertible("a match of several kinds at once", "match")
-    kinds = _Kinds(filters if not match.all else filters[:1])
+    kinds = _Kinds(filters if not match.all else filters[:1], reads_version)
     facts = facts_of(kinds.named, kinds.known, judged_object(operations))
     conditions: list[Condition] = []
     matched = _matched(match, filters, facts)
@@ -167,14 +172,15 @@ def _operations(filters: Iterable[ResourceFilter], default: Sequence[str]) -> li
 
 
 class _Kinds:
-    """The kinds that filters name."""
+    """The kinds that filters name; reads_version: whether the rule reads the version of objects,
+    so that versions count which Kubernetes no longer has."""
 
-    def __init__(self, filters: Sequence[ResourceFilter]) -> None:
+    def __init__(self, filters: Sequence[ResourceFilter], reads_version: bool = False) -> None:
         named = list(dict.fromkeys(kind for each in filters for kind in each.kinds))
         self.named = frozenset(named)
         if not named or not all(each.kinds for each in filters):
             raise NotConvertible("the match names no kinds", "match")
-        self._found = [_kinds_of(each) for each in named]
+        self._found = [_kinds_of(each, reads_version) for each in named]
         everything = [kind for each in self._found for kind in each.kinds]
         self.known = tuple(everything) if all(each.kinds for each in self._found) else ()
 
@@ -204,7 +210,7 @@ class _Found:
     kinds: tuple[GroupVersionKind, ...]
 
 
-def _kinds_of(text: str) -> _Found:
+def _kinds_of(text: str, reads_version: bool) -> _Found:
     group, version, kind, sub = parse_kind_selector(text)
     if kind == _ANY:
         resource = f"{_ANY}/{sub}" if sub else _ANY
@@ -219,14 +225,17 @@ def _kinds_of(text: str) -> _Found:
     ]
     if not known:
         return _Found(((group, (version,), resource_name(kind) + behind),), ())
+    resource = resource_name(kind) + behind
+    kinds = () if sub else tuple(known)
     by_group: dict[str, list[str]] = {}
     for each in known:
         by_group.setdefault(each.group, []).append(each.version)
+    if reads_version and group == _ANY and "" not in by_group:
+        return _Found(((_ANY, (version,), resource),), kinds)
     resources = tuple(
-        (name, _versions(name, version, versions), resource_name(kind) + behind)
-        for name, versions in by_group.items()
+        (name, _versions(name, version, versions), resource) for name, versions in by_group.items()
     )
-    return _Found(resources, () if sub else tuple(known))
+    return _Found(resources, kinds)
 
 
 def _versions(group: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:

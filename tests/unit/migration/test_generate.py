@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from chartkit.migration.proof import ProofOptions, prove
 from chartkit.model import Body, Location, Resource, Status
 
 _MEMORY = Location("policy.yaml")
-_RECORDED = Path("../shared/conformance/engine/generate.jsonl")
 _MANAGED = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
 
 
@@ -260,21 +258,16 @@ def test_rules_without_a_form_are_left(generate: str, reason: str) -> None:
     assert reason in conversion.outcomes[0].reason
 
 
-@pytest.mark.skipif(not _RECORDED.exists(), reason="no recorded cases")
-def test_recorded_cases_convert_and_agree() -> None:
-    converted = 0
-    for line in _RECORDED.read_text().splitlines():
-        case = json.loads(line)
-        legacy = Resource(case["policy"], _MEMORY)
-        try:
-            compile_any(legacy)
-            is_complete = convert(legacy).complete
-        except CompileError:
-            continue
-        if is_complete:
-            agree(legacy, case["resources"], case["resources"])
-            converted += 1
-    assert converted >= 35
+def test_a_loop_without_a_list_lets_no_other_generate() -> None:
+    loop = (
+        "{list: request.object.spec.%s, apiVersion: v1, kind: ConfigMap, name: '%s', namespace: a, "
+        "data: {data: {e: '{{ element }}'}}}"
+    )
+    loops = [loop % ("externalIPs", "one"), loop % ("loadBalancerSourceRanges", "two")]
+    legacy = policy(f"{{foreach: [{', '.join(loops)}]}}", kinds="Service")
+    both = {"externalIPs": ["a"], "loadBalancerSourceRanges": ["b"]}
+    specs = [both, *({key: texts} for key, texts in both.items()), {}]
+    assert agree(legacy, [_object("Service", "web", "a", spec=each) for each in specs], []) == 2
 
 
 def test_a_loop_over_namespaces_has_a_variable_that_is_no_word_of_cel() -> None:

@@ -15,7 +15,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.sandbox.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from chartkit.helm.door import Door
+    from chartkit.helm.gateway import Gateway
 
 VARIABLE: Final = "CHARTKIT_HELM"
 """Names the Helm to use: `library`, `program`, or the path of a program."""
@@ -27,29 +27,29 @@ _starting: Final = threading.RLock()
 """Held while Helm is made or ended: of two that threads make at once, nobody would end one."""
 
 
-def helm() -> Door:
+def helm() -> Gateway:
     """The Helm that the user chose, started when it is first asked, by any thread."""
     with _starting:
         return _helm()
 
 
 @cache
-def _helm() -> Door:
+def _helm() -> Gateway:
     atexit.register(close)
     return connect(DEFAULT)
 
 
-def connect(limits: Limits) -> Door:
+def connect(limits: Limits) -> Gateway:
     """The Helm that the user chose, within these limits; raises RenderError where it is missing."""
     # Most commands import this and render no chart.
-    from chartkit.helm.door import Door
+    from chartkit.helm.gateway import Gateway
     from chartkit.helm.library import HelmLibrary
     from chartkit.helm.program import HelmProgram
 
     program = chosen_program()
     if program is not None:
-        return Door(lambda place: HelmProgram(program, place, limits))
-    return Door(lambda place: HelmLibrary(str(library_folder()), place, limits))
+        return Gateway(lambda place: HelmProgram(program, place, limits))
+    return Gateway(lambda place: HelmLibrary(str(library_folder()), place, limits))
 
 
 def start() -> None:

@@ -28,7 +28,7 @@ _MANIFESTS: Final = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, slots=True)
 class StagedChart:
-    """A checked copy of a chart; crds: its texts below `crds/`, as `Door.crds` gives them;
+    """A checked copy of a chart; crds: its texts below `crds/`, as `Gateway.crds` gives them;
     warnings: what its schemas refer to that Helm passes over."""
 
     folder: Path

@@ -11,7 +11,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.output import atomic_folder
-from chartkit.output.together import write_together
+from chartkit.output.transaction import write_together
 
 _NEW = """\
 apiVersion: chartkit.dev/v1

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.project.keys import Keys, required
+from chartkit.project.inheritance import Keys, required
 
 KEY: Final = "monitoring"
 

@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
-from chartkit.project.keys import Keys, required
+from chartkit.project.inheritance import Keys, required
 
 KEY: Final = "policyReporter"
 

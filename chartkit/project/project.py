@@ -18,7 +18,7 @@ from chartkit.kyverno.releases import ReleaseData
 from chartkit.model import Location
 from chartkit.project.chart_metadata import ChartMetadata, read_metadata
 from chartkit.project.environment import DEFAULTS, Environment, read_environments
-from chartkit.project.keys import inherited, whole
+from chartkit.project.inheritance import inherited, whole
 from chartkit.project.settings import (
     Exclusion,
     PolicySettings,

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from chartkit.model import Body, Json, Location
-from chartkit.project.keys import Keys
+from chartkit.project.inheritance import Keys
 
 
 class Action(StrEnum):

@@ -16,7 +16,7 @@ from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Diagnostic, Location, Resource, Severity
-from chartkit.scan.overlooked import (
+from chartkit.scan.ineffective import (
     RULE,
     answer_fault,
     incomplete_lists,

@@ -23,6 +23,7 @@ from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.gitops import RELEASE_GROUPS
+from chartkit.scan.ineffective import overlooked
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
@@ -33,7 +34,6 @@ from chartkit.scan.inputs import (
     read_payloads,
 )
 from chartkit.scan.options import RegistryOptions, RequestOptions
-from chartkit.scan.overlooked import overlooked
 from chartkit.scan.policies import PolicySet, load_policies
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
 from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inputs

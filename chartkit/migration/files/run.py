@@ -23,7 +23,7 @@ from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inve
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences
 from chartkit.model import Location, Resource
-from chartkit.output.together import write_together
+from chartkit.output.transaction import write_together
 from chartkit.report.outputs import with_line_ends
 from chartkit.scan.inputs import STDIN, Note
 from chartkit.scan.parallel.pool import in_order

@@ -21,6 +21,7 @@ from chartkit.rollout.adopt.engine import (
 )
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
 from chartkit.rollout.adopt.sorting import Sorter
+from chartkit.scan.ineffective import is_kustomization
 from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
@@ -31,7 +32,6 @@ from chartkit.scan.inputs import (
     render_inputs,
     walk,
 )
-from chartkit.scan.overlooked import is_kustomization
 
 _SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
 _STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp")

@@ -14,7 +14,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.output import atomic_folder
-from chartkit.output.together import write_together
+from chartkit.output.transaction import write_together
 from chartkit.project.project import FILE_NAME
 from chartkit.rollout.adopt.chart_values import chart_settings
 from chartkit.rollout.adopt.cluster import read_cluster, unread_rows

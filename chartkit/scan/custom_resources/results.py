@@ -34,7 +34,7 @@ from chartkit.scan.custom_resources.problems import (
 from chartkit.scan.custom_resources.rules import has_rules, rule_problems
 from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import decoded
-from chartkit.scan.custom_resources.values import value_problems
+from chartkit.scan.custom_resources.validation import value_problems
 
 SCHEMA_RULE: Final = "schema"
 """The rule of results about types, limits, required and unknown fields."""

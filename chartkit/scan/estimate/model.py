@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from chartkit.engine import Operation
 from chartkit.model import Severity
-from chartkit.scan.estimate.engine import EngineSettings
+from chartkit.scan.estimate.kyverno_settings import EngineSettings
 from chartkit.scan.estimate.measurements import Measured
 
 DELETE, CREATE, UPDATE = Operation.DELETE, Operation.CREATE, Operation.UPDATE

@@ -13,7 +13,7 @@ from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.text.layout import Screen, table
 from chartkit.safe_text import markdown_cell, shown
-from chartkit.scan.estimate.engine import EngineSettings
+from chartkit.scan.estimate.kyverno_settings import EngineSettings
 from chartkit.scan.estimate.measurements import MEBIBYTE, MEGABYTE, Measured, measurements
 from chartkit.scan.estimate.model import OPERATIONS, Estimate, KindLoad
 

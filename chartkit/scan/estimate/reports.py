@@ -11,7 +11,7 @@ from chartkit.engine import Reason, RunnablePolicy
 from chartkit.engine.configuration import RESOURCE_FILTERS
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
 from chartkit.report import PolicyFacts
-from chartkit.scan.estimate.engine import EngineSettings
+from chartkit.scan.estimate.kyverno_settings import EngineSettings
 
 _SCANNED: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
 _SILENT: Final = frozenset((Status.PASS, Status.SKIP))

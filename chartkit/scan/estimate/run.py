@@ -14,7 +14,7 @@ from chartkit.model import Resource, RuleResult
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.estimate.advice import advice_for, notes_for
 from chartkit.scan.estimate.counting import ReviewCounter, lifecycle_of
-from chartkit.scan.estimate.engine import EngineSettings, engine_settings
+from chartkit.scan.estimate.kyverno_settings import EngineSettings, engine_settings
 from chartkit.scan.estimate.measurements import measurements
 from chartkit.scan.estimate.model import OPERATIONS, Estimate, KindLoad, ReportLoad, Reviews
 from chartkit.scan.estimate.objects import Cluster, is_owned, kept_revisions, survey

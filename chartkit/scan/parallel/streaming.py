@@ -21,6 +21,13 @@ from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.scan.gitops import RELEASE_GROUPS
+from chartkit.scan.ineffective import (
+    is_kustomization,
+    kustomization_note,
+    overlooked,
+    unread_files,
+    unused_policies,
+)
 from chartkit.scan.inputs import (
     STDIN,
     Note,
@@ -36,13 +43,6 @@ from chartkit.scan.inputs import (
     without_answers,
 )
 from chartkit.scan.options import RequestOptions
-from chartkit.scan.overlooked import (
-    is_kustomization,
-    kustomization_note,
-    overlooked,
-    unread_files,
-    unused_policies,
-)
 from chartkit.scan.parallel.judged import Judged, judged
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
@@ -265,7 +265,7 @@ class Reading:
     @property
     def notes(self) -> Sequence[Diagnostic]:
         """The notes of reading, then those about objects without effect."""
-        from chartkit.scan.overlooked import unused_note
+        from chartkit.scan.ineffective import unused_note
 
         return (*self._notes, *self._overlooked, *unused_note(self._unused))
 

@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.errors import RenderError
 from chartkit.helm import backend
-from chartkit.helm.door import Door
+from chartkit.helm.gateway import Gateway
 from chartkit.helm.model import ChartError, Target
 from chartkit.helm.sandbox.limits import Limits
 from tests.unit.helm.conftest import BACKENDS, Write, chosen
@@ -36,7 +36,7 @@ _REFUSED_BY_HELM = ("endless include", "endless template")
 
 
 @pytest.fixture(scope="module", params=BACKENDS)
-def door(request: pytest.FixtureRequest) -> Iterator[Door]:
+def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(backend.VARIABLE, chosen(request, request.param))
         opened = backend.connect(_LIMITS)
@@ -45,7 +45,7 @@ def door(request: pytest.FixtureRequest) -> Iterator[Door]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_template_is_one_line(door: Door, chart: Write, name: str) -> None:
+def test_a_hostile_template_is_one_line(gateway: Gateway, chart: Write, name: str) -> None:
     folder = chart(
         {
             "values.yaml": 'x: "{{ tpl .Values.x . }}"\n',
@@ -54,7 +54,7 @@ def test_a_hostile_template_is_one_line(door: Door, chart: Write, name: str) -> 
         }
     )
     with pytest.raises(RenderError) as caught:
-        door.render(folder, {}, _TARGET)
+        gateway.render(folder, {}, _TARGET)
     assert "goroutine" not in caught.value.message
     if name not in _REFUSED_BY_HELM:
         assert isinstance(caught.value, ChartError)
@@ -62,7 +62,7 @@ def test_a_hostile_template_is_one_line(door: Door, chart: Write, name: str) -> 
         assert "\n" not in caught.value.message
         assert caught.value.file in ("templates/b.yaml", *[""] * (name == "much output"))
         assert "Pod" in "".join(
-            door.render(chart({"templates/b.yaml": ""}), {}, _TARGET).files.values()
+            gateway.render(chart({"templates/b.yaml": ""}), {}, _TARGET).files.values()
         )
 
 
@@ -88,23 +88,23 @@ def test_many_small_objects_are_fine(chart: Write) -> None:
 
 
 @pytest.mark.parametrize("broken", ["lint", "dry_run"])
-def test_every_question_has_limits(door: Door, chart: Write, broken: str) -> None:
+def test_every_question_has_limits(gateway: Gateway, chart: Write, broken: str) -> None:
     folder = chart({"templates/b.yaml": f"a: {HOSTILE['repeat']}\n"})
     with pytest.raises(ChartError, match="needs more than 384 MiB of memory") as caught:
-        getattr(door, broken)(folder, {}, _TARGET)
+        getattr(gateway, broken)(folder, {}, _TARGET)
     assert caught.value.file == "templates/b.yaml"
 
 
 def test_what_a_stopped_library_prints_stays_with_it(
-    door: Door, chart: Write, capfd: pytest.CaptureFixture[str]
+    gateway: Gateway, chart: Write, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ChartError):
-        door.render(chart({"templates/b.yaml": HOSTILE["repeat"]}), {}, _TARGET)
+        gateway.render(chart({"templates/b.yaml": HOSTILE["repeat"]}), {}, _TARGET)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("off", ["templates/b.yaml", "charts/sub/templates/z.yaml"])
-def test_the_template_is_found_among_many(door: Door, chart: Write, off: str) -> None:
+def test_the_template_is_found_among_many(gateway: Gateway, chart: Write, off: str) -> None:
     files: dict[str, str | bytes] = {f"templates/t{n}.yaml": "" for n in range(9)}
     files["charts/sub/Chart.yaml"] = "apiVersion: v2\nname: sub\nversion: 1.0.0\n"
     files["charts/off/Chart.yaml"] = "apiVersion: v2\nname: off\nversion: 1.0.0\n"
@@ -116,6 +116,6 @@ def test_the_template_is_found_among_many(door: Door, chart: Write, off: str) ->
     files["values.yaml"] = "off: {enabled: false}\n"
     files[off] = HOSTILE["repeat"]
     with pytest.raises(ChartError) as caught:
-        door.render(chart(files), {}, _TARGET)
+        gateway.render(chart(files), {}, _TARGET)
     # Templates of a subchart that is off are never reached: better no name than a wrong one.
     assert caught.value.file in (off, "")

@@ -11,8 +11,8 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic
+from chartkit.scan.ineffective import overlooked
 from chartkit.scan.inputs import ChartOptions, read_inputs
-from chartkit.scan.overlooked import overlooked
 from chartkit.scan.policies import load_policies
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"

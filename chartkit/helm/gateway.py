@@ -53,7 +53,7 @@ class Backend(Protocol):
         ...
 
 
-class Door:
+class Gateway:
     """Helm for charts of whomever, as a `Backend` is for checked copies. Every method raises
     RenderError with Helm's text, ChartError for a chart that leads out of its folder."""
 

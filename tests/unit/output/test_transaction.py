@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.output.together import write_together
+from chartkit.output.transaction import write_together
 
 
 def _contents(folder: Path) -> dict[str, str]:

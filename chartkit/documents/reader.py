@@ -17,6 +17,7 @@ from typing import Any, TextIO
 import yaml
 
 from chartkit.documents import input_files
+from chartkit.documents.block_style import read_documents
 from chartkit.documents.characters import offset_in_source
 from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
 from chartkit.documents.places import Extent, extents, finder
@@ -205,7 +206,7 @@ def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]
             documents = _read_json(source)
             if documents is not None:
                 return documents
-        built = [each for each in build_documents(text, file, lines) if each.body is not None]
+        built = read_documents(text, file, lines)
     except InputError as error:
         place = error.location
         if place is not None and place.line:

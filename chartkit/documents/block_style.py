@@ -1,0 +1,296 @@
+"""YAML as most manifests have it, read line by line: a key or an item a line, told apart by
+indentation.
+
+libyaml makes an object of each token, which takes most of the time of reading. A line by itself
+tells little of YAML, so a document with a line of another form than those below is left to
+libyaml, and what is read here is what libyaml reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from chartkit.documents.yaml_builder import (
+    MAX_DEPTH,
+    BuiltDocument,
+    Start,
+    build_documents,
+    resolve_plain,
+)
+from chartkit.errors import InputError
+
+Row = tuple[str, str, str, str, str]
+"""A line: its indentation, its dash, its key, the key's value, and the item without a key. Lines
+of a text belong to the one that it begins in."""
+
+_CUT: Final = re.compile(r"^---(?=[ \n]|\Z)", re.MULTILINE)
+_MARKER: Final = re.compile(r"---(?: +(?:#.*)?)?(?:\n|\Z)")
+_KEY: Final = r"[A-Za-z0-9_./$(+^=~][A-Za-z0-9_./$()+^=<>~*?!@-]{0,250}"
+_VALUE: Final = r"[|>]-?[ ]*(?:\n(?:[ ]*\n)*\1[ ].*)+|[^ \n].*"
+_LINE: Final = re.compile(
+    rf"^([ ]*)(-[ ]+)?(?:({_KEY}):(?:[ ]+({_VALUE})|[ ]*)|(?(2)({_VALUE})|(?:\#.*)?))$",
+    re.MULTILINE,
+)
+_QUOTED: Final = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"\\]|\\["\\nrtbf])*\"""")
+_QUOTES: Final = "'\""
+_EMPTY: Final[Mapping[str, Callable[[], Any]]] = {"{}": dict, "[]": list}
+_COMMENT: Final = re.compile(r" #.*")
+_FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
+_ITEMS: Final = re.compile(r"^items:[ ]*\n(?=([ ]*)-)", re.MULTILINE)
+_BREAKS: Final = re.compile(r"\n+")
+_PLAIN: Final = frozenset(string.ascii_letters + string.digits + "_./$(+<=~^;\\")
+"""The characters that begin a scalar without quotes, among others."""
+_FARTHEST: Final = MAX_DEPTH // 2 - 2
+"""The last column in which a container begins; what is deeper is libyaml's to refuse."""
+_MOST: Final = 4096
+"""The most scalars, and the most keys, that are kept."""
+
+
+class _UnusualError(Exception):
+    """A document that only a parser of YAML understands."""
+
+
+def read_documents(text: str, file: str, lines: int = 0) -> list[BuiltDocument]:
+    """Return the documents of a text that are not empty; lines: those of the file before it, for
+    hints alone. Raise InputError as `build_documents` does."""
+    if "\r" not in text:
+        with contextlib.suppress(InputError):
+            return list(_by_parts(text, file))
+    # What is wrong is told of the whole text.
+    return [each for each in build_documents(text, file, lines) if each.body is not None]
+
+
+def _by_parts(text: str, file: str) -> Iterator[BuiltDocument]:
+    """Yield the documents of a text, which a line that begins with `---` always ends."""
+    starts = [found.start() for found in _CUT.finditer(text)]
+    if not starts or starts[0]:
+        starts.insert(0, 0)
+    reader = _Reader()
+    line = 1
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        part = text[start:end]
+        try:
+            yield from reader.documents(part, start, line)
+        except _UnusualError:
+            for each in build_documents(part, file):
+                if each.body is not None:
+                    yield _moved(each, start, line - 1)
+        line += part.count("\n")
+
+
+def _moved(document: BuiltDocument, offset: int, lines: int) -> BuiltDocument:
+    """Return a document of a part of a text as one of the whole text."""
+    return BuiltDocument(
+        document.body,
+        _later(document.content, offset, lines),
+        document.start + offset,
+        document.end + offset,
+        [_later(each, offset, lines) for each in document.items],
+    )
+
+
+def _later(start: Start, offset: int, lines: int) -> Start:
+    return Start(start.line + lines, start.column, start.offset + offset)
+
+
+class _Reader:
+    """A reader of documents; scalars: values by their text; names: keys by themselves, so that
+    equal ones are one."""
+
+    __slots__ = ("_names", "_scalars")
+
+    def __init__(self) -> None:
+        self._scalars: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+
+    def documents(self, text: str, offset: int, line: int) -> Iterator[BuiltDocument]:
+        """Yield the document of a text, if there is one; offset, line: where it begins. Raise
+        `_UnusualError`."""
+        begin = 0
+        if text.startswith("---"):
+            marker = _MARKER.match(text)
+            if marker is None:
+                raise _UnusualError
+            begin = marker.end()
+        first = _FIRST.search(text, begin)
+        if first is None:
+            return
+        body = self._value(_rows(text[begin:]))
+        at = first.end() - 1
+        place = Start(line + text.count("\n", 0, at), at - first.start(), offset + at)
+        is_list = isinstance(body, dict) and isinstance(body.get("items"), list)
+        items = list(_items(text, len(body["items"]), offset, line)) if is_list else ()
+        start = offset if begin else offset + at
+        yield BuiltDocument(body, place, start, offset + len(text), items)
+
+    def _value(self, rows: Iterable[Row]) -> Any:
+        """Return the value of a document; raise `_UnusualError`."""
+        scalars, names = self._scalars, self._names
+        root: dict[str, Any] = {}
+        outer: list[tuple[int, Any]] = []
+        column = -1
+        container: Any = root
+        # The key of the innermost mapping that waits for its value.
+        pending: str | None = ""
+        for indent, dash, key, text, item in rows:
+            if not (key or item):
+                continue
+            at = len(indent)
+            if dash:
+                column, container = _listed(outer, column, container, pending, at)
+                pending = None
+                if item:
+                    value = scalars.get(item, scalars)
+                    container.append(self._scalar(item, at) if value is scalars else value)
+                    continue
+                members: dict[str, Any] = {}
+                container.append(members)
+                outer.append((column, container))
+                column, container = at + len(dash), members
+            elif pending is not None and at > column:
+                column, container = _opened(outer, column, container, pending, at, {})
+            elif at != column or container.__class__ is list:
+                while column > at or (column == at and container.__class__ is list):
+                    column, container = outer.pop()
+                if column != at:
+                    raise _UnusualError
+            name = names.get(key) or self._name(key)
+            if text:
+                value = scalars.get(text, scalars)
+                container[name] = self._scalar(text, column) if value is scalars else value
+                pending = None
+            else:
+                container[name] = None
+                pending = name
+        return root[""]
+
+    def _name(self, text: str) -> str:
+        """Return a key that is no number, no boolean and not null; raise `_UnusualError`."""
+        if resolve_plain(text) != text:
+            raise _UnusualError
+        if len(self._names) < _MOST:
+            self._names[text] = text
+        return text
+
+    def _scalar(self, text: str, column: int) -> Any:
+        """Return the value of a text after a key or dash in a column; raise `_UnusualError`."""
+        first = text[0]
+        if first in "|>":
+            return _block(text, column)
+        bare = _COMMENT.sub("", text) if "#" in text and first not in _QUOTES else text
+        bare = bare.rstrip(" ")
+        if bare in _EMPTY:
+            return _EMPTY[bare]()
+        value = _quoted(bare) if first in _QUOTES else _plain(bare)
+        if len(self._scalars) >= _MOST:
+            self._scalars.clear()
+        self._scalars[text] = value
+        return value
+
+
+def _rows(text: str) -> list[Row]:
+    """Return the lines of a text; raise `_UnusualError` where one is of another form."""
+    if not text.replace("\n", "").isprintable():
+        raise _UnusualError
+    rows: list[Row] = _LINE.findall(text)
+    missing = text.count("\n") + 1 - len(rows)
+    if missing:
+        inner = sum(row[3].count("\n") + row[4].count("\n") for row in rows)
+        # Without a line end, the last line of a text is another.
+        if inner != missing or text[-1] != "\n":
+            raise _UnusualError
+    return rows
+
+
+def _opened(
+    outer: list[tuple[int, Any]], column: int, container: Any, key: str, at: int, made: Any
+) -> tuple[int, Any]:
+    """Open a container that is the value of a key."""
+    if at > _FARTHEST:
+        raise _UnusualError
+    container[key] = made
+    outer.append((column, container))
+    return at, made
+
+
+def _listed(
+    outer: list[tuple[int, Any]], column: int, container: Any, pending: str | None, at: int
+) -> tuple[int, Any]:
+    """Return the column of a dash and the list that it adds to."""
+    if pending is not None and at >= column:
+        return _opened(outer, column, container, pending, at, [])
+    while column > at:
+        column, container = outer.pop()
+    if column != at or container.__class__ is not list:
+        raise _UnusualError
+    return column, container
+
+
+def _plain(text: str) -> Any:
+    """Return the value of a scalar without quotes."""
+    first = text[0]
+    is_text = first in _PLAIN or (first == "-" and text[1:2] not in ("", " "))
+    if not is_text or ": " in text or text[-1] == ":":
+        raise _UnusualError
+    value = resolve_plain(text)
+    if value is None and "." in text:
+        # A number that JSON lacks.
+        raise _UnusualError
+    return value
+
+
+def _quoted(text: str) -> str:
+    """Return the value of a scalar in quotes."""
+    found = _QUOTED.fullmatch(text)
+    if found is None:
+        raise _UnusualError
+    if text[0] == "'":
+        return text[1:-1].replace("''", "'")
+    value: str = json.loads(text) if "\\" in text else text[1:-1]
+    return value
+
+
+def _block(text: str, column: int) -> str:
+    """Return the value of a text of several lines below a key or dash in a column."""
+    head, *lines = text.split("\n")
+    if not lines:
+        raise _UnusualError
+    indent = len(lines[0]) - len(lines[0].lstrip(" "))
+    if indent <= column or len(lines[0]) == indent:
+        raise _UnusualError
+    blank = " " * indent
+    if any(line[:indent] != blank[: len(line)] for line in lines):
+        raise _UnusualError
+    is_folded = head[0] == ">"
+    found = "\n".join([line[indent:] for line in lines]).rstrip("\n")
+    if is_folded:
+        if "\n " in found or found[0] == " ":
+            raise _UnusualError
+        found = _BREAKS.sub(_folded, found)
+    return found if "-" in head else f"{found}\n"
+
+
+def _folded(breaks: re.Match[str]) -> str:
+    return " " if len(breaks[0]) == 1 else breaks[0][1:]
+
+
+def _items(text: str, count: int, offset: int, line: int) -> Iterator[Start]:
+    """Yield where the items of a List begin; raise `_UnusualError`."""
+    if not count:
+        return
+    head = _ITEMS.search(text)
+    if head is None:
+        raise _UnusualError
+    dash = re.compile(rf"^{head[1]}-[ ]+", re.MULTILINE)
+    found = list(dash.finditer(text, head.end()))
+    if len(found) != count:
+        raise _UnusualError
+    at = 0
+    for each in found:
+        line += text.count("\n", at, at := each.end())
+        yield Start(line, len(each[0]), offset + at)

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents.reader import Document, read_file
+from chartkit.documents.reader import Document, read_file, resources
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.errors import InputError
 from chartkit.migration.convert import policy_key
 from chartkit.migration.files.migrated import MigratedObject
-from chartkit.migration.plan.inventory import LegacyObject
+from chartkit.migration.files.references import PATCH, PATCHES, Steps, references
+from chartkit.migration.plan.inventory import LegacyObject, is_status
 from chartkit.migration.plan.origin import Tool
 from chartkit.model import Json, Location, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
 from chartkit.scan.inputs import is_chart, is_object, walk
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
-_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
-_KINDS: Final = frozenset(
-    {"ClusterPolicy", "Policy", "CleanupPolicy", "ClusterCleanupPolicy", "PolicyException"}
+_DEPLOYED: Final = ("HelmRelease", "Application", "ApplicationSet", "ConfigMap")
+"""Kinds of objects that hold values of charts."""
+_KEYS: Final = (
+    r"validationFailureAction\w*|policyExclude|policyPreconditions|failurePolicyByPolicyName"
+    r"|autogenControllers|backgroundByPolicyName|skipBackgroundRequests\w*"
 )
-_VALUES: Final = re.compile(
-    r"^(validationFailureAction\w*|policyExclude|policyPreconditions|failurePolicyByPolicyName"
-    r"|autogenControllers|backgroundByPolicyName|skipBackgroundRequests\w*)$"
-)
+_VALUES: Final = re.compile(_KEYS)
+_IN_TEXT: Final = re.compile(rf"^[ \t]*({_KEYS})[ \t]*:", re.MULTILINE)
 _VALUE: Final = "a value of a chart of ClusterPolicies, which the new policies do not read"
-_PATCH: Final = "a kustomize patch of {name}, which the new policies do not get"
 _RENDERED: Final = "is rendered from a chart, whose template stays: change it by hand"
 _IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
+_STATUS: Final = "a test waits for the status of {name}, which the new policies replace"
 _EXCEPTION: Final = "names {name}, which converts: the new policy applies without this exception"
 
 
@@ -47,11 +49,13 @@ def mentions(
 ) -> list[Mention]:
     """Return what is not carried along: values, kustomize patches, templates and exceptions."""
     found = list(_patched(patches))
+    names = {each.legacy.resource.name for each in migrated if each.documents}
     for path in paths:
-        if Path(path).is_dir() and not is_chart(Path(path)):
+        if is_chart(Path(path)):
+            found += _in_chart(Path(path))
+        elif Path(path).is_dir():
             for file in walk(Path(path)):
-                if not file.is_dir():
-                    found += _in_file(file)
+                found += _in_chart(file) if file.is_dir() else _in_file(file, names)
     found += _rendered(migrated)
     found += _exceptions(migrated)
     return found
@@ -59,42 +63,67 @@ def mentions(
 
 def _patched(patches: Iterable[LegacyObject]) -> Iterator[Mention]:
     for each in patches:
-        text = _PATCH.format(name=resource_id(each.resource))
+        text = PATCH.format(name=resource_id(each.resource))
         yield Mention(each.resource.location, text)
 
 
-def _in_file(file: Path) -> Iterator[Mention]:
+def _in_file(file: Path, names: Collection[str]) -> Iterator[Mention]:
     try:
         documents = read_file(file)
     except InputError:
         return  # the inventory names it
     for document in documents:
-        if file.name in KUSTOMIZATIONS:
-            yield from _in_kustomization(document)
-        elif isinstance(document.body, dict) and not is_object(document):
-            for key in document.body:
-                if isinstance(key, str) and _VALUES.match(key):
-                    yield Mention(document.locate(key), f"{key} is {_VALUE}")
+        for resource in resources([document]) if is_object(document) else ():
+            if is_legacy(resource) and is_status(resource):
+                yield Mention(resource.location, _STATUS.format(name=resource_id(resource)))
+        for steps, text in references(document, names):
+            yield Mention(document.locate(*steps), text)
+        yield from _values_in(document)
 
 
-def _in_kustomization(document: Document) -> Iterator[Mention]:
-    for key in _PATCHES:
-        for index, patch in enumerate(list_of(mapping_at(document.body).get(key))):
-            kind = mapping_at(patch, "target").get("kind")
-            if isinstance(kind, str) and kind in _KINDS:
-                text = _PATCH.format(name=_target(patch))
-                yield Mention(document.locate(key, index), text)
-    for index, replacement in enumerate(mappings_at(document.body, "replacements")):
-        for target in mappings_at(replacement, "targets"):
-            if mapping_at(target, "select").get("kind") in _KINDS:
-                text = "a kustomize replacement in a policy, which the new policies do not get"
-                yield Mention(document.locate("replacements", index), text)
+def _in_chart(folder: Path) -> Iterator[Mention]:
+    """Yield the values that a chart has for charts which it depends on."""
+    for file in sorted(folder.glob("values*.y*ml")):
+        try:
+            documents = read_file(file)
+        except InputError:
+            continue  # Helm names it
+        for document in documents:
+            for key, values in mapping_at(document.body).items():
+                for steps, name in _values(values, (key,)):
+                    yield _value(document, steps, name)
 
 
-def _target(patch: Json) -> str:
-    target = mapping_at(patch, "target")
-    name = target.get("name")
-    return f"{target['kind']}/{name}" if name else f"every {target['kind']}"
+def _values_in(document: Document) -> Iterator[Mention]:
+    body = document.body
+    is_schema = isinstance(body, dict) and "$schema" in body
+    if is_schema or (is_object(document) and body["kind"] not in _DEPLOYED):
+        return
+    for steps, name in _values(body, ()):
+        yield _value(document, steps, name)
+
+
+def _value(document: Document, steps: Steps, name: str) -> Mention:
+    return Mention(document.locate(*steps), f"{name} is {_VALUE}")
+
+
+def _values(value: Json, steps: Steps) -> Iterator[tuple[Steps, str]]:
+    """Yield the values of charts of ClusterPolicies: the way to each, and its name."""
+    match value:
+        case dict():
+            named = value.get("name")
+            if "value" in value and isinstance(named, str) and _VALUES.fullmatch(named):
+                yield steps, named  # a parameter of Argo CD
+            for key, each in value.items():
+                if isinstance(key, str) and _VALUES.fullmatch(key):
+                    yield (*steps, key), key
+                else:
+                    yield from _values(each, (*steps, key))
+        case list():
+            for index, each in enumerate(value):
+                yield from _values(each, (*steps, index))
+        case str():
+            yield from ((steps, each[1]) for each in _IN_TEXT.finditer(value))
 
 
 def patch_files(paths: Sequence[str]) -> frozenset[Path]:
@@ -116,7 +145,7 @@ def _patch_files(file: Path) -> Iterator[Path]:
     except InputError:
         return
     for body in bodies:
-        for key in _PATCHES:
+        for key in PATCHES:
             for patch in list_of(mapping_at(body).get(key)):
                 name = patch if isinstance(patch, str) else mapping_at(patch).get("path")
                 if isinstance(name, str) and "\n" not in name and "\x00" not in name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from chartkit.helm.embedded_code import first_code
 from chartkit.migration.plan.options import InventoryOptions
 from chartkit.migration.plan.origin import Origin, origin_of
 from chartkit.migration.rules import LegacyRule, legacy_rules
-from chartkit.model import Diagnostic, Location, Resource, Severity
+from chartkit.model import Diagnostic, Location, Resource, Severity, mappings_at
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import (
@@ -45,6 +46,9 @@ _LEGACY_KIND: Final = re.compile(
 )
 _GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
 _NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
+_MISSING: Final = (
+    "the chart {name}, on which it depends, is not there (helm dependency build {folder})"
+)
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
 _NOT_RENDERED: Final = "is Helm code, which only Helm can run"
 
@@ -78,7 +82,8 @@ class LegacyObject:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """objects: in the order of the inputs; faults: what the inputs have that cannot be read or that
-    Kyverno refuses; unread: what could not be read of a cluster, a line each."""
+    Kyverno refuses; unread: what could not be read of a cluster, and charts that others depend on
+    and that are not there, a line each."""
 
     objects: tuple[LegacyObject, ...]
     faults: tuple[Diagnostic, ...] = ()
@@ -134,20 +139,21 @@ class _Files:
     stdin: TextIO
     note: Note
     faults: list[Diagnostic] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     count: int = 0
     charts: int = 0
 
     def read(self, paths: Sequence[str]) -> Inventory:
         found: list[LegacyObject] = []
         for path in paths:
-            before = self.count, len(self.faults)
+            before = self.count, len(self.faults), len(self.unread)
             found.extend(self._path(path))
-            if before == (self.count, len(self.faults)):
+            if before == (self.count, len(self.faults), len(self.unread)):
                 hint = "name a manifest, a folder with manifests or a chart"
                 raise InputError("holds no Kubernetes object", Location(path), hint)
         if self.chart.values and not self.charts:
             raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
-        return Inventory(tuple(found), tuple(self.faults))
+        return Inventory(tuple(found), tuple(self.faults), tuple(self.unread))
 
     def _path(self, path: str) -> Iterator[LegacyObject]:
         if path == STDIN:
@@ -164,6 +170,7 @@ class _Files:
 
     def _chart(self, folder: Path) -> Iterator[LegacyObject]:
         self.charts += 1
+        self.unread.extend(_missing_charts(folder))
         try:
             rendered = render_inputs(folder, self.chart, self.note)
         except RenderError as error:
@@ -190,7 +197,7 @@ class _Files:
             return
         for document, objects in found:
             self.count += len(objects)
-            legacy = list(filter(is_legacy, objects))
+            legacy = [each for each in objects if is_legacy(each) and not is_status(each)]
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
                 refused = [_legacy(each, refusal=_NOT_RENDERED) for each in legacy]
@@ -203,6 +210,22 @@ class _Files:
             refused = _refused(resource)
             self.faults.extend(refused)
             yield _legacy(resource, chart, _first(refused))
+
+
+def is_status(resource: Resource) -> bool:
+    """Return whether an object is the status alone that a test waits for: a policy has a spec."""
+    return "status" in resource.body and "spec" not in resource.body
+
+
+def _missing_charts(folder: Path) -> Iterator[str]:
+    """Yield a line for each chart that one depends on and that is not in its folder."""
+    for name in (CHART_FILE, "requirements.yaml"):
+        with contextlib.suppress(InputError):
+            for document in read_file(folder / name):
+                for each in mappings_at(document.body, "dependencies"):
+                    chart = str(each.get("name"))
+                    if not any((folder / "charts").glob(f"{glob.escape(chart)}*")):
+                        yield f"{folder}: {_MISSING.format(name=chart, folder=folder)}"
 
 
 def _guarded(folder: Path) -> Diagnostic | None:

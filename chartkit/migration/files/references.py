@@ -1,0 +1,141 @@
+"""What names legacy policies, and does not follow them: patches of kustomize, health checks,
+permissions, policies within other objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of, resource_name
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Resource, list_of, mapping_at
+
+KINDS: Final = frozenset(
+    {"ClusterPolicy", "Policy", "CleanupPolicy", "ClusterCleanupPolicy", "PolicyException"}
+)
+PATCH: Final = "a kustomize patch of {name}, which the new policies do not get"
+_REPLACEMENT: Final = "a kustomize replacement in a policy, which the new policies do not get"
+_NAMES: Final = "names {name}, which the new policies replace"
+_HOLDS: Final = "holds {name}, which stays: policies in documents of their own convert"
+_GRANTS: Final = "a permission for {resources}, which is none for the new policies"
+_PLURALS: Final = frozenset(map(resource_name, KINDS))
+PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+_PASSED_OVER: Final = ("ownerReferences", "status")
+_CLI_GROUP: Final = "cli.kyverno.io"
+
+Steps: TypeAlias = tuple[str | int, ...]
+Found: TypeAlias = tuple[Steps, str]
+
+
+def references(document: Document, names: Collection[str]) -> Iterator[Found]:
+    """Yield what in a document names legacy policies: the way to it, and a text; names: those of
+    the policies that convert."""
+    body = document.body
+    if isinstance(body, dict) and not _is_own(body):
+        folder = Path(document.source.file).parent
+        yield from _References(names, folder).among(body, ())
+
+
+def _is_own(body: Body) -> bool:
+    """Return whether an object is a legacy policy itself, or a test of Kyverno's command line."""
+    resource = Resource(body)
+    return is_legacy(resource) or group_of(resource) == _CLI_GROUP
+
+
+class _References:
+    def __init__(self, names: Collection[str], folder: Path) -> None:
+        """folder: that of the file."""
+        self._names = names
+        self._folder = folder
+
+    def among(self, value: Json, steps: Steps) -> Iterator[Found]:
+        """Yield what is found in a value, and at which steps."""
+        if isinstance(value, dict):
+            found = self._text(value, steps)
+            if found:
+                yield steps, found
+                return
+            for key, each in value.items():
+                if key not in _PASSED_OVER:
+                    yield from self.among(each, (*steps, key))
+        elif isinstance(value, list):
+            for index, each in enumerate(value):
+                yield from self.among(each, (*steps, index))
+        elif isinstance(value, str) and set(PATCHES) & set(steps):
+            yield from ((steps, PATCH.format(name=name)) for name in _patched(value))
+
+    def _text(self, body: Body, steps: Steps) -> str:
+        """Return what to say of an object among others, empty for nothing."""
+        is_item = len(steps) == 2 and steps[0] == "items"
+        if is_item and _is_own(body):
+            return ""
+        within = steps[-2] if len(steps) > 1 else ""
+        if within in PATCHES and self._selects(body.get("target")):
+            return PATCH.format(name=_target(body["target"]))
+        if within == "replacements" and self._replaces(body):
+            return _REPLACEMENT
+        kind, version = body.get("kind"), body.get("apiVersion")
+        group = body.get("group") if version is None else group_of(Resource(body))
+        if steps and group == KYVERNO_GROUP and kind in KINDS:
+            metadata = mapping_at(body, "metadata")
+            name = metadata.get("name") or body.get("name")
+            text = _HOLDS if "spec" in body else _NAMES
+            return text.format(name=f"{kind}/{name}" if name else f"every {kind}")
+        if KYVERNO_GROUP in list_of(body.get("apiGroups")):
+            named = [each for each in list_of(body.get("resources")) if each in _PLURALS]
+            return _GRANTS.format(resources=", ".join(map(str, named))) if named else ""
+        return ""
+
+    def _selects(self, target: Json) -> bool:
+        """Return whether a target of a patch may be a legacy policy; its texts are regular
+        expressions."""
+        if not isinstance(target, dict):
+            return False
+        kind, group, name = (target.get(key) for key in ("kind", "group", "name"))
+        if kind is None and group is None:
+            return any(_fits(name, each) for each in self._names)
+        return any(_fits(kind, each) for each in KINDS) and _fits(group, KYVERNO_GROUP)
+
+    def _replaces(self, body: Body) -> bool:
+        bodies: Iterable[Json] = [body]
+        if isinstance(body.get("path"), str):
+            try:
+                bodies = [each.body for each in read_file(self._folder / body["path"])]
+            except InputError:
+                return False  # kustomize names it
+        return any(
+            self._selects(mapping_at(target, "select"))
+            for each in bodies
+            for one in (each if isinstance(each, list) else [each])
+            for target in list_of(mapping_at(one).get("targets"))
+        )
+
+
+def _patched(text: str) -> list[str]:
+    """Return the legacy policies that the text of a patch names."""
+    try:
+        bodies = [each.body for each in read_text(text)] if "\n" in text or "{" in text else []
+    except InputError:
+        return []  # kustomize names it
+    found = [Resource(each) for each in bodies if isinstance(each, dict)]
+    return [f"{each.kind}/{each.name}" for each in found if is_legacy(each)]
+
+
+def _fits(pattern: Json, text: str) -> bool:
+    if not isinstance(pattern, str) or not pattern:
+        return pattern is None or pattern == ""
+    try:
+        return re.fullmatch(pattern, text) is not None
+    except re.error:
+        return pattern == text
+
+
+def _target(target: Body) -> str:
+    kind, name = target.get("kind"), target.get("name")
+    if not kind:
+        return str(name) if name else "every policy"
+    return f"{kind}/{name}" if name else f"every {kind}"

@@ -48,6 +48,7 @@ def as_text(promotion: Promotion, colour: bool = False) -> str:
     for verdict in _ORDER:
         for each in plan.of(verdict):
             lines += ["", *_policy_lines(each, plan.namespaces, colour)]
+    lines += _caveat_lines([*plan.of(Verdict.PROMOTE), *plan.of(Verdict.HELD)])
     lines += [f"note: {shown(single_line(each))}" for each in plan.notes]
     return "\n".join([*lines, "", headline(promotion), *_afterwards(promotion)]) + "\n"
 
@@ -95,9 +96,20 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str], colour: boo
     yield f"    {_evidence_line(planned)}"
     if planned.exceptions:
         yield f"    exceptions for {counted(candidate.evidence.blocked)}"
-    for caveat in candidate.caveats:
-        yield f"    not in the evidence: {shown(caveat)}"
     yield from _objects(candidate.evidence.blocked)
+
+
+def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
+    """Yield what evidence cannot show, each once, after the policies of which it holds."""
+    names: dict[str, list[str]] = {}
+    for each in planned:
+        for caveat in each.candidate.caveats:
+            names.setdefault(caveat, []).append(each.candidate.name)
+    if names:
+        yield from ("", "not in the evidence:")
+    for caveat, those in names.items():
+        is_all = len(those) == len(planned) > 1
+        yield f"  {'all' if is_all else ', '.join(map(shown, those))}: {shown(caveat)}"
 
 
 def _evidence_line(planned: PlannedPolicy) -> str:

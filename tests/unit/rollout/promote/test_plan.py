@@ -120,6 +120,9 @@ def test_what_admission_alone_sees_is_said(shop: Shop) -> None:
     caveats = body["policies"][0]["caveats"]
     for part in ("who sends a request", "not evaluated in the background", "its own actions"):
         assert any(part in each for each in caveats), caveats
+    _, out, _ = shop.run("promote", "--candidates", "--to", "prd")
+    told = out.partition("\nnot in the evidence:\n")[2].partition("\n\n")[0].splitlines()
+    assert told == [f"  clean: {each}" for each in caveats]
 
 
 def test_exceptions_make_a_promotion_safe(shop: Shop) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, World
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.network.cluster.installed import (
@@ -27,16 +29,22 @@ from chartkit.scan.cluster_reports import Comparison
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.gate.selection import Selection
 from chartkit.scan.options import ScanOptions
+from chartkit.scan.parallel.scanning import completion_of
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.scan.reporting import Console, ScanReport, require_policies
 from chartkit.scan.requests import (
     Requests,
+    custom_resources,
     load_named_policies,
     load_surroundings,
     load_user_inputs,
+    read_definitions,
 )
 from chartkit.scan.run import namespaces_among, run_scan
 from chartkit.scan.user_inputs import UserInputs
+
+if TYPE_CHECKING:
+    from chartkit.scan.custom_resources.results import CustomResources
 
 
 @contextlib.contextmanager
@@ -94,12 +102,16 @@ class Survey:
         given = replace(inputs.given, services=services or OFFLINE.services)
         return live_world(self.reader, given, self._entries)
 
-    def objects(self, policies: Sequence[RunnablePolicy]) -> Iterator[Resource]:
-        """Yield the objects of the kinds that policies match, as they are read.
+    def objects(
+        self, policies: Sequence[RunnablePolicy], kinds: Container[GroupVersionKind] = ()
+    ) -> Iterator[Resource]:
+        """Yield the objects of the kinds that policies match, and of others, as they are read.
 
         Raise SourceError once the cluster does not answer, be it a policy or the scan itself.
         """
-        for served in kinds_to_read(policies, self.reader.discovery):
+        read = kinds_to_read(policies, self.reader.discovery)
+        others = (each for each in self.reader.discovery.all if each.kind in kinds)
+        for served in dict.fromkeys((*read, *others)):
             for found in self.reader.objects(served):
                 yield found
                 if self.reader.source.fault is not None:
@@ -127,11 +139,12 @@ def scan_cluster(
     policies = requests.policies
     require_policies(policies, console)
     report = ScanReport(options, outputs, requests, console, selection)
+    completion = completion_of(requests, None)
     compares = options.cluster.compares_reports
     comparison = Comparison(survey.reader, report.options) if compares else None
 
     def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
-        report.add(resource, results)
+        report.add(resource, completion(resource, results))
         if comparison is not None:
             comparison.add(resource, results)
 
@@ -140,7 +153,8 @@ def scan_cluster(
         audit_warn=options.audit_warn,
         plural_of=reader.discovery.plural,
     )
-    objects = filter(report.looks_at, survey.objects(report.running))
+    kinds = {} if requests.custom is None else requests.custom.definitions.kinds
+    objects = filter(report.looks_at, survey.objects(report.running, kinds))
     run_scan(report.running, objects, sink, report.timed(context))
     unread = list(survey.unread())
     for line in unread:
@@ -159,7 +173,19 @@ def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Surve
     policies = _load_policies(options, survey)
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
         console.note(diagnostic)
-    return survey, Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
+    custom = custom_resources(read_definitions(options.request, console.note), (), console.note)
+    for line in _unserved(custom, reader):
+        console.stderr(line)
+    namespaces = survey.namespace_objects
+    return survey, Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
+
+
+def _unserved(custom: CustomResources | None, reader: Reader) -> Iterator[str]:
+    """Yield a line for each custom kind that the cluster does not serve."""
+    for kind in custom.definitions.kinds if custom is not None else ():
+        if reader.discovery.of_kind(f"{kind.group}/{kind.version}", kind.kind) is None:
+            named = f"{kind.group}/{kind.version} {kind.kind}"
+            yield f"not judged: {named}: the cluster does not serve it"
 
 
 def _load_policies(options: ScanOptions, survey: Survey) -> PolicySet:

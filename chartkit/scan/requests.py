@@ -184,9 +184,7 @@ def read_requests(
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         objects = all_as_stored(objects)
-    with _local(options.crds, options, note) as (crds, named, noting):
-        own = list(map(named, read_crds(crds, noting)))
-    custom = custom_resources(own, objects, note)
+    custom = custom_resources(read_definitions(options, note), objects, note)
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
     return Requests(policies, objects, labels, namespaces, inputs, custom)
 
@@ -219,6 +217,12 @@ def _load_objects(
         return list(map(named, objects))
 
 
+def read_definitions(options: RequestOptions, note: Note) -> list[Resource]:
+    """Return the definitions of custom kinds that the user names; raise InputError."""
+    with _local(options.crds, options, note) as (crds, named, noting):
+        return list(map(named, read_crds(crds, noting)))
+
+
 def custom_resources(
     own: Sequence[Resource], objects: Sequence[Resource], note: Note
 ) -> CustomResources | None:
@@ -227,10 +231,10 @@ def custom_resources(
     """
     if not own and not any(map(is_definition, objects)):
         return None
-    from chartkit.scan.custom_resources.definitions import read_definitions
+    from chartkit.scan.custom_resources import definitions
     from chartkit.scan.custom_resources.results import CustomResources
 
-    found = CustomResources(read_definitions([*own, *objects]))
+    found = CustomResources(definitions.read_definitions([*own, *objects]))
     for fault in (*found.definitions.faults, *(found.undefined(objects) if own else ())):
         note(fault)
     return found if found.definitions.kinds else None

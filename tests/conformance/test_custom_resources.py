@@ -35,6 +35,7 @@ properties:
        fieldPath: .tags, message: a tag is forbidden}
     - {rule: "self.size != 4", messageExpression: "self.size > 3 ? 'it is large' : 'small'"}
     - {rule: "!has(self.__namespace__) || self.__namespace__ != 'kube-system'"}
+    - {rule: "!has(self.namespace) || self.namespace != 'default'"}
     - {rule: "!has(self.every) || self.every < duration('24h')", message: too long}
     - {rule: "!has(self.when) || self.when.getFullYear() == 2026"}
     properties:
@@ -141,6 +142,8 @@ null
 {size: 2, when: "2026-01-01T00:00:00Z", every: 3 weeks, address: 10.0.0.1}
 ---
 {size: 2, namespace: kube-system, every: 48h, when: "2025-01-01T00:00:00Z"}
+---
+{size: 2, namespace: default}
 ---
 {size: 2, every: long, address: 10.0.0.300}
 ---
@@ -372,3 +375,62 @@ def test_formats_are_those_of_kubernetes(judge: Path) -> None:
     found = _found(definition, objects)
     for body, ours, theirs in zip(objects, found, expected, strict=True):
         assert ours == theirs, json.dumps(body["spec"]["uri"])
+
+
+_RULES = (
+    *("self.size > 1", "self.size == '1'", "self.siez > 1", "self.size > 1.5", "self.mode > 1"),
+    *("self.share > 1", "self.share > 1.5", "self.flag", "self.flag == 'true'", "self.port == 1"),
+    *("self.port.startsWith('a')", "type(self.port) == string", "has(self.nothing)"),
+    *("self.every < duration('1h')", "self.every < 5", "self.when.getFullYear() > 2"),
+    *("self.tags.exists(t, t == 1)", "self.tags.exists(t, t == 'a')", "self.tags + 'a' == 'b'"),
+    *("self.ports.all(p, p.number > 0)", "self.ports.all(p, p.nmber > 0)", "self.limits.cpu == 1"),
+    *("self.limits['cpu'] == '1'", "self.limits.all(k, self.limits[k] == '1')", "self.free.a == 1"),
+    *(
+        "self.free.known.x == 'a'",
+        "self.template.kind == 'a'",
+        "self.template.metadata.name == 'a'",
+    ),
+    *(
+        "self.template.metadata.labels == {}",
+        "self.template.spec.x == 1",
+        "self.every__dash__one == ''",
+    ),
+    *(
+        "self.__namespace__ == 'a'",
+        "self.namespace == 'a'",
+        "self == oldSelf",
+        "1",
+        "'a'",
+        "self.size +",
+    ),
+    *(
+        "self.size == 1 ? true : 'a'",
+        "oldSelf.size == '1'",
+        "self.choice == self.some",
+        "[self] == [1]",
+    ),
+)
+_EXPRESSIONS = (
+    "'a'",
+    "self.mode",
+    "self.size",
+    "string(self.size)",
+    "self.nothing",
+    "'a' + self.size",
+)
+
+
+def test_rules_of_definitions_are_refused_as_by_kubernetes(judge: Path) -> None:
+    """The types of `self`, and message expressions."""
+    rules = [{"rule": each} for each in _RULES]
+    rules += [{"rule": "true", "messageExpression": each} for each in _EXPRESSIONS]
+    for rule in rules:
+        schema = parse_yaml(_SCHEMA)
+        schema["properties"]["spec"]["x-kubernetes-validations"] = [rule]
+        definition = _definition(schema)
+        asked = json.dumps({"definitions": [definition], "objects": []})
+        done = subprocess.run([judge], input=asked, capture_output=True, text=True, check=True)
+        texts = json.loads(done.stdout)["definitions"]["widgets.example.com"]
+        expected = any("compil" in each or "must evaluate" in each for each in texts)
+        found = read_definitions([Resource(definition)]).faults
+        assert bool(found) == expected, (rule, texts, found)

@@ -14,6 +14,7 @@ from chartkit.scan.inputs import is_definition
 
 RULE: Final = "crd"
 KIND: Final = "CustomResourceDefinition"
+_NAMES: Final = {"rule": "rule", "messageExpression": "message expression"}
 _SERVED: Final = f"{CRD_GROUP}/v1"
 
 
@@ -110,11 +111,12 @@ def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]
     except SchemaError as error:
         faults.append(_fault(resource, str(error), pointer_of(*where, *error.path)))
         return None
-    for rule in rules_of(schema):
-        fault = compile_rule(rule).fault
-        if fault:
-            message = f"a rule does not compile: {fault}"
-            faults.append(_fault(resource, message, pointer_of(*where)))
+    for each in rules_of(schema):
+        compiled = compile_rule(each.rule, each.shape, each.is_root)
+        for key, fault in (("rule", compiled.fault), ("messageExpression", compiled.message_fault)):
+            if fault:
+                place = pointer_of(*where, *each.path, key)
+                faults.append(_fault(resource, f"a {_NAMES[key]} does not compile: {fault}", place))
     return schema
 
 

@@ -1,7 +1,6 @@
 """The rules of `x-kubernetes-validations`, in CEL.
 
-Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel. `self` has no declared type here,
-so that what the type checker alone refuses in a rule is an error when it is evaluated.
+Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from chartkit.engine.cel.tracing.datum import Datum
 from chartkit.engine.cel.tracing.failure import causes_of
 from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
-from chartkit.engine.cel.types import BOOL, DYN, STRING
+from chartkit.engine.cel.types import BOOL, DYN, STRING, Type, optional_of
 from chartkit.engine.cel.values import NONE, Value
 from chartkit.go import GoError
 from chartkit.go.base64_text import decode_base64
@@ -40,6 +39,7 @@ from chartkit.scan.custom_resources.problems import (
 )
 from chartkit.scan.custom_resources.schema import Rule, Schema
 from chartkit.scan.custom_resources.storing import member
+from chartkit.scan.custom_resources.types import self_type, spellings, unescaped
 
 BUDGET: Final = 10_000_000
 """The cost of all rules for one object, as in an API server."""
@@ -49,15 +49,6 @@ _REASONS: Final[Mapping[str, Reason]] = {
     "FieldValueRequired": Reason.REQUIRED,
     "FieldValueDuplicate": Reason.DUPLICATE,
 }
-_KEYWORDS: Final = frozenset(
-    (
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"),
-        *("function", "if", "import", "let", "loop", "package", "namespace", "return", "var"),
-        *("void", "while"),
-    )
-)
-_ESCAPED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
-_ESCAPING: Final = re.compile(r"__|[-./]")
 _SPENT: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -66,13 +57,26 @@ _SPENT: Final = (
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
     """A rule with its programs; transition: whether it compares with an earlier object; fault: why
-    it does not compile."""
+    it does not compile; message_fault: why its message expression does not, in place of which its
+    message is used."""
 
     rule: Rule
     program: Program | None
     message: Program | None
     transition: bool
     fault: str = ""
+    message_fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRule:
+    """A rule with the schema of the values that it judges; is_root: whether these are whole
+    objects; path: where the rule is in the schema of the kind."""
+
+    rule: Rule
+    shape: Schema
+    is_root: bool
+    path: Path
 
 
 @cache
@@ -82,51 +86,84 @@ def _environment(optional_old: bool) -> Environment:
     return ENVIRONMENTS["k8s"].extend(variables, name=name)
 
 
+@lru_cache(maxsize=1024)
+def _typed(shape: Schema, is_root: bool, optional_old: bool) -> Environment | None:
+    """Return the environment in which rules about a schema's values are checked; None where there
+    is none, for rules see no values of it."""
+    found = self_type(shape, is_root)
+    if found is None:
+        return None
+    old = optional_of(found.type) if optional_old else found.type
+    variables = {"self": Variable(found.type), "oldSelf": Variable(old)}
+    return _environment(optional_old).extend(variables, structs=found.structs)
+
+
 @lru_cache(maxsize=4096)
-def compile_rule(rule: Rule) -> CompiledRule:
-    """Return a rule, compiled; one that does not compile has a fault."""
+def compile_rule(rule: Rule, shape: Schema, is_root: bool) -> CompiledRule:
+    """Return a rule, checked with the types of its values and compiled; one that does not compile
+    has a fault.
+
+    shape: the schema of the values; is_root: whether these are whole objects.
+    """
     if not rule.rule.strip():
         return CompiledRule(rule, None, None, transition=False)
-    environment = _environment(rule.optional_old)
-    try:
-        program = compile_cel(rule.rule.strip(), environment, expected=(BOOL,))
-    except CelCompileError as error:
-        return CompiledRule(rule, None, None, transition=False, fault=str(error))
-    message = None
+    typed = _typed(shape, is_root, rule.optional_old)
+    if typed is None:
+        fault = "failed to convert to declType for CEL validation rules"
+        return CompiledRule(rule, None, None, transition=False, fault=fault)
+    program = _program(rule.rule, typed, rule, BOOL)
+    if isinstance(program, str):
+        return CompiledRule(rule, None, None, transition=False, fault=program)
+    message: Program | str | None = None
     if rule.message_expression:
-        try:
-            message = compile_cel(rule.message_expression, environment, expected=(STRING,))
-        except CelCompileError as error:
-            return CompiledRule(rule, None, None, transition=False, fault=str(error))
+        message = _program(rule.message_expression, typed, rule, STRING)
     reads_old = any(
         isinstance(each, Ident) and each.name == "oldSelf" for each in nodes(program.root)
     )
+    if isinstance(message, str):
+        return CompiledRule(rule, program, None, transition=reads_old, message_fault=message)
     return CompiledRule(rule, program, message, transition=reads_old)
+
+
+def _program(text: str, typed: Environment, rule: Rule, expected: Type) -> Program | str:
+    """Return a program that an expression makes, or why it does not compile."""
+    try:
+        compile_cel(text.strip(), typed, expected=(expected,))
+        return compile_cel(text.strip(), _environment(rule.optional_old))
+    except CelCompileError as error:
+        return str(error)
 
 
 @lru_cache(maxsize=16384)
 def has_rules(schema: Schema) -> bool:
     """Return whether any node of a schema has rules."""
-    return any(each.rules for each in _nodes(schema))
+    return next(rules_of(schema), None) is not None
 
 
-def rules_of(schema: Schema) -> Iterator[Rule]:
+def rules_of(schema: Schema) -> Iterator[PlacedRule]:
     """Yield the rules of all nodes."""
-    for each in _nodes(schema):
-        yield from each.rules
-
-
-def _nodes(schema: Schema) -> Iterator[Schema]:
-    waiting = [schema]
+    waiting: list[tuple[Schema, Schema | None, bool, Path]] = [(schema, schema, True, ())]
     while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.properties.values())
-        waiting.extend(node.all_of)
+        node, shape, is_root, path = waiting.pop()
+        for at, rule in enumerate(node.rules):
+            place = (*path, "x-kubernetes-validations", at)
+            yield PlacedRule(rule, node if shape is None else shape, is_root, place)
+        for at, branch in enumerate(node.all_of):
+            waiting.append((branch, shape, is_root, (*path, "allOf", at)))
+        for key, each in node.properties.items():
+            below = member(shape, key)
+            waiting.append((each, below, _embeds(below), (*path, "properties", key)))
         if node.items is not None:
-            waiting.append(node.items)
+            below = shape.items if shape else None
+            waiting.append((node.items, below, _embeds(below), (*path, "items")))
         if isinstance(node.additional, Schema):
-            waiting.append(node.additional)
+            below = shape.additional if shape and isinstance(shape.additional, Schema) else None
+            where = (*path, "additionalProperties")
+            waiting.append((node.additional, below, _embeds(below), where))
+
+
+def _embeds(schema: Schema | None) -> bool:
+    return schema is not None and schema.embeds
 
 
 def rule_problems(schema: Schema, body: Json) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
@@ -174,7 +211,7 @@ class _Run:
             yield problem(path, name, Reason.INVALID, str(error), kind), (path,)
             return
         for rule in rules.rules:
-            compiled = compile_rule(rule)
+            compiled = compile_rule(rule, shape, not path or shape.embeds)
             if compiled.fault:
                 told = f"rule compile error: {compiled.fault}"
                 yield problem(path, name, Reason.INVALID, told, kind), (path,)
@@ -254,7 +291,7 @@ class _Run:
         roots = {"self": Datum(variables["self"], ()), "oldSelf": Datum(NONE)}
         causes = causes_of(compiled.program, roots, RepeatHost(OFFLINE))
         found = () if causes is None else pointers(causes, variables["self"])
-        return tuple((*path, *_unescaped(pointer_steps(each))) for each in found) or (path,)
+        return tuple((*path, *unescaped(pointer_steps(each))) for each in found) or (path,)
 
 
 _STEP: Final = re.compile(r"\.?([^.\[\]']+)|\['((?:[^'\\]|\\.)*)'\]")
@@ -265,26 +302,6 @@ def _steps(field_path: str) -> tuple[str, ...]:
     return tuple(
         re.sub(r"\\(.)", r"\1", key) if key else name for name, key in _STEP.findall(field_path)
     )
-
-
-def escape(name: str) -> str:
-    """Return a field's name as rules in CEL write it."""
-    if name in _KEYWORDS:
-        return f"__{name}__"
-    return _ESCAPING.sub(lambda match: _ESCAPED[match[0]], name)
-
-
-_UNESCAPING: Final = re.compile(r"__(underscores|dot|dash|slash)__")
-_CHARACTERS: Final = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}
-
-
-def _unescaped(steps: tuple[str, ...]) -> Iterator[str]:
-    for step in steps:
-        inner = step[2:-2]
-        if step.startswith("__") and step.endswith("__") and inner in _KEYWORDS:
-            yield inner
-        else:
-            yield _UNESCAPING.sub(lambda match: _CHARACTERS[match[1]], step)
 
 
 def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> Value:
@@ -313,8 +330,8 @@ def _cel_object(schema: Schema, body: dict[str, Json], is_resource: bool) -> Val
             named = ("name", "generateName")
             found[key] = {name: each[name] for name in named if name in each}
         else:
-            name = escape(key) if key in schema.properties else key
-            found[name] = cel_value(below, each)
+            names = spellings(key) if key in schema.properties else (key,)
+            found |= dict.fromkeys(names, cel_value(below, each))
     return found
 
 

@@ -58,6 +58,41 @@ def test_a_kind_is_read_in_one_version(world: World) -> None:
     assert len(asked) == 1
 
 
+def test_custom_resources_are_judged_by_definitions_that_are_named(world: World) -> None:
+    world.server.serve(Api("shop.example", "v1", "stocks", "Stock", True))
+    for name, size in (("good", 1), ("bad", "many")):
+        metadata = {"name": name, "namespace": "shop"}
+        spec = {"size": size}
+        world.server.add(
+            {"apiVersion": "shop.example/v1", "kind": "Stock", "metadata": metadata, "spec": spec}
+        )
+    file = world.folder / "crds.yaml"
+    texts = (definition("Stock", "stocks"), definition("Crate", "crates"))
+    file.write_text("\n---\n".join(map(json.dumps, texts)))
+    code, out, err = world.scan("--cluster", *world.policies(labelled()), "--crds", str(file))
+    assert code == 1
+    assert "stocks.shop.example/schema" in out
+    assert 'spec.size: Invalid value: "string"' in out
+    assert _failing(out) == ["Stock/shop/bad"]
+    assert err == "not judged: shop.example/v1 Crate: the cluster does not serve it\n"
+
+
+def definition(kind: str, plural: str) -> Body:
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.shop.example"},
+        "spec": {
+            "group": "shop.example",
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural},
+            "versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
 def test_cel_policies_say_what_is_read(world: World) -> None:
     rules = {
         "apiGroups": [""],

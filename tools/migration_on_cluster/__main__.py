@@ -37,14 +37,15 @@ def main() -> int:
         words = _images(registry)
         cases = read_cases(options.case, words, options.budget)
         rounds = _Rounds(Cluster(), cases, not options.no_reports)
+        faults = 0
         try:
-            faults = list(rounds.run())
+            for text in rounds.run():
+                _say(f"DIFFERS {text}")
+                faults += 1
         finally:
             if not options.keep:
                 rounds.clean_up()
-    for text in faults:
-        _say(f"DIFFERS {text}")
-    _say(f"{len(cases)} cases, {sum(len(one.policies) for one in cases)} policies", len(faults))
+    _say(f"{len(cases)} cases, {sum(len(one.policies) for one in cases)} policies, {faults} differences")
     return 1 if faults else 0
 
 

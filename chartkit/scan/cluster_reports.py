@@ -110,7 +110,7 @@ class Comparison:
                 self._reported.add((said.source, said.policy))
             for subject in mappings_at(result, "resources") or [scope]:
                 there = _Object(*(_text(subject.get(key)) for key in _Object._fields))
-                self._forms.add(source, said.policy, str(there), status)
+                self._forms.add(source, said.policy, said.rule, str(there), status)
                 if known:
                     self._theirs.setdefault(there, {})[said] = status
 

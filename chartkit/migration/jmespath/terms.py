@@ -301,6 +301,8 @@ def _is_truthy(place: Place) -> Expr:
     if place.type in ("int", "double", "quantity"):
         return place.is_present()
     if place.is_list:
+        if not place.is_optional and isinstance(place.value, ListLiteral):
+            return cel.literal(bool(place.value.elements))
         return cel.compare(">", cel.method(place.or_value([]), "size"), 0)
     if place.is_map:
         if place.requires_something:

@@ -169,6 +169,16 @@ def test_both_forms_of_a_policy_are_compared(world: World) -> None:
     ]
 
 
+def test_rules_that_became_policies_are_compared_with_theirs(world: World) -> None:
+    one = _both("a", {"shop": ["fail"]}, {"shop-rule": "fail", "shop-rule-audit": "pass"})
+    two = _both("b", {"shop": ["pass"], "shop-rule-x": ["pass"]}, {"shop-rule": "pass"})
+    _, lines = _compared(world, one, two)
+    assert lines == [
+        "  shop: equal for 2 objects; "
+        "the ValidatingPolicies shop-rule, shop-rule-audit may take over"
+    ]
+
+
 def test_equal_forms_are_no_difference(world: World) -> None:
     code, lines = _compared(world, _both("gone", {"same": ["fail"]}, {"same": "fail"}))
     assert code == 0

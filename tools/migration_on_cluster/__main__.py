@@ -45,7 +45,8 @@ def main() -> int:
         finally:
             if not options.keep:
                 rounds.clean_up()
-    _say(f"{len(cases)} cases, {sum(len(one.policies) for one in cases)} policies, {faults} differences")
+    count = sum(len(one.policies) for one in cases)
+    _say(f"{len(cases)} cases, {count} policies, {faults} differences")
     return 1 if faults else 0
 
 

@@ -175,7 +175,7 @@ class Resource:
     @property
     def api_version(self) -> str:
         """`group/version`, or the version alone for the core group; empty if missing."""
-        return _text(self.body.get("apiVersion"))
+        return text_of(self.body.get("apiVersion"))
 
     @property
     def kind(self) -> str:
@@ -185,17 +185,17 @@ class Resource:
     @property
     def name(self) -> str:
         """`metadata.name`; empty if missing."""
-        return _text(self._metadata.get("name"))
+        return text_of(self._metadata.get("name"))
 
     @property
     def namespace(self) -> str:
         """`metadata.namespace` as written; empty if missing."""
-        return _text(self._metadata.get("namespace"))
+        return text_of(self._metadata.get("namespace"))
 
     @property
     def uid(self) -> str:
         """`metadata.uid`, which a cluster gives; empty if missing."""
-        return _text(self._metadata.get("uid"))
+        return text_of(self._metadata.get("uid"))
 
     @property
     def _metadata(self) -> Body:
@@ -206,7 +206,7 @@ class Resource:
 
 def kind_of(body: Body) -> str:
     """Return an object's kind; empty if it is missing or not a string."""
-    return _text(body.get("kind"))
+    return text_of(body.get("kind"))
 
 
 def mapping_at(body: Json, *path: str) -> Body:
@@ -226,6 +226,11 @@ def mappings_at(body: Json, *path: str) -> list[Body]:
 def list_of(value: Json) -> list[Json]:
     """Return a value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    """Return a value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
 
 
 def texts_of(value: Json) -> list[str]:
@@ -295,10 +300,6 @@ class RuleResult:
 def policy_id(kind: str, key: str) -> str:
     """Return the ID of a policy; kind: of a CEL policy, else empty; key: its name."""
     return f"{kind}/{key}" if kind else key
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 class Track(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.model import Body, Json, Resource, mapping_at, text_of
 
 ADMISSION = "admission-controller"
 
@@ -106,7 +106,7 @@ def _last(values: Iterator[Json]) -> bool | None:
     """Return the last value that Go reads as a boolean; an invalid one after it unsets it."""
     found: bool | None = None
     for value in values:
-        text = value if isinstance(value, str) else ""
+        text = text_of(value)
         found = True if text in _TRUE else False if text in _FALSE else None
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.model import Body, Resource, mapping_at
+from chartkit.model import Body, Resource, mapping_at, text_of
 
 CLEANUP: Final = "cleanup"
 EXCEPTION: Final = "exception"
@@ -45,7 +45,7 @@ def legacy_rules(resource: Resource) -> tuple[LegacyRule, ...]:
     if resource.kind in _OF_RULES:
         rules = mapping_at(resource.body, "spec").get("rules")
         return tuple(
-            LegacyRule(_text(rule.get("name")), type_of(rule), f"/spec/rules/{index}")
+            LegacyRule(text_of(rule.get("name")), type_of(rule), f"/spec/rules/{index}")
             for index, rule in enumerate(rules if isinstance(rules, list) else ())
             if isinstance(rule, dict)
         )
@@ -71,7 +71,3 @@ def _types(rule: Body) -> Iterator[Sequence[str]]:
 
 def _first(body: Body, keys: Sequence[str]) -> Sequence[str]:
     return [key for key in keys if body.get(key) is not None][:1]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

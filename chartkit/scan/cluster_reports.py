@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 
 from chartkit.model import (
     Body,
-    Json,
     Resource,
     RuleResult,
     RuleType,
     Status,
     mapping_at,
     mappings_at,
+    text_of,
 )
 from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
@@ -102,14 +102,14 @@ class Comparison:
     def _take(self, report: Body) -> None:
         scope = mapping_at(report, "scope")
         for result in mappings_at(report, "results"):
-            source = _text(result.get("source")) or _text(report.get("source"))
-            said = _RuleKey(source, _text(result.get("policy")), _text(result.get("rule")))
-            status = _text(result.get("result"))
+            source = text_of(result.get("source")) or text_of(report.get("source"))
+            said = _RuleKey(source, text_of(result.get("policy")), text_of(result.get("rule")))
+            status = text_of(result.get("result"))
             known = said[:2] in self._known
             if known:
                 self._reported.add((said.source, said.policy))
             for subject in mappings_at(result, "resources") or [scope]:
-                there = _Object(*(_text(subject.get(key)) for key in _Object._fields))
+                there = _Object(*(text_of(subject.get(key)) for key in _Object._fields))
                 self._forms.add(source, said.policy, said.rule, str(there), status)
                 if known:
                     self._theirs.setdefault(there, {})[said] = status
@@ -177,7 +177,3 @@ def _kinds(reader: Reader) -> list[ApiResource]:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.charts.engine.controllers import describe
 from chartkit.kyverno.resource_names import CORE, KnownKinds, ResourceName
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 Path = tuple[str | int, ...]
 """A place in a policy: keys and list indexes from its top."""
@@ -160,7 +160,7 @@ class Findings:
 
     def reads_config_map(self, namespace: Json, name: Json, path: Path) -> None:
         """A policy reads a ConfigMap."""
-        texts = [each if isinstance(each, str) else "" for each in (namespace, name)]
+        texts = [text_of(each) for each in (namespace, name)]
         if VARIABLE in texts[0] or VARIABLE in texts[1] or not texts[1]:
             self.note(f"a variable says which ConfigMap: '{texts[0]}/{texts[1]}'", path)
         else:

@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.kubernetes.kinds import kind_of, resource_name
 from chartkit.engine.ports.cluster import labels_of
 from chartkit.engine.request.request import Operation, Request, User
-from chartkit.model import Body
+from chartkit.model import Body, text_of
 
 _NOBODY: Final = User()
 _NOTHING: Final[Body] = {}
@@ -58,7 +58,7 @@ class Attributes:
         metadata = metadata if isinstance(metadata, dict) else {}
         self.name = request.resource.name
         generated = metadata.get("generateName")
-        self.generate_name: str = generated if isinstance(generated, str) else ""
+        self.generate_name: str = text_of(generated)
         self.namespace = request.resource.namespace
         self.is_namespace = self.resource == "namespaces" and not group
         self.namespace_labels: Mapping[str, str] = request.namespace_labels

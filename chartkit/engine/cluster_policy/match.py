@@ -15,7 +15,7 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.selectors import compile_selector
 from chartkit.engine.request.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 
@@ -34,12 +34,12 @@ class Facts:
     @cached_property
     def own_name(self) -> str:
         """The object's name; empty where it is still to be made."""
-        return _text(self._metadata.get("name"))
+        return text_of(self._metadata.get("name"))
 
     @cached_property
     def name(self) -> str:
         """The object's name, or what its name is to be made from."""
-        return self.own_name or _text(self._metadata.get("generateName"))
+        return self.own_name or text_of(self._metadata.get("generateName"))
 
     @cached_property
     def labels(self) -> Mapping[str, str]:
@@ -292,10 +292,6 @@ def _any_of(parts: list[Predicate | None]) -> Predicate | None:
 def _every(parts: list[Predicate | None]) -> Predicate | None:
     live = [part for part in parts if part is not None]
     return _all_of(live) if len(live) == len(parts) else None
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _texts(value: Json) -> Mapping[str, str]:

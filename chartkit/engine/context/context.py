@@ -22,7 +22,7 @@ from chartkit.engine.jmespath import Expression, JMESPathError, compile_expressi
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.go.int64 import Int64
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 
 class QueryError(EvaluationError):
@@ -271,7 +271,7 @@ def admission_context(
         request.update(user)
         info = user.get("userInfo")
         name = info.get("username") if isinstance(info, dict) else None
-        data.update(service_account(name if isinstance(name, str) else ""))
+        data.update(service_account(text_of(name)))
     context = Context(data, world, operation == "DELETE", budget)
     if resource is not None and has_images(resource):
         context.defer(ImagesLoader(resource))

@@ -12,7 +12,7 @@ from chartkit.engine.kubernetes.kinds import (
     parse_api_version,
 )
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 
 class ObjectKey(NamedTuple):
@@ -34,7 +34,7 @@ def key_of(body: Body) -> ObjectKey:
         metadata.get("namespace"),
         metadata.get("name"),
     )
-    return ObjectKey(*(part if isinstance(part, str) else "" for part in parts))
+    return ObjectKey(*(text_of(part) for part in parts))
 
 
 class Cluster:

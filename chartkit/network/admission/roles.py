@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.request.request import User
-from chartkit.model import Body, Json, Resource, mapping_at, mappings_at, texts_of
+from chartkit.model import Body, Resource, mapping_at, mappings_at, text_of, texts_of
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _KINDS: Final = ("RoleBinding", "ClusterRoleBinding")
@@ -40,9 +40,9 @@ class RoleBindings:
 
     def user(self, info: Body, namespace: str) -> User:
         """Return a user with its roles; namespace: that of the request."""
-        name, groups = _text(info.get("username")), tuple(texts_of(info.get("groups")))
+        name, groups = text_of(info.get("username")), tuple(texts_of(info.get("groups")))
         extra = mapping_at(info, "extra")
-        uid = _text(info.get("uid"))
+        uid = text_of(info.get("uid"))
         if not self._bindings:
             return User(name, uid, groups, extra)
         roles: set[str] = set()
@@ -63,9 +63,9 @@ def _binding(resource: Resource) -> _Binding:
     users: set[str] = set()
     groups: set[str] = set()
     for subject in mappings_at(resource.body, "subjects"):
-        kind, name = subject.get("kind"), _text(subject.get("name"))
+        kind, name = subject.get("kind"), text_of(subject.get("name"))
         if kind == "ServiceAccount":
-            place = _text(subject.get("namespace")) or namespace
+            place = text_of(subject.get("namespace")) or namespace
             if place:
                 users.add(f"system:serviceaccount:{place}:{name}")
         elif kind == "Group":
@@ -74,9 +74,5 @@ def _binding(resource: Resource) -> _Binding:
             users.add(name)
     reference = mapping_at(resource.body, "roleRef")
     is_cluster_role = reference.get("kind") == "ClusterRole"
-    role = _text(reference.get("name"))
+    role = text_of(reference.get("name"))
     return _Binding(namespace, is_cluster_role, role, frozenset(users), frozenset(groups))
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

@@ -19,7 +19,7 @@ from typing import Final
 from chartkit.documents.input_files import is_file, read_bytes
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, text_of
 from chartkit.network.cluster.cleaning import cleaned_answer, with_public_key, without_secrets
 from chartkit.network.cluster.source import RefusedError, Source, SourceError
 from chartkit.output import atomic_folder
@@ -129,7 +129,7 @@ class RecordedSource:
         self._calls: Mapping[str, Json] = calls if isinstance(calls, dict) else {}
         self.salt = str(index.get("salt") or "")
         namespace = index.get("namespace")
-        self.namespace = namespace if isinstance(namespace, str) else ""
+        self.namespace = text_of(namespace)
 
     @property
     def has_calls(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from chartkit.documents.json_text import parse_json
-from chartkit.model import Body, Json, mapping_at
+from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.source import with_query
 
@@ -114,4 +114,4 @@ class Watches:
 
 def _version_of(body: Body) -> str:
     found = mapping_at(body, "metadata").get("resourceVersion")
-    return found if isinstance(found, str) else ""
+    return text_of(found)

@@ -14,7 +14,7 @@ from chartkit.engine.scalars.registry_reference import RegistryReference, parse_
 from chartkit.engine.scalars.registry_reference import parse_repository as repository_of
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.client import (
     DOCKER_INDEX,
@@ -129,7 +129,7 @@ def parse_repository(text: str) -> RegistryReference:
 def _check_digest(value: Json) -> None:
     """Require a descriptor to have a digest; raises RegistryError in the words of Kyverno's
     client."""
-    text = value if isinstance(value, str) else ""
+    text = text_of(value)
     algorithm, _, digits = text.partition(":")
     if not algorithm or not digits:
         raise RegistryError(f"cannot parse hash: {quote(printable(text))}")

@@ -23,7 +23,7 @@ from typing import Final
 
 from chartkit.engine.scalars.registry_reference import DEFAULT_REGISTRY
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, text_of
 from chartkit.network.registry.errors import RegistryError
 
 _HUB: Final = "https://index.docker.io/v1/"
@@ -115,8 +115,8 @@ def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
 def read_login(body: Body, place: str) -> Login | None:
     """Return an entry of `auths`; None for one that names nobody. Raises RegistryError, which says
     the place and nothing of the entry."""
-    name, password = _text(body, "username"), _text(body, "password")
-    if auth := "".join(_text(body, "auth").split()):
+    name, password = text_of(body.get("username")), text_of(body.get("password"))
+    if auth := "".join(text_of(body.get("auth")).split()):
         try:
             padded = auth + "=" * (-len(auth) % 4)
             pair = base64.b64decode(padded, validate=True).decode()
@@ -125,7 +125,7 @@ def read_login(body: Body, place: str) -> Login | None:
         name, colon, password = pair.partition(":")
         if not colon:
             raise RegistryError(f"{place} is not a name and password", unanswered=True)
-    identity, token = _text(body, "identitytoken"), _text(body, "registrytoken")
+    identity, token = text_of(body.get("identitytoken")), text_of(body.get("registrytoken"))
     if not (name or identity or token):
         return None
     return Login(name, password.strip("\0"), identity, token)
@@ -204,11 +204,6 @@ def _helper(name: Json, place: Location) -> str:
     return name
 
 
-def _text(body: Body, key: str) -> str:
-    value = body.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _keys(registry: str, repository: str) -> Iterator[str]:
     """Yield the names that credentials may have, the narrowest first."""
     steps = repository.split("/")
@@ -251,7 +246,7 @@ def _asked(helper: str, server: str) -> Login | None:
         raise _failed(f"{name} did not answer in JSON") from None
     if not isinstance(body, dict):
         raise _failed(f"{name} did not answer with an object")
-    username, secret = _text(body, "Username"), _text(body, "Secret")
+    username, secret = text_of(body.get("Username")), text_of(body.get("Secret"))
     if username == _IDENTITY:
         return Login(identity=secret)
     return Login(username, secret) if username else None

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from chartkit.engine.ports import Credentials
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 from chartkit.network.registry.credentials import DockerConfig, Login, read_login
 from chartkit.network.registry.errors import RegistryError
 
@@ -86,7 +86,7 @@ def find_login(secrets: Sequence[PullSecret], registry: str, repository: str) ->
 
 def _entry(data: Json, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
-    return value if isinstance(value, str) else ""
+    return text_of(value)
 
 
 def _auths(secret: PullSecret) -> Iterator[tuple[str, Body]]:

@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.signatures import bundles
 from chartkit.network.signatures.bundles.signers import Signer
@@ -346,4 +346,4 @@ def _object(body: Body, key: str) -> Body:
 
 def _text(body: Body, key: str) -> str:
     value: Json = body.get(key)
-    return value if isinstance(value, str) else ""
+    return text_of(value)

@@ -21,7 +21,7 @@ from chartkit.engine.ports import (
     Verified,
 )
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, text_of
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.images import Registries
@@ -202,4 +202,4 @@ def _own(cosign: Body, credentials: Credentials) -> Credentials:
 def _type(attestation: Body, key: str) -> str:
     found = attestation.get(key)
     kind = found.get("type") if isinstance(found, dict) else None
-    return kind if isinstance(kind, str) else ""
+    return text_of(kind)

@@ -20,6 +20,7 @@ from chartkit.model import (
     Status,
     mapping_at,
     mappings_at,
+    text_of,
 )
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import FAILED, Finding, FindingRule
@@ -64,7 +65,7 @@ def read_report(path: Path, name: str = "") -> StoredReport:
         raise InputError("is no report of a scan", Location(str(path)), hint)
     rows = mappings_at(body, "results")
     counts = Counter({each: _number(summary.get(each)) for each in Status})
-    failed = (row for row in rows if _text(row.get("result")) in _LEVELS)
+    failed = (row for row in rows if text_of(row.get("result")) in _LEVELS)
     return StoredReport(name, counts, tuple(_finding(row, name) for row in failed))
 
 
@@ -131,24 +132,24 @@ def _compared_page(found: ReportChanges, guide: Guide) -> str:
 
 
 def _finding(row: Body, name: str) -> Finding:
-    policy, rule = _text(row.get("policy")), _text(row.get("rule"))
-    result = _text(row.get("result"))
-    category = _text(row.get("category"))
+    policy, rule = text_of(row.get("policy")), text_of(row.get("rule"))
+    result = text_of(row.get("result"))
+    category = text_of(row.get("category"))
     return Finding(
         FindingRule(
             f"{policy}/{rule}" if rule else policy,
             policy,
             rule,
-            severity=_text(row.get("severity")),
+            severity=text_of(row.get("severity")),
             category=category,
         ),
         _LEVELS[result],
         result,
-        _text(row.get("message")),
-        _location(_text(row.get("location"))),
-        _text(row.get("field")),
-        resource=_resource(_text(row.get("resource"))),
-        action=_text(row.get("action")),
+        text_of(row.get("message")),
+        _location(text_of(row.get("location"))),
+        text_of(row.get("field")),
+        resource=_resource(text_of(row.get("resource"))),
+        action=text_of(row.get("action")),
         acceptance=_acceptance(row.get("accepted")),
         environment=name,
     )
@@ -176,7 +177,7 @@ def _acceptance(value: Json) -> Acceptance | None:
     state = body.get("state")
     if state not in list(AcceptedAs):
         return None
-    return Acceptance(AcceptedAs(state), _text(body.get("reason")), _text(body.get("until")))
+    return Acceptance(AcceptedAs(state), text_of(body.get("reason")), text_of(body.get("until")))
 
 
 def _merged_text(reports: Sequence[StoredReport]) -> str:
@@ -230,10 +231,6 @@ def _row(finding: Finding) -> Body:
         "field": finding.field,
         "accepted": str(finding.acceptance or ""),
     }
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _number(value: Json) -> int:

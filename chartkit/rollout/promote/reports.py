@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Json, Resource, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.reader import Reader
 from chartkit.rollout.promote.caveats import asks_for_objects_alone
 from chartkit.rollout.promote.evidence import Judge, Labels, Passed
@@ -55,18 +55,18 @@ class ReportedResult:
 def results_of(report: Body) -> Iterator[ReportedResult]:
     """Yield the results of a report."""
     scope = mapping_at(report, "scope")
-    source = _text(report.get("source"))
+    source = text_of(report.get("source"))
     for result in mappings_at(report, "results"):
         for subject in mappings_at(result, "resources") or [scope]:
             yield ReportedResult(
-                _text(result.get("policy")),
-                _text(result.get("rule")),
-                _text(result.get("result")),
-                _text(result.get("message")),
-                ObjectName(*(_text(subject.get(key)) for key in ("kind", "namespace", "name"))),
-                _text(subject.get("apiVersion")),
+                text_of(result.get("policy")),
+                text_of(result.get("rule")),
+                text_of(result.get("result")),
+                text_of(result.get("message")),
+                ObjectName(*(text_of(subject.get(key)) for key in ("kind", "namespace", "name"))),
+                text_of(subject.get("apiVersion")),
                 moment_of(mapping_at(result, "timestamp").get("seconds")),
-                _text(result.get("source")) or source,
+                text_of(result.get("source")) or source,
             )
 
 
@@ -140,7 +140,3 @@ class ReportJudge:
         """Return whether the object passes by now, which it alone decides."""
         passes = (candidate.name, result.subject, result.rule) in self.passed
         return passes and asks_for_objects_alone(candidate)
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

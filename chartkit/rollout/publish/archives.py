@@ -19,7 +19,7 @@ from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.helm import chart_folder
 from chartkit.helm.backend import helm
 from chartkit.helm.packed import packed, unpacked
-from chartkit.model import Location
+from chartkit.model import Location, text_of
 from chartkit.project.project import Project
 
 _METADATA: Final = "Chart.yaml"
@@ -113,7 +113,7 @@ def _identity(metadata: str, place: Path) -> tuple[str, str]:
     except InputError as error:
         raise InputError(f"its Chart.yaml {error.message}", where) from None
     found = [body.get(key) if isinstance(body, dict) else None for key in ("name", "version")]
-    name, version = (each if isinstance(each, str) else "" for each in found)
+    name, version = (text_of(each) for each in found)
     if not _NAME.fullmatch(name):
         hint = "letters, digits, and . _ - within"
         raise InputError("its Chart.yaml has no `name` that Helm takes", where, hint)

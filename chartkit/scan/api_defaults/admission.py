@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json, Resource, text_of
 from chartkit.scan.api_defaults.shape import at, copied, is_zero
 
 _CONTAINER_LISTS: Final = ("initContainers", "containers")
@@ -196,7 +196,7 @@ def mount_token(pod: Resource, accounts: Accounts) -> None:
         return
     for spec in at(pod.body, "spec"):
         name = spec.get("serviceAccountName")
-        key = (pod.namespace or "default", name if isinstance(name, str) else "")
+        key = (pod.namespace or "default", text_of(name))
         account = accounts.get(key, {})
         secrets = account.get("imagePullSecrets")
         if isinstance(secrets, list) and secrets:

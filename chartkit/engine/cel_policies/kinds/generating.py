@@ -20,7 +20,7 @@ from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.go.strconv import quote
-from chartkit.model import Body, RuleResult, RuleType, Status
+from chartkit.model import Body, RuleResult, RuleType, Status, text_of
 
 DONE = "policy evaluated successfully"
 
@@ -102,7 +102,7 @@ def _apply(
     for body in made:
         metadata = body.get("metadata")
         own = metadata.get("namespace") if isinstance(metadata, dict) else None
-        wanted = own if isinstance(own, str) else ""
+        wanted = text_of(own)
         if namespace and wanted not in ("", namespace):
             raise CelError(
                 f"cross-namespace generation denied: a policy in namespace {quote(namespace)} "

@@ -18,7 +18,7 @@ from chartkit.errors import EvaluationError, raising
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Json, mapping_at
+from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.schemas.kind_selectors import is_version
 
 
@@ -213,7 +213,7 @@ def _reference(role: str, body: Body) -> dict[str, str]:
         f"{_PREFIX}{role}-version": version,
         f"{_PREFIX}{role}-kind": key.kind,
         f"{_PREFIX}{role}-namespace": key.namespace,
-        f"{_PREFIX}{role}-uid": uid if isinstance(uid, str) else "",
+        f"{_PREFIX}{role}-uid": text_of(uid),
     }
 
 

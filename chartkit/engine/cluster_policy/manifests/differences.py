@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.go.fmt import go_json, go_sprint
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 _METADATA: Final = (
     *("namespace", "labels.app.kubernetes.io/instance", "managedFields.*", "resourceVersion"),
@@ -106,18 +106,18 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
 def _reference(body: Body) -> Mapping[str, str]:
     metadata = body.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
-    group, _, version = _text(body.get("apiVersion")).rpartition("/")
+    group, _, version = text_of(body.get("apiVersion")).rpartition("/")
     return {
         "group": group,
         "version": version,
-        "kind": _text(body.get("kind")),
-        "name": _text(named.get("name")),
-        "namespace": _text(named.get("namespace")),
+        "kind": text_of(body.get("kind")),
+        "name": text_of(named.get("name")),
+        "namespace": text_of(named.get("namespace")),
     }
 
 
 def _fits(wanted: Body, reference: Mapping[str, str]) -> bool:
-    return all(matches(_text(wanted.get(part)), reference[part]) for part in _PARTS)
+    return all(matches(text_of(wanted.get(part)), reference[part]) for part in _PARTS)
 
 
 def matches(pattern: str, value: str) -> bool:
@@ -128,10 +128,6 @@ def matches(pattern: str, value: str) -> bool:
     if pattern.endswith("*"):
         return value.startswith(pattern.rstrip("*"))
     return "," in pattern and any(matches(one, value) for one in pattern.split(","))
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 _IN_LIST: Final = re.compile(r"\.\d+\.")

@@ -12,7 +12,7 @@ from chartkit.engine.context.images import extract_images, image_parts
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_json, go_sprint
-from chartkit.model import Body, Json, kind_of
+from chartkit.model import Body, Json, kind_of, text_of
 
 _KYVERNO: Final = "kyverno"
 
@@ -164,7 +164,7 @@ def _compile(body: Body) -> _Extractor:
 
 def _text(body: Body, name: str) -> str:
     value = body.get(name)
-    return value if isinstance(value, str) else ""
+    return text_of(value)
 
 
 _ANNOTATION: Final = "kyverno.io/verify-images"

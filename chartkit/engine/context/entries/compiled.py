@@ -18,7 +18,7 @@ from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 _PREDEFINED = (
     "images",
@@ -193,7 +193,7 @@ def compile_entries(
 
 def _compile(entry: Body, namespace: str) -> EntryLoader | str:
     name = entry.get("name")
-    name = name if isinstance(name, str) else ""
+    name = text_of(name)
     for kind, loader in _KINDS:
         body = entry.get(kind)
         if isinstance(body, dict):

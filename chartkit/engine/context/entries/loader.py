@@ -12,7 +12,7 @@ from chartkit.engine.jmespath import Expression, JMESPathError, compile_expressi
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_type
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -58,7 +58,7 @@ class EntryLoader(ABC):
     def text(self, key: str) -> str:
         """A text of the entry's body; empty where it is missing."""
         value = self.body.get(key)
-        return value if isinstance(value, str) else ""
+        return text_of(value)
 
     def template(self, key: str) -> Template:
         """The template of a text of the entry's body."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.ports import SignatureError
 from chartkit.go.fmt import go_sprint
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 from chartkit.network.signatures.cosign.layers import SignedLayer, from_base64
 from chartkit.network.signatures.errors import UndecidedError, within
 from chartkit.network.signatures.go_json import (
@@ -238,4 +238,4 @@ def _text(body: Body, key: str, place: str) -> str:
         if not isinstance(value, str | None):
             raise wrong(value, f"Go struct field {place}.{key} of type string")
     found = field(body, key)
-    return found if isinstance(found, str) else ""
+    return text_of(found)

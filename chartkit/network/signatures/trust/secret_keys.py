@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.engine.ports import Cluster, KeySource, ObjectKey, SignatureError, UnknownKeyError
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 SCHEME: Final = "k8s://"
 PUBLIC_KEY: Final = "cosign.pub"
@@ -99,4 +99,4 @@ def _wrong_segment(segment: str) -> str:
 def _entries(data: Json) -> dict[str, str]:
     if not isinstance(data, dict):
         return {}
-    return {key: value if isinstance(value, str) else "" for key, value in data.items()}
+    return {key: text_of(value) for key, value in data.items()}

@@ -22,7 +22,8 @@ TERMINATED = 143
 """128 and the number of SIGTERM, as shells count."""
 _SYSTEM_SAYS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE}
-    | {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
+    | {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}
+    | {errno.EACCES, errno.EPERM}
 )
 """Errors outside the program's control: a full or broken disk, too many open files, a path that the
 system refuses or the user may not access."""
@@ -63,15 +64,21 @@ def run(command: Callable[[], Any]) -> int:
         # Whoever read standard output has gone: what is left must not be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        if error.errno not in _SYSTEM_SAYS:
-            return _bug(error)
-        place = shown(str(error.filename)) if error.filename else "the output"
-        click.echo(f"{place}: {error.strerror}", err=True)
-        return USAGE
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
-        return _bug(error)
+        said = _said_by_system(error)
+        if said is None:
+            return _bug(error)
+        place = shown(str(said.filename)) if said.filename else "the output"
+        click.echo(f"{place}: {said.strerror}", err=True)
+        return USAGE
     return 0
+
+
+def _said_by_system(error: Exception) -> OSError | None:
+    """Return what the system said about a path; None for what is a bug."""
+    # Python's own RuntimeError about a link to itself stands for the system's error.
+    said = error.__context__ if isinstance(error, RuntimeError) else error
+    return said if isinstance(said, OSError) and said.errno in _SYSTEM_SAYS else None
 
 
 def _ended(error: BaseException) -> int:

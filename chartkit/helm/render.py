@@ -16,6 +16,7 @@ from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
 from chartkit.helm.template_places import ChartPlaces, RenderInputs, TemplatePlaces
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.output.folders import write_below
 from chartkit.output.write import GeneratedChart
 from chartkit.temporary import temporary_folder
 
@@ -184,10 +185,7 @@ def _chart_folder(chart: Path | GeneratedChart, shown: Path | None) -> Iterator[
         return
     with temporary_folder() as parent:
         folder = parent / chart.name
-        for name, text in {**chart.files, **chart.values}.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8")
+        write_below(folder, {**chart.files, **chart.values})
         yield folder, shown or Path(chart.name)
 
 

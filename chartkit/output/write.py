@@ -20,6 +20,7 @@ from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Explanation, Location, Severity
 from chartkit.output import atomic_folder
+from chartkit.output.folders import leads_out, write_below
 from chartkit.output.values_merge import Prefer, merge_values
 
 
@@ -170,10 +171,7 @@ def _fill(new: Path, tree: Tree) -> None:
                 copy = new / name
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, copy, follow_symlinks=False)
-    for name, text in tree.files.items():
-        file = new / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8", newline="\n")
+    write_below(new, tree.files)
 
 
 def _merged(folder: Path, name: str, text: str, prefer: Prefer) -> str:
@@ -200,13 +198,9 @@ def _recorded(folder: Path) -> dict[str, str]:
         files = parse_json(read_source(file))["files"]
     except (ValueError, KeyError, TypeError):
         raise InputError("is not a record of chartkit's", Location(str(file)), hint) from None
-    if not isinstance(files, dict) or any(_outside(name) for name in files):
+    if not isinstance(files, dict) or any(map(leads_out, files)):
         raise InputError("is not a record of chartkit's", Location(str(file)), hint)
     return {name: str(digest) for name, digest in files.items()}
-
-
-def _outside(name: str) -> bool:
-    return Path(name).is_absolute() or ".." in Path(name).parts
 
 
 def _values_recorded(folder: Path) -> Iterator[str]:

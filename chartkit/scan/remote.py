@@ -14,6 +14,7 @@ from chartkit.model import Diagnostic, Location, Places, Resource, Severity
 from chartkit.network.downloads.object_store import download
 from chartkit.network.downloads.remote import Fetched, fetch, is_remote, read_remote
 from chartkit.network.http.allowed import read_hosts
+from chartkit.output.folders import write_below
 from chartkit.scan.inputs import is_stored
 from chartkit.temporary import TemporaryFolder
 
@@ -43,10 +44,7 @@ class RemotePaths:
             self.note(_unpinned(found))
         folder = TemporaryFolder()
         self._folders.append(folder)
-        for name, content in found.files.items():
-            file = folder.path / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+        write_below(folder.path, found.files)
         path = str(folder.path / found.path) if found.path else str(folder.path)
         is_one = len(found.files) == 1 and found.path in found.files
         if is_one and not found.source.path:

@@ -14,6 +14,7 @@ from chartkit.errors import InputError, system_errors
 from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE
 from chartkit.model import Location
 from chartkit.output import atomic_folder
+from chartkit.output.folders import write_below
 from chartkit.suggestions import suggestion
 
 _DEEPEST: Final = 2
@@ -104,9 +105,7 @@ def publish(pages: Mapping[str, str], folder: Path) -> None:
                 "was not written by `policies docs`", Location(str(folder / name)), hint
             )
     with atomic_folder.replaced(folder) as new:
-        for path, text in pages.items():
-            (new / path).parent.mkdir(parents=True, exist_ok=True)
-            (new / path).write_text(text, "utf-8", newline="\n")
+        write_below(new, pages)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:

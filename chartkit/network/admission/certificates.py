@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.errors import InputError
+from chartkit.errors import InputError, system_errors
 from chartkit.model import Location
 
 if TYPE_CHECKING:
@@ -116,12 +116,13 @@ def _make(folder: Path, names: Sequence[str]) -> None:
     secret = key.private_bytes(
         encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / AUTHORITY).write_bytes(root.public_bytes(encoding))
-    (folder / CERTIFICATE).write_bytes(issued.public_bytes(encoding))
-    handle = os.open(folder / KEY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
-    with os.fdopen(handle, "wb") as file:
-        file.write(secret)
+    with system_errors("cannot be written", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / AUTHORITY).write_bytes(root.public_bytes(encoding))
+        (folder / CERTIFICATE).write_bytes(issued.public_bytes(encoding))
+        handle = os.open(folder / KEY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
+        with os.fdopen(handle, "wb") as file:
+            file.write(secret)
 
 
 def _name(text: str) -> x509.Name:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
 
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind, parse_api_version
 from chartkit.model import Body
+from chartkit.network.cluster.collections import object_path
 from chartkit.network.cluster.source import RefusedError, Source
 
 
@@ -33,17 +33,12 @@ class ApiResource:
 
     def path(self, namespace: str = "", name: str = "") -> str:
         """Return the path of its objects. namespace: empty for those of all namespaces."""
-        root = f"/apis/{self.api_version}" if self.kind.group else f"/api/{self.api_version}"
-        place = f"/namespaces/{_part(namespace)}" if namespace and self.namespaced else ""
-        return f"{root}{place}/{self.plural}" + (f"/{_part(name)}" if name else "")
+        place = namespace if self.namespaced else ""
+        return object_path(self.api_version, self.plural, place, name)
 
 
 MEASURES: Final = frozenset(("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"))
 """Groups that measure and hold nothing, and often do not answer; they are not asked."""
-
-
-def _part(name: str) -> str:
-    return quote(name, safe=":@")
 
 
 NAMESPACES: Final = ApiResource(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)

@@ -15,6 +15,7 @@ from typing import Any
 
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location
+from chartkit.output.folders import path_below
 
 
 def download(url: str, folder: Path) -> Path:
@@ -25,16 +26,12 @@ def download(url: str, folder: Path) -> Path:
     system, path = _system(url)
     with _errors(url):
         if system.isfile(path):
-            file = folder / PurePosixPath(path).name
+            file = path_below(folder, PurePosixPath(path).name)
             system.get_file(path, str(file))
             return file
         found = sorted(system.find(path))
         for each in found:
-            # A name of the store may not lead out of the folder.
-            parts = PurePosixPath(each.removeprefix(path.rstrip("/")).lstrip("/")).parts
-            if ".." in parts:
-                raise InputError("has a file whose name leads elsewhere", Location(url))
-            file = folder.joinpath(*parts)
+            file = path_below(folder, each.removeprefix(path.rstrip("/")).lstrip("/"))
             file.parent.mkdir(parents=True, exist_ok=True)
             system.get_file(each, str(file))
     if not found:

@@ -13,6 +13,7 @@ from chartkit.model import Diagnostic, Explanation, Location, Severity
 from chartkit.network.downloads.lockfile import LOCK_FILE, Lock, digest, lock_text, read_lock
 from chartkit.network.http.urls import is_url
 from chartkit.output import atomic_folder
+from chartkit.output.folders import write_below
 
 RULE_CHANGED: Final = "CK501"
 _EXPLANATIONS = (
@@ -83,10 +84,7 @@ def held(project: Path) -> Iterator[None]:
 def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path) -> None:
     """Replace a project's folder by files with their lock, in one step; raises InputError."""
     with atomic_folder.replaced(folder, project) as new:
-        for name, content in files.items():
-            file = new / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+        write_below(new, files)
         (new / LOCK_FILE).write_text(lock_text(lock), "utf-8", newline="\n")
 
 

@@ -16,6 +16,7 @@ from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.limits import DEFAULT
+from chartkit.output.folders import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import FILE_NAME, Project, read_project
 from chartkit.temporary import temporary_folder
@@ -111,10 +112,8 @@ def _take_out(project: Project, revision: str, target: Path) -> None:
     if inside[0] not in files:
         raise InputError(f"there is no {inside[0]} at revision '{revision}'")
     below = root.relative_to(checkout).as_posix()
-    for name, content in files.items():
-        file = target / (name if below == "." else name.removeprefix(f"{below}/"))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+    start = "" if below == "." else f"{below}/"
+    write_below(target, {name.removeprefix(start): each for name, each in files.items()})
 
 
 def of_folder(folder: Path, environment: str) -> Side:

@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine import read_exceptions
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import CompileError
+from chartkit.library.upstream import is_policy_name
 from chartkit.model import Json, Resource, mapping_at, mappings_at
 from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, text_of
 
@@ -39,6 +40,10 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             rows.append(_row(Outcome.LEFT, piece, message, error.hint or "", estate))
             continue
         name = _file(estate.file_name, resource)
+        if name is None:
+            message, hint = "no file can have its name", "name it as Kubernetes names objects"
+            rows.append(_row(Outcome.LEFT, piece, message, hint, estate))
+            continue
         if name in texts:
             rows.append(_row(Outcome.LEFT, piece, "another exception has this name", "", estate))
             continue
@@ -57,10 +62,13 @@ def _row(outcome: Outcome, piece: Piece, message: str, hint: str, estate: Estate
     return Row(outcome, piece.subject, message, place, hint, estate.name)
 
 
-def _file(environment: str, resource: Resource) -> str:
-    """Return the path of an exception, which differs for each namespace, name and generation."""
+def _file(environment: str, resource: Resource) -> str | None:
+    """Return the path of an exception, which differs for each namespace, name and generation; None
+    for a name that Kubernetes would not take."""
     group = group_of(resource).partition(".")[0]
     parts = (resource.namespace or "default", resource.name, group)
+    if not all(map(is_policy_name, parts)):
+        return None
     return f"{FOLDER}/{environment}/{'.'.join(parts)}.yaml"
 
 

@@ -15,6 +15,7 @@ from chartkit.library import upstream
 from chartkit.library.upstream import UpstreamLibrary
 from chartkit.migration.plan.origin import Tool, origin_of
 from chartkit.model import Body, Resource, mapping_at
+from chartkit.output.folders import write_below
 from chartkit.render.compare.fields import compare
 from chartkit.rollout.adopt.actions import described_actions
 from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, plain, text_of
@@ -181,10 +182,7 @@ def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
 def _require_usable(found: PolicyInventory) -> None:
     """Take out the policies that a library cannot have, with a row for each."""
     with temporary_folder() as parent:
-        for each in found.policies.values():
-            file = parent / each.file
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(each.text, "utf-8", newline="\n")
+        write_below(parent, {each.file: each.text for each in found.policies.values()})
         library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
         for name, each in list(found.policies.items()):
             reason = _unusable(library, name, parent)

@@ -14,6 +14,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.output import atomic_folder
+from chartkit.output.folders import path_below
 from chartkit.output.transaction import write_together
 from chartkit.project.project import FILE_NAME
 from chartkit.rollout.adopt.chart_values import chart_settings
@@ -80,7 +81,7 @@ def adopt(options: AdoptOptions, stdin: TextIO) -> Adoption:
 
 def write(adoption: Adoption) -> None:
     """Write the files of a project, all of them or none; raise InputError."""
-    paths = {adoption.folder / name: text for name, text in adoption.files.items()}
+    paths = {path_below(adoption.folder, name): text for name, text in adoption.files.items()}
     for path in paths:
         atomic_folder.require_inside(path, adoption.folder)
     write_together(paths)

@@ -13,6 +13,7 @@ from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource
+from chartkit.output.folders import write_below
 from chartkit.project.project import read_project
 from chartkit.render.compare.fields import FieldChange, What
 from chartkit.render.compare.report import RatedChange, comparison
@@ -40,10 +41,7 @@ def try_out(files: Mapping[str, str], estates: Sequence[Estate]) -> list[Row]:
     """
     with temporary_folder() as parent:
         root = parent / "project"  # The folder above is locked while this runs.
-        for name, text in files.items():
-            file = root / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, "utf-8", newline="\n")
+        write_below(root, files)
         try:
             return list(_rows(root, estates))
         except ChartkitError as error:

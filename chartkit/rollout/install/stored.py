@@ -16,6 +16,7 @@ from typing import Any, Final
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.collections import object_path
 from chartkit.rollout.install.managers import without_others
 
 Path = tuple[str | int, ...]
@@ -103,8 +104,8 @@ class StoredObjects:
         kind = self._served[version].get(resource.kind)
         if kind is None:
             return None
-        inside = f"/namespaces/{resource.namespace}" if kind.get("namespaced") else ""
-        return f"{root}{inside}/{kind['name']}/{resource.name}"
+        place = resource.namespace if kind.get("namespaced") else ""
+        return object_path(version, kind["name"], place, resource.name)
 
 
 def _compared(resource: Resource, body: Body) -> Iterator[Difference]:

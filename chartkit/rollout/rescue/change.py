@@ -111,9 +111,8 @@ def _write(
                 changed.append(f"{kind} {name}: {each.get('name')} is `{policy}`")
         # With its version: a configuration that Kyverno wrote meanwhile is not overwritten.
         version = {"resourceVersion": mapping_at(body, "metadata").get("resourceVersion")}
-        collection = KINDS[kind]
-        place = f"/apis/{collection.group}/{collection.version}/{collection.plural}/{name}"
-        there.cluster.merge(place, {"metadata": version, "webhooks": webhooks})
+        patch = {"metadata": version, "webhooks": webhooks}
+        there.cluster.merge(KINDS[kind].path(name=name), patch)
     return Outcome(tuple(changed), tuple(notes))
 
 

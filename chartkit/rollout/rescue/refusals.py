@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+from urllib.parse import quote
 
 from chartkit.model import Body, Json, mapping_at, mappings_at
 from chartkit.network.cluster.client import Cluster
@@ -104,7 +105,7 @@ def _pages(cluster: Cluster, path: str) -> Iterator[Body]:
         token = mapping_at(page, "metadata").get("continue")
         if not token:
             return
-        following = f"&continue={token}"
+        following = f"&continue={quote(str(token), safe='')}"
 
 
 def _is_since(time: Json, since: datetime) -> bool:

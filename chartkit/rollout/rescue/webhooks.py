@@ -107,8 +107,7 @@ _SLICES: Final = Collection("discovery.k8s.io", "v1", "endpointslices")
 
 def unanswered(cluster: Cluster, service: Service) -> str:
     """Return why nothing answers for a service, empty where an endpoint is ready."""
-    place = f"/api/v1/namespaces/{service.namespace}/services/{service.name}"
-    if cluster.get(place) is None:
+    if cluster.get(_SERVICES.path(service.namespace, service.name)) is None:
         return "there is no such service"
     label = f"kubernetes.io/service-name={service.name}"
     for body in cluster.objects(_SLICES, service.namespace, label):

@@ -23,10 +23,11 @@ from chartkit.model import (
 from chartkit.scan.gitops.model import (
     DeclaredRelease,
     Repository,
+    Room,
     mapping_document,
     text_document,
 )
-from chartkit.scan.gitops.set_values import ValueNameError, set_value, typed
+from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
 
 APPLICATION: Final = "Application"
 APPLICATION_SET: Final = "ApplicationSet"
@@ -44,7 +45,7 @@ def read_applications(resource: Resource, repository: Repository) -> Iterator[De
     template = mapping_at(resource.body, "spec", "template")
     elements, others = _elements(resource.body)
     for element in elements:
-        filled = _filled(template, element)
+        filled = _filled(template, element, repository.room)
         if _LEFT in str(filled.get("spec")):
             break
         yield from _of_application(resource, filled, ("spec", "template"), repository)
@@ -69,23 +70,28 @@ def _elements(body: Body) -> tuple[list[Body], list[str]]:
         given = mapping_at(generator, "list").get("elements")
         if isinstance(given, list):
             elements += [each for each in given if isinstance(each, dict)]
+            if len(elements) > _MOST_ELEMENTS:
+                others.append(f"list (elements beyond {_MOST_ELEMENTS})")
         others += [name for name in generator if name not in ("list", "selector")]
     return elements[:_MOST_ELEMENTS], others
 
 
-def _filled(value: Json, element: Body) -> Json:
+def _filled(value: Json, element: Body, room: Room) -> Json:
     """Return a template with the values of an element in the place of `{{name}}`."""
+    room.take(len(value) + 1 if isinstance(value, str) else 1)
 
     def replaced(match: re.Match[str]) -> str:
         found: Json = element
         for step in match[1].split("."):
             found = found.get(step) if isinstance(found, dict) else None
-        return str(found) if isinstance(found, str | int) else match[0]
+        text = str(found) if isinstance(found, str | int) else match[0]
+        room.take(len(text))
+        return text
 
     if isinstance(value, dict):
-        return {key: _filled(each, element) for key, each in value.items()}
+        return {key: _filled(each, element, room) for key, each in value.items()}
     if isinstance(value, list):
-        return [_filled(each, element) for each in value]
+        return [_filled(each, element, room) for each in value]
     return _PARAMETER.sub(replaced, value) if isinstance(value, str) else value
 
 
@@ -180,16 +186,15 @@ def _add_files(
 
 
 def _add_parameters(found: DeclaredRelease, helm: Body, path: tuple[str, ...]) -> None:
-    values: Body = {}
+    named = NamedValues()
     for at, each in enumerate(list_of(helm.get("parameters"))):
         name, value = (each.get("name"), each.get("value")) if isinstance(each, dict) else ("", "")
         if not isinstance(name, str) or not isinstance(value, str):
             continue
         try:
-            given = value if each.get("forceString") is True else typed(value)
-            values = set_value(values, name, given)
+            named.set(name, value if each.get("forceString") is True else typed(value))
         except ValueNameError:
             pointer = pointer_of(*path, "helm", "parameters", at)
             found.fault(f"'{name}' is no name of a value", pointer)
-    if values:
-        found.values.append(values)
+    if named.values:
+        found.values.append(named.values)

@@ -17,10 +17,11 @@ from chartkit.model import Body, Resource, list_of, mapping_at, pointer_of, text
 from chartkit.scan.gitops.model import (
     DeclaredRelease,
     Repository,
+    Room,
     mapping_document,
     text_document,
 )
-from chartkit.scan.gitops.set_values import ValueNameError, set_value, typed
+from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
 
 KIND: Final = "HelmRelease"
 _DEFAULT_KEY: Final = "values.yaml"
@@ -54,7 +55,7 @@ def read_helm_release(
     _add_chart(found, spec, repository)
     for at, each in enumerate(list_of(spec.get("valuesFrom"))):
         if isinstance(each, dict):
-            _add_reference(found, each, at, configs, own)
+            _add_reference(found, each, at, configs, repository.room)
     values = mapping_document(resource, spec.get("values"), "spec", "values")
     if values is not None:
         found.values.append(values)
@@ -94,9 +95,10 @@ def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> No
 
 
 def _add_reference(
-    found: DeclaredRelease, reference: Body, at: int, configs: Configs, namespace: str
+    found: DeclaredRelease, reference: Body, at: int, configs: Configs, room: Room
 ) -> None:
     kind, name = _text(reference, "kind"), _text(reference, "name")
+    namespace = found.owner.namespace or "default"
     key = _text(reference, "valuesKey") or _DEFAULT_KEY
     pointer = f"/spec/valuesFrom/{at}"
     config = configs.get((kind, namespace, name))
@@ -107,6 +109,7 @@ def _add_reference(
             hint = "scan it together with this object"
             found.fault(f"the {what} of its valuesFrom is not among the inputs", pointer, hint)
         return
+    room.take(len(text))
     path = _text(reference, "targetPath")
     if path:
         found.values.append(_at_path(found, path, text, pointer))
@@ -127,11 +130,12 @@ def _values(config: Resource, key: str, text: str) -> ValuesSource | None:
 
 
 def _at_path(found: DeclaredRelease, path: str, text: str, pointer: str) -> Body:
+    named = NamedValues()
     try:
-        return set_value({}, path, typed(text.strip()))
+        named.set(path, typed(text.strip()))
     except ValueNameError:
         found.fault(f"its targetPath '{path}' is no path of values", pointer)
-        return {}
+    return named.values
 
 
 def _entry(config: Resource, key: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity, pointer_of, pointer_steps
 
 _ENGINE: Final = "kyverno"
+_MOST_LETTERS: Final = 4_000_000
 RULE: Final = "gitops"
 """The ID of notes about releases that objects declare."""
 
@@ -111,6 +113,20 @@ class _Nowhere:
         return line, ()
 
 
+class Room:
+    """The letters that templates and referenced texts may have together in one run, each time that
+    they are used."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_LETTERS
+
+    def take(self, letters: int) -> None:
+        """Count letters; raise InputError beyond the most."""
+        if letters > self._left:
+            raise InputError(f"come to more than {_MOST_LETTERS:,} letters with all repetitions")
+        self._left -= letters
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     """The folders below which charts and values files are looked for. find_root: gives the
@@ -118,13 +134,16 @@ class Repository:
 
     folders: Sequence[Path]
     find_root: Callable[[Path], Path | None]
+    room: Room = field(default_factory=Room)
 
     def find(self, owner: Resource, path: str) -> Path | None:
         """Return a file or folder of the repository of an object, or of a scanned folder; None
         where it is not there, or outside."""
         root = self.find_root(Path(owner.location.file))
         for folder in [root, *self.folders] if root is not None else self.folders:
-            whole = (folder / path.lstrip("/")).resolve()
-            if whole.exists() and whole.is_relative_to(folder.resolve()):
-                return folder / path.lstrip("/")
+            # A name that no system takes, or a link to itself, is not there.
+            with contextlib.suppress(OSError, ValueError, RuntimeError):
+                whole = (folder / path.lstrip("/")).resolve(strict=True)
+                if whole.is_relative_to(folder.resolve()):
+                    return folder / path.lstrip("/")
         return None

@@ -15,6 +15,7 @@ from chartkit.scan.inputs import STDIN, ChartOptions, Note, is_chart, matching, 
 
 MOST: Final = 500
 """The releases of one run that are rendered."""
+_MOST_SOURCES: Final = 100
 
 
 def declares_release(resource: Resource) -> bool:
@@ -38,7 +39,8 @@ def declared_releases(
                 yield from argo.read_applications(resource, repository)
         except InputError as error:
             message = f"{resource.kind} '{resource.name}': values {error.message}"
-            note(Diagnostic(RULE, Severity.WARNING, message, error.location, error.hint))
+            place = error.location or resource.location
+            note(Diagnostic(RULE, Severity.WARNING, message, place, error.hint))
 
 
 def release_objects(
@@ -55,6 +57,12 @@ def release_objects(
     for count, release in enumerate(declared_releases(objects, repository, note)):
         for fault in release.faults:
             note(fault)
+        if len(release.values) > _MOST_SOURCES:
+            release.faults.clear()
+            told = f"has more than {_MOST_SOURCES} sources of values: it is not rendered"
+            release.fault(told, release.pointer)
+            note(release.faults[0])
+            continue
         if count >= MOST:
             release.faults.clear()
             release.note(f"is beyond the {MOST} releases that are rendered", "/kind")

@@ -6,6 +6,7 @@ Source: helm.sh/helm/v3/pkg/strvals.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 from chartkit.model import Body, Json
@@ -14,7 +15,8 @@ _STEP: Final = re.compile(r"((?:[^.\\\[]|\\.)+)|\[(\d{1,5})\]|(\.)")
 _ESCAPE: Final = re.compile(r"\\(.)")
 _NUMBER: Final = re.compile(r"(?:0|-?[1-9][0-9]{0,17})")
 _WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None, "": ""}
-_MOST_INDEX: Final = 65536
+_MOST_ITEMS: Final = 65_536
+"""List items up to the greatest index that Helm takes, here of all values together."""
 _MOST_STEPS: Final = 30
 
 
@@ -44,30 +46,47 @@ def steps_of(name: str) -> list[str | int]:
 def typed(text: str) -> Json:
     """Return the value that a text stands for: true, false, null, a number, a list, or itself."""
     if text.startswith("{") and text.endswith("}"):
-        return [typed(each) for each in text[1:-1].split(",")] if text != "{}" else []
+        return [_scalar(each) for each in text[1:-1].split(",")] if text != "{}" else []
+    return _scalar(text)
+
+
+def _scalar(text: str) -> Json:
     if text in _WORDS:
         return _WORDS[text]
     return int(text) if _NUMBER.fullmatch(text) else text
 
 
-def set_value(values: Body, name: str, value: Json) -> Body:
-    """Return values with one more; raise ValueNameError for a name that is none."""
-    made = _with(values, steps_of(name), value)
-    assert isinstance(made, dict)
-    return made
+class NamedValues:
+    """Values that are set one after the other, by their names."""
+
+    def __init__(self) -> None:
+        self.values: Body = {}
+        self._unset = 0
+
+    def set(self, name: str, value: Json) -> None:
+        """Set a value; raise ValueNameError for a name that is none."""
+        steps = steps_of(name)
+        holder: Json = self.values
+        for step, following in pairwise(steps):
+            inner = _member(holder, step)
+            kind = list if isinstance(following, int) else dict
+            if not isinstance(inner, kind):
+                inner = kind()
+                self._put(holder, step, inner)
+            holder = inner
+        self._put(holder, steps[-1], value)
+
+    def _put(self, holder: Json, step: str | int, value: Json) -> None:
+        if isinstance(step, int) and isinstance(holder, list):
+            missing = step + 1 - len(holder)
+            self._unset += max(missing, 0)
+            if self._unset > _MOST_ITEMS:
+                raise ValueNameError(str(step))
+            holder += [None] * missing
+        holder[step] = value
 
 
-def _with(values: Json, steps: list[str | int], value: Json) -> Json:
-    if not steps:
-        return value
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, int):
-        if step > _MOST_INDEX:
-            raise ValueNameError(str(step))
-        items = list(values) if isinstance(values, list) else []
-        items += [None] * (step + 1 - len(items))
-        items[step] = _with(items[step], rest, value)
-        return items
-    members = dict(values) if isinstance(values, dict) else {}
-    members[step] = _with(members.get(step), rest, value)
-    return members
+def _member(holder: Json, step: str | int) -> Json:
+    if isinstance(step, int) and isinstance(holder, list):
+        return holder[step] if step < len(holder) else None
+    return holder.get(step) if isinstance(holder, dict) else None

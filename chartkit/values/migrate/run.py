@@ -39,6 +39,10 @@ from chartkit.values.migrate.transforms import TRANSFORMS
 from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, as_block, data_of
 from chartkit.values.migrate.writing import as_comments, leftovers, write_tree
 
+LONGEST = 500_000
+"""Characters of a values file with its comments; Kyverno's own has 71,000."""
+MOST_VALUES = 50_000
+"""Values of a file, those of aliases each time that they stand; Kyverno's own has 1,300."""
 _NEW_CONTROLLERS = ("backgroundController", "reportsController")
 _SAY = "Say what is meant."
 _MOST_SUGGESTED = 1_000
@@ -73,6 +77,7 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     from their keys. Raises InputError where that cannot be seen, and for a file that cannot be
     rearranged.
     """
+    _require_size(document)
     now = known(chart)
     span = origin(document, chart, given)
     table = {key: row for key, row in rows(chart).items() if row.span.meets(span)}
@@ -102,6 +107,24 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
         text = write_tree(tree)
     names = tuple(".".join(path) for path in kept)
     return Migration(document.source.file, chart, span, text, tuple(steps), names)
+
+
+def _require_size(document: Document) -> None:
+    """Raise InputError for a document that is larger than values of any chart are."""
+    values = [document.body]
+    for each in values:
+        if each.__class__ is dict:
+            values += each.values()
+        elif each.__class__ is list:
+            values += each
+        else:
+            continue
+        if len(values) > MOST_VALUES:
+            break
+    if len(document.source.text) > LONGEST or len(values) > MOST_VALUES:
+        message = f"is larger than a values file: {LONGEST:,} characters, {MOST_VALUES:,} values"
+        hint = "take out what the chart does not read, and migrate the rest"
+        raise InputError(message, document.location, hint)
 
 
 def _written(text: str) -> Document | None:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents.reader import read_file
+from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.kyverno import releases
+from chartkit.model import Resource
 from chartkit.project.project import read_project
+from chartkit.rollout.adopt.exceptions import take_exceptions
+from chartkit.rollout.adopt.model import Estate, Piece
 from tests.unit.rollout.adopt.conftest import (
     EXCEPTION,
     POLICY,
@@ -377,3 +380,13 @@ def test_values_of_other_charts_are_not_those_of_the_engine(team: Team) -> None:
     team.write(legacy__p=POLICY, deploy__release=ARGO.replace("chart: kyverno", "chart: redis"))
     _, body = team.adopt("legacy", "deploy", *VERSIONS)
     assert not any(each.startswith("engine/") for each in body["files"])
+
+
+@pytest.mark.parametrize("name", ["../../x", "/x", "..", "a/b", "a\0", "\ud800", "a" * 300])
+def test_exceptions_whose_names_no_file_can_have(name: str) -> None:
+    bodies = [parse_yaml(EXCEPTION) for _ in range(2)]
+    bodies[0]["metadata"]["name"] = bodies[1]["metadata"]["namespace"] = name
+    estate = Estate("prd", exceptions=[Piece(Resource(body)) for body in bodies])
+    found = take_exceptions(estate, [])
+    assert found.texts == {}
+    assert [row.message for row in found.rows] == ["no file can have its name"] * 2

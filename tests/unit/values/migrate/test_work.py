@@ -11,10 +11,11 @@ import pytest
 
 from chartkit.documents import reader, yaml_builder
 from chartkit.documents.reader import Document
+from chartkit.errors import InputError
 from chartkit.values.migrate import nodes
 from chartkit.values.migrate.known import CHARTS
 from chartkit.values.migrate.nodes import Opens
-from chartkit.values.migrate.run import migrate
+from chartkit.values.migrate.run import LONGEST, MOST_VALUES, migrate
 from chartkit.values.migrate.writing import write_tree
 from tests.unit.values.migrate.values import document
 
@@ -124,6 +125,19 @@ def test_deep_values_are_looked_into_once() -> None:
 
     written(5)
     assert calls_of(written, 160) < 4.5 * calls_of(written, 40)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "podLabels:\n" + "".join(f"  key{n}: v\n" for n in range(MOST_VALUES)),
+        f"# {'a' * LONGEST}\npodLabels: {{a: b}}\n",
+        f"a: &a [{'v, ' * 1_000}]\npodLabels:\n" + "".join(f"  k{n}: *a\n" for n in range(60)),
+    ],
+)
+def test_a_file_that_is_larger_than_values_are(text: str) -> None:
+    with pytest.raises(InputError, match="is larger than a values file"):
+        migrate(document(text))
 
 
 def document_tree(text: str) -> Any:

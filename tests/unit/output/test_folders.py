@@ -1,0 +1,66 @@
+"""What writes files by names of inputs writes them below its folder, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from chartkit.catalog.pages import folder as pages
+from chartkit.errors import InputError
+from chartkit.helm.render import render_chart
+from chartkit.network.downloads import vendored_folder
+from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
+from chartkit.output.folders import path_below, write_below
+from chartkit.output.write import GeneratedChart, Tree, lay_out, publish
+from chartkit.rollout.adopt.run import Adoption, write
+from chartkit.rollout.adopt.trial import try_out
+
+_NAMES = (
+    "../outside",
+    "a/../../outside",
+    "a/../b",
+    "..",
+    "/tmp/outside-of-chartkit",
+    "//outside",
+)
+_ORIGIN = Origin(SourceKind.FOLDER, "own", "", "0" * 64)
+Writer = Callable[[Path, Mapping[str, str]], object]
+
+
+def _vendored(folder: Path, files: Mapping[str, str]) -> None:
+    content = {name: text.encode() for name, text in files.items()}
+    lock = Lock(_ORIGIN, dict.fromkeys(files, "0" * 64))
+    vendored_folder.publish(folder / "lib", content, lock, folder)
+
+
+_WRITERS: dict[str, Writer] = {
+    "files": write_below,
+    "an adopted project": lambda folder, files: write(Adoption(folder, dict(files), ())),
+    "a trial of an adopted project": lambda _folder, files: try_out(files, ()),
+    "pages of policies": lambda folder, files: pages.publish(files, folder / "pages"),
+    "a vendored library": _vendored,
+    "a chart for Helm": lambda _folder, files: render_chart(
+        GeneratedChart("a", files, {}), [], namespace="a"
+    ),
+    "a generated chart": lambda folder, files: publish(Tree(folder / "chart", files)),
+    "a chart that is laid out": lambda folder, files: lay_out(Tree(Path("a"), files), folder),
+}
+
+
+@pytest.mark.parametrize("writer", _WRITERS)
+@pytest.mark.parametrize("name", _NAMES)
+def test_a_name_that_leads_out_of_its_folder(tmp_path: Path, name: str, writer: str) -> None:
+    folder = tmp_path / "deep" / "folder"
+    folder.mkdir(parents=True)
+    with pytest.raises(InputError, match="leads out of its folder"):
+        _WRITERS[writer](folder, {name: "x"})
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
+    assert not Path("/tmp/outside-of-chartkit").exists()
+
+
+def test_files_below_a_folder(tmp_path: Path) -> None:
+    write_below(tmp_path, {"a/b..c": "ü\n", "./d": b"\xff"})
+    assert (tmp_path / "a" / "b..c").read_bytes() == "ü\n".encode()
+    assert path_below(tmp_path, "d").read_bytes() == b"\xff"

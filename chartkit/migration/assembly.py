@@ -6,7 +6,8 @@ variables agree; the others one each. A single policy of a kind keeps the legacy
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -27,6 +28,9 @@ from chartkit.model import Body, Json, Resource
 API_VERSION: Final = f"{CEL_GROUP}/v1"
 _WIDTH: Final = 88
 _NAME_LENGTH: Final = 63
+_DIGITS: Final = 6
+_NAMED: Final = _NAME_LENGTH - _DIGITS - 1
+"""The characters of a name before the digits that tell it from another."""
 _LEFT_OUT: Final = ("kubectl.kubernetes.io/last-applied-configuration", autogen.ANNOTATION)
 _LISTS: Final = {CelKind.VALIDATING: "validations", CelKind.GENERATING: "generate"}
 """By kind whose policies may hold several rules: the field in which they are listed."""
@@ -94,8 +98,11 @@ def _overridden(overrides: Sequence[ActionOverride], action: str) -> Expr:
     return found
 
 
-def assemble(policy: Policy, made: Sequence[Made]) -> list[tuple[Body, tuple[Made, ...]]]:
-    """Return the new policies, each with the rules that it took over."""
+def assemble(
+    policy: Policy, made: Sequence[Made], others: Collection[str] = ()
+) -> list[tuple[Body, tuple[Made, ...]]]:
+    """Return the new policies, each with the rules that it took over; others: names that other
+    policies have, which no new one gets."""
     groups: list[list[Made]] = []
     for each in made:
         group = next((group for group in groups if _belongs(policy, each, group)), None)
@@ -108,10 +115,15 @@ def assemble(policy: Policy, made: Sequence[Made]) -> list[tuple[Body, tuple[Mad
         key = group[0].converted.kind, group[0].base
         counts[key] = counts.get(key, 0) + 1
     documents = []
+    names: set[tuple[CelKind, str]] = set()
     for group in groups:
         alone = counts[group[0].converted.kind, group[0].base] == 1
         rule = group[0].converted.name or group[0].rule.name
         name = _name(policy.name, "" if alone else rule, group[0])
+        kind = group[0].converted.kind
+        if (kind, name) in names or (not alone and _is_of_another(name, policy.name, others)):
+            name = f"{name[:_NAMED]}-{_digest(f'{policy.name}/{rule}/{group[0].action}')}"
+        names.add((kind, name))
         documents.append((_document(policy, group, name), tuple(group)))
     return documents
 
@@ -153,6 +165,16 @@ def _name(policy: str, rule: str, made: Made) -> str:
     suffix = "" if made.base else f"-{made.action.lower()}"
     name = f"{policy}-{rule}" if rule else policy
     return name[: _NAME_LENGTH - len(suffix)].rstrip("-.") + suffix
+
+
+def _is_of_another(name: str, policy: str, others: Collection[str]) -> bool:
+    """Return whether another policy has a name, or a rule of it may get it."""
+    longer = (each for each in others if each.startswith(f"{policy}-"))
+    return any(name == each or name.startswith(f"{each}-") for each in longer)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:

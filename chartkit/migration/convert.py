@@ -67,8 +67,16 @@ def convert(legacy: Resource) -> Conversion:
 class Batch:
     """Legacy objects that belong together, each converted when it is asked for."""
 
-    def __init__(self, resources: Iterable[Resource], target: Target = KYVERNO) -> None:
+    def __init__(
+        self,
+        resources: Iterable[Resource],
+        target: Target = KYVERNO,
+        names: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """names: those of further policies, each with its namespace."""
         resources = list(resources)
+        named_policies = (each for each in resources if each.kind in POLICY_KINDS)
+        self._names = frozenset(names) | {(one.namespace, one.name) for one in named_policies}
         self._target = target
         self._exceptions: list[PolicyException] = []
         self._takeovers: dict[str, Takeover] = {}
@@ -84,9 +92,9 @@ class Batch:
         }
         self._together = (*written, *self._policies.values())
 
-    def __reduce__(self) -> tuple[type[Batch], tuple[tuple[Resource, ...], Target]]:
+    def __reduce__(self) -> tuple[type[Batch], tuple[object, ...]]:
         """Another process needs what depends on each other alone."""
-        return Batch, (self._together, self._target)
+        return Batch, (self._together, self._target, self._names)
 
     def convert(self, legacy: Resource) -> Conversion:
         """Convert one of them.
@@ -153,7 +161,7 @@ class Batch:
                 refused[index] = reason
             else:
                 made += (replace(each, excepted=excepted) for each in parts)
-        documents, said = self._targeted(assemble(policy, made))
+        documents, said = self._targeted(assemble(policy, made, self._others(legacy)))
         outcomes = []
         for index, rule in enumerate(policy.rules):
             names = [
@@ -167,6 +175,11 @@ class Batch:
         conversion = Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
         left = tuple(policy.rules[index] for index in refused)
         return conversion, Takeover(policy, tuple(documents), left)
+
+    def _others(self, legacy: Resource) -> frozenset[str]:
+        """Return the names of the other policies where a policy is."""
+        named = (name for namespace, name in self._names if namespace == legacy.namespace)
+        return frozenset(named) - {legacy.name}
 
     def _targeted(
         self, documents: Sequence[tuple[Body, tuple[Made, ...]]]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.migration.convert import policy_key
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.references import PATCH, PATCHES, Steps, references
 from chartkit.migration.plan.inventory import LegacyObject, is_status
 from chartkit.migration.plan.origin import Tool
-from chartkit.model import Json, Location, list_of, mapping_at, mappings_at
+from chartkit.model import Json, Location, Resource, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
 from chartkit.scan.inputs import is_chart, is_object, walk
 
@@ -33,6 +34,7 @@ _VALUE: Final = "a value of a chart of ClusterPolicies, which the new policies d
 _RENDERED: Final = "is rendered from a chart, whose template stays: change it by hand"
 _IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
 _STATUS: Final = "a test waits for the status of {name}, which the new policies replace"
+_PRESENT: Final = "{name} is there already, and what {legacy} becomes has the same name"
 _EXCEPTION: Final = "names {name}, which converts: the new policy applies without this exception"
 
 
@@ -49,13 +51,16 @@ def mentions(
 ) -> list[Mention]:
     """Return what is not carried along: values, kustomize patches, templates and exceptions."""
     found = list(_patched(patches))
-    names = {each.legacy.resource.name for each in migrated if each.documents}
+    files = _Files(
+        {each.legacy.resource.name for each in migrated if each.documents},
+        {_identity(Resource(body)): each for each in migrated for body in each.documents},
+    )
     for path in paths:
         if is_chart(Path(path)):
             found += _in_chart(Path(path))
         elif Path(path).is_dir():
             for file in walk(Path(path)):
-                found += _in_chart(file) if file.is_dir() else _in_file(file, names)
+                found += _in_chart(file) if file.is_dir() else files.mentions(file)
     found += _rendered(migrated)
     found += _exceptions(migrated)
     return found
@@ -67,18 +72,40 @@ def _patched(patches: Iterable[LegacyObject]) -> Iterator[Mention]:
         yield Mention(each.resource.location, text)
 
 
-def _in_file(file: Path, names: Collection[str]) -> Iterator[Mention]:
-    try:
-        documents = read_file(file)
-    except InputError:
-        return  # the inventory names it
-    for document in documents:
-        for resource in resources([document]) if is_object(document) else ():
-            if is_legacy(resource) and is_status(resource):
-                yield Mention(resource.location, _STATUS.format(name=resource_id(resource)))
-        for steps, text in references(document, names):
-            yield Mention(document.locate(*steps), text)
-        yield from _values_in(document)
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The search of files; names: those of policies that convert; new: the legacy object of each
+    new one, by its identity."""
+
+    names: Collection[str]
+    new: Mapping[tuple[str, ...], MigratedObject]
+
+    def mentions(self, file: Path) -> Iterator[Mention]:
+        """Yield what a file has that is not carried along."""
+        try:
+            documents = read_file(file)
+        except InputError:
+            return  # the inventory names it
+        for document in documents:
+            if is_object(document):
+                yield from filter(None, map(self._object, resources([document])))
+            for steps, text in references(document, self.names):
+                yield Mention(document.locate(*steps), text)
+            yield from _values_in(document)
+
+    def _object(self, resource: Resource) -> Mention | None:
+        name = resource_id(resource)
+        if is_legacy(resource) and is_status(resource):
+            return Mention(resource.location, _STATUS.format(name=name))
+        same = self.new.get(_identity(resource))
+        if same is None:
+            return None
+        legacy = resource_id(same.legacy.resource)
+        return Mention(resource.location, _PRESENT.format(name=name, legacy=legacy))
+
+
+def _identity(resource: Resource) -> tuple[str, ...]:
+    return group_of(resource), resource.kind, resource.namespace, resource.name
 
 
 def _in_chart(folder: Path) -> Iterator[Mention]:

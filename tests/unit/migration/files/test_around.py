@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.unit.migration.files.migrations import migrated
 
@@ -189,6 +190,18 @@ def test_a_chart_that_is_not_there_is_no_all_clear(tmp_path: Path, is_named: boo
         "validationFailureAction"
     ]
     assert found.exit_code(check=False) == 1
+
+
+def test_a_new_policy_that_is_there_already_is_named(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (new,) = yaml.safe_load_all(migrated(tmp_path).text)
+    (tmp_path / "by-hand.yaml").write_text(yaml.safe_dump(new))
+    other = {**new, "metadata": {"name": "other"}}
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(other))
+    assert _mentions(tmp_path) == [
+        "by-hand.yaml:1: ValidatingPolicy/team is there already, and what ClusterPolicy/team "
+        "becomes has the same name"
+    ]
 
 
 def test_values_of_charts_of_policies_are_named(tmp_path: Path) -> None:

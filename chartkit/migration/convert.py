@@ -92,7 +92,9 @@ class Batch:
         }
         self._together = (*written, *self._policies.values())
 
-    def __reduce__(self) -> tuple[type[Batch], tuple[object, ...]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type[Batch], tuple[tuple[Resource, ...], Target, frozenset[tuple[str, str]]]]:
         """Another process needs what depends on each other alone."""
         return Batch, (self._together, self._target, self._names)
 

@@ -43,6 +43,8 @@ _COMMENT: Final = re.compile(r" #.*")
 _FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
 _ITEMS: Final = re.compile(r"^items:[ ]*\n(?=([ ]*)-)", re.MULTILINE)
 _BREAKS: Final = re.compile(r"\n+")
+_OTHER_BREAKS: Final = "\r\x85\u2028\u2029"
+"""The characters that end a line in YAML besides the usual one."""
 _PLAIN: Final = frozenset(string.ascii_letters + string.digits + "_./$(+<=~^;\\")
 """The characters that begin a scalar without quotes, among others."""
 _FARTHEST: Final = MAX_DEPTH // 2 - 2
@@ -58,7 +60,7 @@ class _UnusualError(Exception):
 def read_documents(text: str, file: str, lines: int = 0) -> list[BuiltDocument]:
     """Return the documents of a text that are not empty; lines: those of the file before it, for
     hints alone. Raise InputError as `build_documents` does."""
-    if "\r" not in text:
+    if not any(each in text for each in _OTHER_BREAKS):
         with contextlib.suppress(InputError):
             return list(_by_parts(text, file))
     # What is wrong is told of the whole text.

@@ -94,7 +94,7 @@ def test_files_of_this_repository_are_read_as_libyaml_reads_them() -> None:
 def test_changed_texts_are_read_as_libyaml_reads_them() -> None:
     pick = random.Random(1)
     pieces = (
-        *"'\"#:-|>{}[]&*!?\t~\\",
+        *"'\"#:-|>{}[]&*!?\t~\\\r\x85\u2028",
         " #",
         ": ",
         "---",
@@ -112,6 +112,7 @@ def test_changed_texts_are_read_as_libyaml_reads_them() -> None:
         for _ in range(pick.randrange(3)):
             cut = pick.randrange(len(text))
             text = text[:cut] + pick.choice(pieces) + text[cut + pick.randrange(2) :]
+        text += "\n---\na: 1\n"
         assert _by_lines(text) == _of_libyaml(text), text
 
 

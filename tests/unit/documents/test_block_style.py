@@ -54,6 +54,7 @@ _TEXTS = (
     "a: \x07\n",
     "a: 1\n---\nb: [\n",
     "\n".join(f"{' ' * depth}a:" for depth in range(260)),
+    "a: [\u2028 b]\n---\nc: d\n",
 )
 
 

@@ -1,165 +1,181 @@
-"""Places in YAML as most manifests have it: a key or an item a line, told apart by indentation.
+"""Places in YAML in plain block style (`block_style`): lines that begin with a key or a dash in a
+known column are looked for, and nothing is parsed.
 
-A line by itself tells little of YAML, so what is not one of the plain forms below is left to the
-parser, and the result is the parser's for all that is taken.
+A line of a text is never taken for one of these: it begins farther to the right than what it
+belongs to.
 """
 
 from __future__ import annotations
 
 import re
-import string
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from chartkit.documents.yaml_builder import resolve_plain
+from chartkit.documents.block_style import FIRST, KEY
+from chartkit.documents.yaml_builder import Start
 
-Mark = tuple[int, int]
-"""A line and a column, from 0."""
-
-_KEY: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*")
-_PLAIN: Final = frozenset(string.ascii_letters + string.digits + "_./$(+<=~^;\\")
-"""The characters that begin a scalar without quotes, among others."""
-_QUOTED: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*\"""")
-_BLOCK: Final = frozenset(("|", "|-", "|+", ">", ">-", ">+"))
+_ITEM_KEY: Final = re.compile(rf"{KEY}:(?=[ \n]|\Z)")
 
 
-class _UnusualError(Exception):
-    """A line that only a parser of YAML understands."""
+class Found(NamedTuple):
+    """The place of a path: how many of its steps exist, and the line and column (from 1) of the key
+    or item that the last of them is; 0 without any."""
+
+    steps: int
+    line: int = 0
+    column: int = 0
 
 
-def block_places(text: str) -> tuple[Any, int] | None:
-    """Return the places of a text's first value and the line that it begins in, from 0; None for a
-    text that is not in plain block style.
+class _Part(NamedTuple):
+    """The place of a key or item. offset, line, column: of it, the line from 1 and the column from
+    0; after: where its value may begin; end: of the lines that may belong to it."""
 
-    Mappings are by key and lists in order, each member a pair of its mark and what it holds.
-    """
-    if "\t" in text or "\r" in text:
-        return None
-    try:
-        return _Reader().read(text)
-    except _UnusualError:
-        return None
+    offset: int
+    line: int
+    column: int
+    after: int
+    end: int
 
 
-class _Reader:
-    """A reader of lines.
+class _Container(NamedTuple):
+    """The lines of a container. begin: of its first key or dash, in a column; end: of the lines;
+    line: of the offset from which lines are counted."""
 
-    open: the containers around the current line, each with the column of its keys or dashes;
-    holder: of a key whose value is to come the mapping, the key and its column; block: the column
-    that lines of a block scalar are beyond, or -1.
-    """
+    begin: int
+    column: int
+    end: int
+    offset: int
+    line: int
 
-    __slots__ = ("block", "first", "holder", "open", "root")
 
-    def __init__(self) -> None:
-        self.root: Any = None
-        self.first = 0
-        self.open: list[tuple[int, Any]] = []
-        self.holder: tuple[dict[str, Any], str, int] | None = None
-        self.block = -1
+class BlockPlaces:
+    """The places in one document; line: of its first value."""
 
-    def read(self, text: str) -> tuple[Any, int]:
-        """Return the root's places and its line; raise `_UnusualError`."""
-        for number, line in enumerate(text.split("\n")):
-            content = line.lstrip(" ")
-            if not content:
-                continue
-            column = len(line) - len(content)
-            if self.block >= 0:
-                if column > self.block:
-                    continue
-                self.block = -1
-            first = content[0]
-            if first == "#" or (line == "---" and not self.open):
-                continue
-            if not self.open:
-                self.first = number
-            elif column < self.open[0][0]:
-                break
-            if first == "-":
-                self._item(number, column, content)
+    __slots__ = ("_containers", "_end", "_items", "_parts", "_text")
+
+    def __init__(self, text: str, start: int, end: int, line: int, items: Sequence[Start]) -> None:
+        """items: where those of a List begin."""
+        self._text = text
+        self._end = end
+        self._items = items
+        marked = text.startswith("---", start)
+        first = FIRST.search(text, start + 3 if marked else text.rfind("\n", 0, start) + 1, end)
+        assert first is not None
+        at, column = first.end() - 1, first.end() - 1 - first.start()
+        root = _Container(at, column, end, at, line)
+        self._parts: dict[tuple[str, ...], _Part | None] = {(): _Part(at, line, column, at, end)}
+        self._containers: dict[tuple[str, ...], _Container | None] = {(): root}
+
+    def find(self, path: Sequence[str]) -> Found:
+        """Return the place of a path, or of its nearest existing parent."""
+        steps = tuple(path)
+        while (part := self._part(steps)) is None:
+            steps = steps[:-1]
+        return Found(len(steps), part.line, part.column + 1) if steps else Found(0)
+
+    def _part(self, path: tuple[str, ...]) -> _Part | None:
+        known = self._parts
+        if path in known:
+            return known[path]
+        *_, step = path
+        if len(path) == 2 and self._items and path[0] == "items":
+            found = self._item(step)
+        else:
+            above = self._container(path[:-1])
+            if above is None:
+                found = None
+            elif self._text[above.begin] == "-":
+                # No key begins with a dash.
+                found = self._nth(above, step)
             else:
-                self._key(number, column, content)
-        if self.root is None:
-            raise _UnusualError
-        return self.root, self.first
+                found = self._member(above, step)
+        known[path] = found
+        return found
 
-    def _item(self, line: int, column: int, content: str) -> None:
-        if content[1:2] != " ":
-            raise _UnusualError
-        items = self._container(column, list)
-        inner = content[2:].lstrip(" ")
-        if not inner:
-            raise _UnusualError
-        start = column + len(content) - len(inner)
-        key, colon, _ = inner.partition(":")
-        if colon and _is_key(key):
-            members: dict[str, Any] = {}
-            items.append(((line, start), members))
-            self.open.append((start, members))
-            self._key(line, start, inner)
-        else:
-            items.append(((line, start), self._value(inner.rstrip(" "), column)))
+    def _container(self, path: tuple[str, ...]) -> _Container | None:
+        """Return the container that the key or item at a path holds."""
+        known = self._containers
+        if path not in known:
+            part = self._part(path)
+            known[path] = None if part is None else self._inside(part)
+        return known[path]
 
-    def _key(self, line: int, column: int, content: str) -> None:
-        at, members = self.open[-1] if self.open else (-1, None)
-        if at != column or self.holder is not None or members.__class__ is not dict:
-            members = self._container(column, dict)
-        key, colon, value = content.partition(":")
-        if not colon or not _is_key(key):
-            raise _UnusualError
-        inner = value.strip(" ")
-        if not inner:
-            members[key] = ((line, column), None)
-            self.holder = members, key, column
-        elif value[0] != " ":
-            raise _UnusualError
-        else:
-            members[key] = ((line, column), self._value(inner, column))
-
-    def _container(self, column: int, kind: type) -> Any:
-        """Return the mapping or list that has its keys or dashes in a column."""
-        holder, self.holder = self.holder, None
-        if holder is not None:
-            members, key, of_key = holder
-            if column > of_key or (column == of_key and kind is list):
-                made = kind()
-                members[key] = (members[key][0], made)
-                self.open.append((column, made))
-                return made
-        containers = self.open
-        if not containers and self.root is None:
-            self.root = kind()
-            containers.append((column, self.root))
-        while containers:
-            at, container = containers[-1]
-            if at == column and container.__class__ is kind:
-                return container
-            if at < column:
-                break
-            containers.pop()
-        raise _UnusualError
-
-    def _value(self, value: str, column: int) -> Any:
-        """Return the places in a value on the line of its key or dash, in a column."""
-        first = value[0]
-        if first in _PLAIN or (first == "-" and value[1:2] not in ("", " ")):
-            if "#" in value or ": " in value or value[-1] == ":":
-                raise _UnusualError
+    def _inside(self, part: _Part) -> _Container | None:
+        text, end, offset = self._text, part.end, part.offset
+        if part.after == offset:
+            if _ITEM_KEY.match(text, offset) is None:
+                return None
+            return _Container(offset, part.column, end, offset, part.line)
+        line_end = text.find("\n", part.after, end)
+        if line_end < 0 or text[part.after : line_end].strip(" "):
             return None
-        if value == "{}":
-            return {}
-        if value == "[]":
-            return []
-        if value in _BLOCK:
-            self.block = column
+        first = FIRST.search(text, line_end, end)
+        if first is None:
             return None
-        if _QUOTED.fullmatch(value) is None:
-            raise _UnusualError
-        return None
+        begin, column = first.end() - 1, first.end() - 1 - first.start()
+        if column < part.column or (column == part.column and text[begin] != "-"):
+            return None
+        following = _after(part.column).search(text, begin, end)
+        last = end if following is None else following.start() + 1
+        return _Container(begin, column, last, offset, part.line)
+
+    def _item(self, step: str) -> _Part | None:
+        """Return an item of a List."""
+        number = int(step) if step.isdecimal() else len(self._items)
+        if number >= len(self._items):
+            return None
+        start = self._items[number]
+        following = self._items[number + 1 : number + 2]
+        end = following[0].offset if following else self._end
+        return _Part(start.offset, start.line, start.column, start.offset, end)
+
+    def _nth(self, above: _Container, step: str) -> _Part | None:
+        """Return an item of a list."""
+        if not step.isdecimal():
+            return None
+        text, at = self._text, above.begin
+        dash = f"\n{' ' * above.column}- "
+        for _ in range(int(step)):
+            at = text.find(dash, at, above.end) + 1
+            if not at:
+                return None
+            at += above.column
+        end = text.find(dash, at, above.end)
+        begin = at + 1
+        while text[begin] == " ":
+            begin += 1
+        line = above.line + text.count("\n", above.offset, at)
+        last = above.end if end < 0 else end + 1
+        return _Part(begin, line, above.column + begin - at, begin, last)
+
+    def _member(self, above: _Container, step: str) -> _Part | None:
+        """Return a key of a mapping, of equal ones the last."""
+        if not _is_key(step):
+            return None
+        text, begin, column = self._text, above.begin, above.column
+        at = text.rfind(f"\n{' ' * column}{step}:", begin, above.end)
+        if at >= 0:
+            at += 1 + column
+        elif text.startswith(f"{step}:", begin):
+            at = begin
+        else:
+            return None
+        line = above.line + text.count("\n", above.offset, at)
+        return _Part(at, line, column, at + len(step) + 1, above.end)
+
+
+@lru_cache(maxsize=64)
+def _after(column: int) -> re.Pattern[str]:
+    """Return a pattern of the line that ends the value of a key in a column."""
+    left = rf" {{0,{column - 1}}}[^ \n#]|" if column else ""
+    return re.compile(rf"\n(?:{left} {{{column}}}[^ \n#-])")
 
 
 @lru_cache(maxsize=4096)
 def _is_key(text: str) -> bool:
-    """Return whether a text is a key as it stands, which no number and no boolean is."""
-    return _KEY.fullmatch(text) is not None and resolve_plain(text) == text
+    """Return whether a text may be a key as it stands."""
+    return _KEY.fullmatch(text) is not None
+
+
+_KEY: Final = re.compile(KEY)

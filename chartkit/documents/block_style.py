@@ -30,17 +30,19 @@ of a text belong to the one that it begins in."""
 
 _CUT: Final = re.compile(r"^---(?=[ \n]|\Z)", re.MULTILINE)
 _MARKER: Final = re.compile(r"---(?: +(?:#.*)?)?(?:\n|\Z)")
-_KEY: Final = r"[A-Za-z0-9_./$(+^=~][A-Za-z0-9_./$()+^=<>~*?!@-]{0,250}"
-_VALUE: Final = r"[|>]-?[ ]*(?:\n(?:[ ]*\n)*\1[ ].*)+|[^ \n].*"
+KEY: Final = r"[A-Za-z0-9_./$(+^=~][A-Za-z0-9_./$()+^=<>~*?!@-]{0,250}"
+_VALUE: Final = r"[|>]-?[ ]*(?:\n(?:[ ]*\n)*\1%s.*)+|[^ \n].*"
+_ITEM: Final = _VALUE % "[ ]"
+_MEMBER: Final = _VALUE % "(?(2)[ ]{3}|[ ])"
 _LINE: Final = re.compile(
-    rf"^([ ]*)(-[ ]+)?(?:({_KEY}):(?:[ ]+({_VALUE})|[ ]*)|(?(2)({_VALUE})|(?:\#.*)?))$",
+    rf"^([ ]*)(-[ ]+)?(?:({KEY}):(?:[ ]+({_MEMBER})|[ ]*)|(?(2)({_ITEM})|(?:\#.*)?))$",
     re.MULTILINE,
 )
 _QUOTED: Final = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"\\]|\\["\\nrtbf])*\"""")
 _QUOTES: Final = "'\""
 _EMPTY: Final[Mapping[str, Callable[[], Any]]] = {"{}": dict, "[]": list}
 _COMMENT: Final = re.compile(r" #.*")
-_FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
+FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
 _ITEMS: Final = re.compile(r"^items:[ ]*\n(?=([ ]*)-)", re.MULTILINE)
 _BREAKS: Final = re.compile(r"\n+")
 _OTHER_BREAKS: Final = "\r\x85\u2028\u2029"
@@ -119,16 +121,17 @@ class _Reader:
             if marker is None:
                 raise _UnusualError
             begin = marker.end()
-        first = _FIRST.search(text, begin)
+        rows = _rows(text[begin:])
+        first = FIRST.search(text, begin)
         if first is None:
             return
-        body = self._value(_rows(text[begin:]))
+        body = self._value(rows)
         at = first.end() - 1
         place = Start(line + text.count("\n", 0, at), at - first.start(), offset + at)
         is_list = isinstance(body, dict) and isinstance(body.get("items"), list)
         items = list(_items(text, len(body["items"]), offset, line)) if is_list else ()
         start = offset if begin else offset + at
-        yield BuiltDocument(body, place, start, offset + len(text), items)
+        yield BuiltDocument(body, place, start, offset + len(text), items, is_block=True)
 
     def _value(self, rows: Iterable[Row]) -> Any:
         """Return the value of a document; raise `_UnusualError`."""

@@ -156,7 +156,7 @@ def _scan_files(
     completion = completion_of(requests, environment)
     asks = installed is not None or requests.inputs.asks_others
     jobs = 1 if asks or options.timings else options.jobs
-    run = ObjectScan(report.running, report.timed(context), completion, jobs, report.has_excerpts)
+    run = ObjectScan(report.running, report.timed(context), completion, jobs, report.shown)
     with Interrupts() as interrupts, console.progress(len(objects)) as step:
         run.run(objects, report.add, step, interrupts)
     for line in completion.lines():

@@ -17,6 +17,7 @@ from chartkit.report.formats import BUILT_IN
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
+from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
 from chartkit.report.text.timings import timing_lines, timing_rows
 from chartkit.scan.gate.baseline import open_baseline
@@ -25,6 +26,7 @@ from chartkit.scan.gate.outcome import conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
 from chartkit.scan.options import ScanOptions
+from chartkit.scan.parallel.judged import Shown
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext
@@ -33,6 +35,8 @@ _IMAGE_POLICY: Final = "ImageValidatingPolicy"
 _GUIDING: Final = frozenset({"html", "sarif"})
 _WITHOUT_EXCERPTS: Final = BUILT_IN.keys() - {"html"}
 """The formats that show no lines around findings."""
+_PLACES: Final = {"text": PLACES, "policyreport": 1, "openreports": 1}
+"""The most fields of a failure whose places formats show; those that are not here show all."""
 _SPLIT: Final = frozenset({"policyreport", "openreports"})
 
 
@@ -109,7 +113,7 @@ class ScanReport:
             outputs, self.options, console.stdout, options.query, is_live, _upload
         )
         self._console = console
-        self.has_excerpts = any(each.format not in _WITHOUT_EXCERPTS for each in outputs)
+        self.shown = _shown_places({each.format for each in outputs})
         self._has_text = Output("text") in outputs
         self._asks_registries = options.request.registry.asks_registries
         self._timings = Timings() if options.timings else None
@@ -197,6 +201,12 @@ class ScanReport:
                 self._console.stdout.write(f"{line}\n")
             else:
                 self._console.remark(line)
+
+
+def _shown_places(formats: Collection[str]) -> Shown:
+    """Return the places that reports in some formats show."""
+    all_of = [_PLACES.get(each, 0) for each in formats]
+    return Shown(not _WITHOUT_EXCERPTS.issuperset(formats), max(all_of) if all(all_of) else None)
 
 
 def _upload(url: str, pieces: Iterable[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import click
 
@@ -37,7 +38,7 @@ _COLOURS = {
 }
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 _FAILING = frozenset({Status.FAIL, Status.ERROR})
-_PLACES = 3
+PLACES: Final = 3
 """The most places that are shown of a failure; other formats have all."""
 
 
@@ -157,6 +158,6 @@ class TextWriter:
 
 def _place_lines(resource: Resource, result: RuleResult) -> list[str]:
     """Return a line for each place of a failure, the first few of them."""
-    lines = [shown(str(place)) for place in field_places(resource, result, _PLACES)]
-    more = len(result.fields) - _PLACES
+    lines = [shown(str(place)) for place in field_places(resource, result, PLACES)]
+    more = len(result.fields) - PLACES
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines

@@ -15,6 +15,15 @@ _ANNOTATION: Final = pointer_of("metadata", "annotations", ANNOTATION)
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """The places that reports show. excerpts: whether with the lines around them; most: of how many
+    fields of a failure, all if None."""
+
+    excerpts: bool = False
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KnownPlaces:
     """The places of the fields that findings are about, which were looked for where the text is.
 
@@ -76,21 +85,22 @@ class Judged(NamedTuple):
 def judged(
     resource: Resource,
     results: Sequence[RuleResult],
-    has_excerpts: bool,
+    shown: Shown,
     given: Resource | None = None,
 ) -> Judged:
-    """Return an object with its results for another process; has_excerpts: whether lines around
-    findings are shown; given: the object that the other process has."""
+    """Return an object with its results for another process; given: the object that the other
+    process has."""
     sent = None if resource is given else resource
     if not isinstance(resource.location.places, Document | ItemPlaces):
         return Judged(sent, results, None)
-    pointers = dict.fromkeys(_pointers(resource, results))
-    return Judged(sent, results, _known(resource.location, pointers, has_excerpts))
+    pointers = dict.fromkeys(_pointers(resource, results, shown.most))
+    return Judged(sent, results, _known(resource.location, pointers, shown.excerpts))
 
 
-def _pointers(resource: Resource, results: Sequence[RuleResult]) -> Iterator[str]:
+def _pointers(resource: Resource, results: Sequence[RuleResult], most: int | None) -> Iterator[str]:
     for result in results:
-        yield from result.fields
+        if result.fields:
+            yield from result.fields[:most]
     if has_suppressions(resource):
         yield _ANNOTATION
 

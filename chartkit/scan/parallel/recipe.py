@@ -18,6 +18,7 @@ from chartkit.engine import User, read_exceptions
 from chartkit.errors import ExecutorError
 from chartkit.model import Resource
 from chartkit.scan.gate.selection import Selection
+from chartkit.scan.parallel.judged import Shown
 from chartkit.scan.parallel.partition import Part
 from chartkit.scan.parallel.streaming import Answer, PartJudge, uncompleted
 from chartkit.scan.policies import compile_all
@@ -74,7 +75,7 @@ class Recipe:
             bool(self.exceptions),
             self.judging,
             uncompleted,
-            has_excerpts=False,
+            Shown(),
         )
 
 

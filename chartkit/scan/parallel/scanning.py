@@ -17,8 +17,8 @@ from chartkit.scan.gate.selection import Selection
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.interrupt import Interrupts
-from chartkit.scan.parallel.judged import Judged, judged
-from chartkit.scan.parallel.pool import in_order
+from chartkit.scan.parallel.judged import Judged, Shown, judged
+from chartkit.scan.parallel.pool import can_fork, in_order
 from chartkit.scan.parallel.streaming import (
     LEAST,
     Answer,
@@ -144,9 +144,8 @@ def scan_stream(
         report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
         completion = completion_of(requests, environment)
         there, here = (uncompleted, completion) if options.executor else completion.split()
-        has_exceptions = bool(options.request.exceptions) or environment is not None
         context = replace(requests.context(requests.world()), audit_warn=options.audit_warn)
-        judge = _part_judge(report, context, has_exceptions, judges, there)
+        judge = _part_judge(report, context, judges, there, options, environment)
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             report.add(resource, here(resource, results))
@@ -182,10 +181,13 @@ def _stream(options: ScanOptions, judges: Judges) -> Stream | None:
 def _part_judge(
     report: ScanReport,
     context: ScanContext,
-    has_exceptions: bool,
     judges: Judges,
     completed: Completed,
+    options: ScanOptions,
+    environment: ProjectEnvironment | None,
 ) -> PartJudge:
+    is_sent = options.executor is not None or (options.jobs > 1 and can_fork())
+    has_exceptions = bool(options.request.exceptions) or environment is not None
     looks_at, identities = report.looks_at, judges.identities
     return PartJudge(
         report.running,
@@ -194,7 +196,7 @@ def _part_judge(
         has_exceptions,
         identities,
         completed,
-        report.has_excerpts,
+        report.shown if is_sent else None,
     )
 
 
@@ -259,7 +261,7 @@ class _SpanJudge:
     policies: Sequence[RunnablePolicy]
     context: ScanContext
     completed: Completed
-    has_excerpts: bool
+    shown: Shown
 
     def __call__(self, span: range) -> list[Judged]:
         found: list[Judged] = []
@@ -267,7 +269,7 @@ class _SpanJudge:
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = self.completed(resource, results)
             given = self.objects[span.start + len(found)]
-            found.append(judged(resource, results, self.has_excerpts, given))
+            found.append(judged(resource, results, self.shown, given))
 
         run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
         return found
@@ -275,14 +277,14 @@ class _SpanJudge:
 
 @dataclass(frozen=True, slots=True)
 class ObjectScan:
-    """The scan of objects that are in memory. jobs: processes; has_excerpts: whether reports show
-    lines around findings."""
+    """The scan of objects that are in memory. jobs: processes; shown: what reports show of
+    places."""
 
     policies: Sequence[RunnablePolicy]
     context: ScanContext
     completion: Completion
     jobs: int
-    has_excerpts: bool
+    shown: Shown
 
     def run(
         self,
@@ -303,7 +305,7 @@ class ObjectScan:
             run_scan(self.policies, objects, completing, self.context)
             return
         there, here = complete.split()
-        judge = _SpanJudge(objects, self.policies, self.context, there, self.has_excerpts)
+        judge = _SpanJudge(objects, self.policies, self.context, there, self.shown)
         size = max(1, min(_SPAN, len(objects) // (self.jobs * _TURNS)))
         spans = [
             range(start, min(start + size, len(objects))) for start in range(0, len(objects), size)

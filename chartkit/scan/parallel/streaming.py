@@ -43,7 +43,7 @@ from chartkit.scan.inputs import (
     without_answers,
 )
 from chartkit.scan.options import RequestOptions
-from chartkit.scan.parallel.judged import Judged, judged
+from chartkit.scan.parallel.judged import Judged, Shown, judged
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
@@ -198,7 +198,7 @@ class Answer:
 class PartJudge:
     """The judgement of parts. policies: that run; looks_at: whether an object is selected; judging:
     the policies that judge, by kind, namespace and name; completed: adds the results that no policy
-    gives."""
+    gives; shown: what reports show of places, None where this is the process that reports."""
 
     policies: Sequence[RunnablePolicy]
     context: ScanContext
@@ -206,7 +206,7 @@ class PartJudge:
     honours_exceptions: bool
     judging: Collection[tuple[str, str, str]]
     completed: Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
-    has_excerpts: bool
+    shown: Shown | None
 
     def __call__(self, part: Part) -> Answer:
         answer = Answer()
@@ -232,7 +232,11 @@ class PartJudge:
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = self.completed(resource, results)
-            answer.judged.append(judged(resource, results, self.has_excerpts))
+            answer.judged.append(
+                Judged(resource, results, None)
+                if self.shown is None
+                else judged(resource, results, self.shown)
+            )
 
         run_scan(self.policies, selected, sink, self.context)
         return answer

@@ -52,6 +52,7 @@ _TEXTS = (
     "a: 1\rb: 2\n---\nc: 3\n",
     "é: ü\nb: ü # ä\n---\nc: \u2028\n---\nd: 1\n",
     "a: \x07\n",
+    "# \x00\n",
     "a: 1\n---\nb: [\n",
     "\n".join(f"{' ' * depth}a:" for depth in range(260)),
     "a: [\u2028 b]\n---\nc: d\n",

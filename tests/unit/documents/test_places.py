@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chartkit.documents import places
-from chartkit.documents.reader import Document, read_text, resources
+from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.model import Location, pointer_of
@@ -126,29 +126,33 @@ def test_lines_have_the_places_that_the_parser_gives(lines: list[str]) -> None:
     except InputError:
         assume(False)
     for document in documents:
-        quick, exact = (_tree_of(document, takes_plain=each) for each in (True, False))
-        assert exact.root is not None or not isinstance(document.body, dict | list)
-        assert (_flat(quick.root), quick.line) == (_flat(exact.root), exact.line)
+        quick = places.finder(text, document.extent)
+        exact = places._YamlFinder(text, document.extent)
+        for path in _paths(document.body):
+            assert quick.find(path) == exact.find(path), path
 
 
-def _tree_of(document: Document, takes_plain: bool) -> places._Tree:
-    with pytest.MonkeyPatch.context() as patched:
-        if not takes_plain:
-            patched.setattr(places, "block_places", lambda _text: None)
-        return places._YamlFinder(document.source.text, document.extent)._document_tree()
+def _paths(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each value below one, with some that lead nowhere."""
+    yield path
+    for missing in ("a", "0", "- x", "9"):
+        yield (*path, missing)
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(inner, (*path, str(key)))
 
 
-def _flat(root: Any) -> Any:
-    """Return a tree of places with lines and columns alone, counted from its first place."""
-    if isinstance(root, dict):
-        return {key: (_pair(mark), _flat(inner)) for key, (mark, inner) in root.items()}
-    if isinstance(root, list):
-        return [(_pair(mark), _flat(inner)) for mark, inner in root]
-    return None
-
-
-def _pair(mark: Any) -> tuple[int, int]:
-    return mark if isinstance(mark, tuple) else (mark.line, mark.column)
+def test_places_in_plain_block_style() -> None:
+    text = (
+        "# c\n---\n\n  a:\n# c\n    b:\n    - c: |\n       d: 1\n       - e\n"
+        "      d: x\n    -   e\n  f: {}\n  a.b: 1\n  g:\n  - h\n  a: 2\n---\nh:\n- i\n"
+    )
+    first, second = read_text(text, "f")
+    assert (first.extent.is_block, second.extent.is_block) == (True, True)
+    for document in (first, second):
+        exact = places._YamlFinder(text, document.extent)
+        for path in (*_paths(document.body), ("a", "b", "0", "d")):
+            assert places.finder(text, document.extent).find(path) == exact.find(path), path
 
 
 def test_plain_block_style_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +237,7 @@ def test_items_of_a_list_are_parsed_one_by_one(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(places, "_tree", counted)
     items = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{i}"}} for i in range(500)]
-    text = dump_documents([{"apiVersion": "v1", "kind": "List", "items": items}])
+    text = dump_documents([{"apiVersion": "v1", "kind": "List", "items": items}]) + "x: [1]\n"
     found = resources(read_text(text, "f"))
     assert not parsed
     for each in found:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Location
 
@@ -58,26 +58,39 @@ def given_certificates(certificate: Path, key: Path, authority: Path | None) -> 
 
 def made_certificates(folder: Path, names: Sequence[str]) -> Certificates:
     """Return certificates for names and addresses, made anew in a folder unless it has some that
-    are valid for all of them for another day."""
-    files = Certificates(folder / CERTIFICATE, folder / KEY, b"")
-    authority = folder / AUTHORITY
+    fit together and are valid for all of them for another day."""
     if not _is_usable(folder, names):
         _make(folder, names)
-    return Certificates(files.certificate, files.key, authority.read_bytes())
+    return Certificates(folder / CERTIFICATE, folder / KEY, (folder / AUTHORITY).read_bytes())
 
 
 def _is_usable(folder: Path, names: Sequence[str]) -> bool:
-    from cryptography import x509
+    from cryptography import exceptions, x509
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    if not all((folder / name).is_file() for name in (AUTHORITY, CERTIFICATE, KEY)):
-        return False
     try:
-        found = x509.load_pem_x509_certificate((folder / CERTIFICATE).read_bytes())
+        authority, found = (
+            x509.load_pem_x509_certificate((folder / name).read_bytes())
+            for name in (AUTHORITY, CERTIFICATE)
+        )
+        key = load_pem_private_key((folder / KEY).read_bytes(), None)
+        found.verify_directly_issued_by(authority)
         alternatives = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (ValueError, x509.ExtensionNotFound):
+    except (
+        FileNotFoundError,
+        TypeError,  # A key with a password.
+        ValueError,
+        x509.ExtensionNotFound,
+        exceptions.InvalidSignature,
+        exceptions.UnsupportedAlgorithm,
+    ):
         return False
-    ends_late = found.not_valid_after_utc > datetime.now(UTC) + timedelta(days=1)
-    return ends_late and set(_alternatives(names)) <= set(alternatives.value)
+    ends = min(found.not_valid_after_utc, authority.not_valid_after_utc)
+    return (
+        key.public_key() == found.public_key()
+        and ends > datetime.now(UTC) + timedelta(days=1)
+        and set(_alternatives(names)) <= set(alternatives.value)
+    )
 
 
 def _alternatives(names: Sequence[str]) -> Iterator[x509.GeneralName]:
@@ -116,13 +129,14 @@ def _make(folder: Path, names: Sequence[str]) -> None:
     secret = key.private_bytes(
         encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+    contents = {AUTHORITY: root.public_bytes(encoding), CERTIFICATE: issued.public_bytes(encoding)}
     with system_errors("cannot be written", folder):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / AUTHORITY).write_bytes(root.public_bytes(encoding))
-        (folder / CERTIFICATE).write_bytes(issued.public_bytes(encoding))
-        handle = os.open(folder / KEY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
-        with os.fdopen(handle, "wb") as file:
-            file.write(secret)
+        if (folder / KEY).is_file():
+            (folder / KEY).chmod(_PRIVATE)  # The mode that a file has stays.
+        for name, content in {**contents, KEY: secret}.items():
+            with replacing(folder / name, _PRIVATE if name == KEY else 0o666) as file:
+                file.write(content)
 
 
 def _name(text: str) -> x509.Name:

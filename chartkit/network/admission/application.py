@@ -16,7 +16,7 @@ from chartkit.model import Location
 from chartkit.network.admission.judge import Judge, Verdict
 from chartkit.network.admission.keeper import Keeper
 from chartkit.network.admission.limits import Bounds, Message, Receive, Refused
-from chartkit.network.admission.logs import Log
+from chartkit.network.admission.logs import Guard, Log
 from chartkit.network.admission.metrics import Metrics
 from chartkit.network.admission.reports import Reports
 from chartkit.network.admission.review import Review, ReviewError, parse_review
@@ -36,8 +36,11 @@ _DEFAULT_TIMEOUT: Final = 10.0
 _LIVE: Final = frozenset(("/livez", "/healthz", "/health/liveness"))
 _READY: Final = frozenset(("/readyz", "/health/readiness"))
 _METRICS: Final = "/metrics"
+_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _OTHER: Final = "other"
-"""The label of all paths that are none of the server's."""
+"""The label of other methods, and of all paths that name no policy."""
+_LONGEST_QUERY: Final = 256
+_LONGEST_REASON: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +81,18 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, send)
+            path = scope["path"]
+            with self._log.guarded("request", "a request was not answered", path=path) as guard:
+                await self._http(scope, receive, send)
+            if guard.is_failed:
+                await _respond(send, 500, b"a fault of the server: its log has it", TEXT)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 self._keeper.start()
-                self._metrics.start()
+                self._metrics.start(self._log)
                 self._log.info("ready", policies=len(self._keeper.served.policies))
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
@@ -108,13 +115,15 @@ class Application:
             is_ready = not self._is_ending
             await _respond(send, 200 if is_ready else 503, b"ok" if is_ready else b"ending", TEXT)
         elif path == _METRICS:
-            await _respond(send, 200, self._metrics.text(), self._metrics.content_type.encode())
+            text = await self._metrics.scraped()
+            await _respond(send, 200, text, self._metrics.content_type.encode())
         else:
             try:
                 await self._webhook(scope, receive, send)
             except Refused as refused:
-                path = _OTHER if refused.status == 404 else path
                 await self._refuse(scope, send, refused)
+            path = path if self._keeper.judge.remembers(path) else _OTHER
+            method = method if method in _METHODS else _OTHER
             self._metrics.http(method, path, time.perf_counter() - begun)
 
     async def _refuse(self, scope: Scope, send: Send, refused: Refused) -> None:
@@ -123,7 +132,8 @@ class Application:
         client = scope.get("client") or ("",)
         level("request refused", status=refused.status, reason=refused.reason, client=client[0])
         headers = [(b"retry-after", b"1")] if refused.status == 429 else []
-        await _respond(send, refused.status, refused.reason.encode("utf-8"), TEXT, headers)
+        reason = refused.reason[:_LONGEST_REASON].encode("utf-8", "replace")
+        await _respond(send, refused.status, reason, TEXT, headers)
 
     async def _webhook(self, scope: Scope, receive: Receive, send: Send) -> None:
         judge = self._keeper.judge
@@ -153,12 +163,21 @@ class Application:
         seconds = time.perf_counter() - begun
         await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
         if chosen.auditing:
-            await self._run(chosen, lambda: judge.audit(verdict, chosen))
-        self._metrics.review(review, webhook, verdict, seconds)
-        self._spans.add(review, webhook, verdict, call.headers, (started, time.time_ns()))
-        self._say(review, webhook, verdict, seconds)
+            with self._guarded("audit", review):
+                await self._run(chosen, lambda: judge.audit(verdict, chosen))
+        with self._guarded("metrics", review):
+            self._metrics.review(review, webhook, verdict, seconds)
+        with self._guarded("spans", review):
+            times = started, time.time_ns()
+            self._spans.add(review, webhook, verdict, call.headers, times)
+        with self._guarded("log", review):
+            self._say(review, webhook, verdict, seconds)
         if webhook is Webhook.VALIDATING:
-            self._reports.add(review, call.path, verdict, judge.served.facts)
+            with self._guarded("reports", review):
+                self._reports.add(review, call.path, verdict, judge.served.facts)
+
+    def _guarded(self, part: str, review: Review) -> Guard:
+        return self._log.guarded(part, f"{part} of an answered review failed", uid=review.uid)
 
     async def _judged(self, call: _Call) -> Verdict:
         """Return the verdict; raise Refused where there is none before the deadline."""
@@ -174,7 +193,7 @@ class Application:
             raise Refused(504, "the time of the request was over before the verdict") from None
         except BugError as error:
             raise Refused(500, str(error)) from None
-        except ChartkitError as error:
+        except (ChartkitError, OSError) as error:
             raise Refused(500, f"the policies could not be asked: {error}") from None
         if time.monotonic() > call.deadline:
             raise Refused(504, "the time of the request was over before the verdict")
@@ -209,7 +228,7 @@ class Application:
 
 def _timeout(query: bytes) -> float:
     """Return the seconds that the API server waits, from `timeout` of the query."""
-    given = parse_qs(query.decode("latin-1")).get("timeout", [""])[0]
+    given = parse_qs(query[:_LONGEST_QUERY].decode("latin-1")).get("timeout", [""])[0]
     nanoseconds = duration_or_none(given) if given else None
     if nanoseconds is None or nanoseconds <= 0:
         return _DEFAULT_TIMEOUT

@@ -24,6 +24,7 @@ from chartkit.network.admission.served import FAIL, IGNORE, Served, failure_poli
 
 _MOST_PATHS = 1000
 """The paths whose policies are remembered."""
+_ALL_POLICIES = frozenset(("/validate", "/mutate"))
 _ALLOWED = Answer(allowed=True)
 _KYVERNOS_OWN = frozenset(
     (
@@ -63,7 +64,7 @@ class Judge:
     def __init__(self, served: Served) -> None:
         self.served = served
         self._all = selected(served.policies)
-        self._by_path: dict[str, tuple[Webhook, Selection] | None] = {}
+        self._by_path: dict[str, tuple[Webhook, Selection]] = {}
 
     @property
     def looks_around(self) -> bool:
@@ -72,16 +73,22 @@ class Judge:
 
     def find(self, path: str) -> tuple[Webhook, Selection] | None:
         """Return the policies that a webhook's path names; None for a path of none."""
-        if path in self._by_path:
-            return self._by_path[path]
+        if (known := self._by_path.get(path)) is not None:
+            return known
         parsed = parse_path(path)
         if parsed is None:
             return None
-        chosen = selected(filter(parsed.chooses, self.served.policies))
-        found = parsed.webhook, chosen
-        if len(self._by_path) < _MOST_PATHS:
+        named = list(filter(parsed.chooses, self.served.policies))
+        found = parsed.webhook, selected(named)
+        if named or path in _ALL_POLICIES:
+            if len(self._by_path) >= _MOST_PATHS:
+                self._by_path.clear()
             self._by_path[path] = found
         return found
+
+    def remembers(self, path: str) -> bool:
+        """Return whether a path is one of those that name policies, of which there are few."""
+        return path in self._by_path
 
     def judge(self, review: Review, webhook: Webhook, chosen: Selection) -> Verdict:
         """Return the verdict of policies on a review."""

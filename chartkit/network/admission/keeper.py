@@ -81,5 +81,6 @@ class Keeper:
 
     def _watch(self) -> None:
         while not self._stop.wait(self._poll):
-            if self._source.changed():
-                self.reload()
+            with self._log.guarded("policies", "policies are not looked at"):
+                if self._source.changed():
+                    self.reload()

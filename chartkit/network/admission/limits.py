@@ -70,7 +70,7 @@ class Slot:
         declared = headers.get(b"content-length", b"")
         is_long = declared.isdigit() and int(declared) > self._settings.max_body
         left = min(self._settings.body_timeout, deadline - time.monotonic())
-        parts: list[bytes] = []
+        content = bytearray()
         try:
             async with asyncio.timeout(left):
                 while True:
@@ -79,9 +79,11 @@ class Slot:
                         is_long = True
                         await self._pass_over(receive, is_last)
                     self._count(len(part))
-                    parts.append(part)
+                    if is_last and not content:
+                        return part
+                    content += part  # Parts may be a byte each, and take fifty on their own.
                     if is_last:
-                        return parts[0] if len(parts) == 1 else b"".join(parts)
+                        return bytes(content)
         except TimeoutError:
             if is_long:
                 raise self._too_long() from None

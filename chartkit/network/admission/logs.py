@@ -6,27 +6,57 @@ import json
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import Final
 
+from chartkit.errors import ChartkitError, bug_message
 from chartkit.model import Json
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 _STDERR: Final = 2
+_LONGEST: Final = 10_000
+"""Characters of a text in a line; objects and their messages come from users."""
 
 
 def _write(line: bytes) -> None:
-    os.write(_STDERR, line)
+    try:
+        while line:
+            line = line[os.write(_STDERR, line) :]
+    except OSError:
+        pass  # Nobody reads any more, and no review is to fail for that.
+
+
+def _uncounted(_part: str) -> None:
+    return None
 
 
 class Log:
     """A log of one process; lines below its level are left out."""
 
-    __slots__ = ("_least", "_write", "is_debug")
+    __slots__ = ("_count", "_least", "_write", "is_debug")
 
-    def __init__(self, level: str, write: Callable[[bytes], object] = _write) -> None:
+    def __init__(
+        self,
+        level: str,
+        write: Callable[[bytes], object] = _write,
+        count: Callable[[str], object] = _uncounted,
+    ) -> None:
+        """count: told the part of the server in which something failed (`guarded`)."""
         self._least = LEVELS.index(level)
         self._write = write
+        self._count = count
         self.is_debug = level == "debug"
+
+    def guarded(self, part: str, message: str, **fields: Json) -> Guard:
+        """Return a block whose errors end it alone: they are logged and counted, for nobody waits
+        for what it does."""
+        return Guard(self, part, message, fields)
+
+    def failed(self, part: str, message: str, error: Exception, fields: dict[str, Json]) -> None:
+        """Write and count an error, and say of one that is not raised on purpose where it is."""
+        is_meant = isinstance(error, ChartkitError | OSError)
+        self._count(part)
+        self.error(message, **fields, error=str(error) if is_meant else bug_message(error))
 
     def debug(self, message: str, **fields: Json) -> None:
         """Write what is of interest when looking for a mistake."""
@@ -48,6 +78,35 @@ class Log:
         if LEVELS.index(level) < self._least:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = {"time": now, "level": level, "message": message, "process": os.getpid(), **fields}
+        shown = {key: _cut(value) for key, value in fields.items()}
+        line = {"time": now, "level": level, "message": message, "process": os.getpid(), **shown}
         # Escaped, so that the text of an object never moves a terminal's cursor.
         self._write(json.dumps(line).encode("ascii") + b"\n")
+
+
+def _cut(value: Json) -> Json:
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]}… ({len(value)} characters)"
+    return value
+
+
+class Guard:
+    """A block whose errors are logged and counted, and go no further."""
+
+    __slots__ = ("_fields", "_log", "_message", "_part", "is_failed")
+
+    def __init__(self, log: Log, part: str, message: str, fields: dict[str, Json]) -> None:
+        self._log, self._part, self._message, self._fields = log, part, message, fields
+        self.is_failed = False
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(
+        self, _type: object, error: BaseException | None, _trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.is_failed = True
+        self._log.failed(self._part, self._message, error, self._fields)
+        return True

@@ -7,9 +7,11 @@ counters in shared memory do.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import RuleType
 from chartkit.network.admission.judge import Verdict
+from chartkit.network.admission.logs import Log
 from chartkit.network.admission.review import Review
 from chartkit.network.admission.selection import Webhook
 from chartkit.network.admission.served import enforces
@@ -31,7 +34,10 @@ _EVERY: Final = 1.0
 """Seconds between writes of a worker's counts."""
 _MOST_POLICIES: Final = 5_000
 _MOST_SERIES: Final = 20_000
-"""The sets of labels that are counted; namespaces and kinds come from users."""
+_MOST_PATHS: Final = 1_000
+"""The sets of labels that are counted, and those of paths; namespaces and kinds come from users."""
+_SHARE: Final = 10
+"""How much longer a worker does other things than write or show its counts."""
 _TYPES: Final = {
     RuleType.VALIDATION: "validate",
     RuleType.MUTATION: "mutate",
@@ -106,6 +112,8 @@ def _families() -> Iterator[_Family]:
         "chartkit_serve_requests_refused", "", "HTTP requests that were not judged.", ("status",)
     )
     yield _Family("chartkit_serve_reloads", "", "Sets of policies that were read.", ("result",))
+    yield _Family("chartkit_serve_failures", "", "Errors that fail no review.", ("part",))
+    yield _Family("chartkit_serve_uncounted", "", "Results beyond the most sets of labels.", ())
     for name in _CEL_NAMES.values():
         yield _Family(
             f"kyverno_{name}_results",
@@ -116,8 +124,9 @@ def _families() -> Iterator[_Family]:
 
 
 _ALL: Final = tuple(_families())
-_REVIEWS, _HTTP, _RULES, _REFUSED, _RELOADS = range(5)
-_OF_CEL: Final = {kind: _RELOADS + 1 + number for number, kind in enumerate(_CEL_NAMES)}
+_REVIEWS, _HTTP, _RULES, _REFUSED, _RELOADS, _FAILURES, _UNCOUNTED = range(7)
+_OF_CEL: Final = {kind: _UNCOUNTED + 1 + number for number, kind in enumerate(_CEL_NAMES)}
+_FROM_USERS: Final = frozenset((_REVIEWS, _HTTP, _RULES, *_OF_CEL.values()))
 Key = tuple[int, tuple[str, ...]]
 """The number of a family, and the values of its labels."""
 Series = dict[Key, list[float]]
@@ -145,19 +154,35 @@ class Metrics:
         self._generate = prometheus_client.generate_latest
         self.content_type: str = prometheus_client.CONTENT_TYPE_LATEST
         self._folder = folder
-        self._own = folder / f"{os.getpid()}.json"
+        # Identities of processes come again, and counts of one that ended stay.
+        self._own = folder / f"{os.getpid()}-{time.time_ns()}.json"
         self._series: Series = {}
         self._facts: dict[int, _Facts] = {}
         self._is_written = True
         self._stop = threading.Event()
+        self._shown = b""
+        self._is_shown_until = 0.0
+        self._showing = asyncio.Lock()
+        self._paths = 0
 
-    def start(self) -> None:
+    def start(self, log: Log) -> None:
         """Write the counts from now on."""
-        threading.Thread(target=self._write_all, name="metrics", daemon=True).start()
+        threading.Thread(target=self._write_all, args=(log,), name="metrics", daemon=True).start()
 
     def stop(self) -> None:
         """Write no more."""
         self._stop.set()
+
+    async def scraped(self) -> bytes:
+        """Return the metrics of all workers, made in a thread, and again only after a while: who
+        asks without a pause takes no time from reviews."""
+        async with self._showing:
+            begun = time.monotonic()
+            if begun >= self._is_shown_until:
+                self._shown = await asyncio.to_thread(self.text)
+                ended = time.monotonic()
+                self._is_shown_until = ended + _SHARE * (ended - begun)
+            return self._shown
 
     def text(self) -> bytes:
         """Return the metrics of all workers in the format of Prometheus."""
@@ -196,14 +221,21 @@ class Metrics:
                     )
         return total
 
-    def _write_all(self) -> None:
-        while not self._stop.wait(_EVERY):
-            if self._is_written:
-                continue
-            self._is_written = True
-            found = [[*key, entry] for key, entry in self._series.copy().items()]
-            with replacing(self._own) as file:
-                file.write(json.dumps(found).encode("utf-8"))
+    def _write_all(self, log: Log) -> None:
+        pause = _EVERY
+        while not self._stop.wait(pause):
+            begun = time.monotonic()
+            with log.guarded("metrics", "metrics are not written"):
+                self._write()
+            pause = max(_EVERY, _SHARE * (time.monotonic() - begun))
+
+    def _write(self) -> None:
+        if self._is_written:
+            return
+        self._is_written = True
+        found = [[*key, entry] for key, entry in self._series.copy().items()]
+        with replacing(self._own) as file:
+            file.write(json.dumps(found).encode("utf-8"))
 
     def http(self, method: str, path: str, seconds: float) -> None:
         """Count an HTTP request."""
@@ -217,6 +249,10 @@ class Metrics:
         """Count a new set of policies."""
         self._count(_RELOADS, ("success" if is_used else "failure",), 0)
         self._facts.clear()  # They would keep the policies of before.
+
+    def failed(self, part: str) -> None:
+        """Count an error of a part of the server that fails no review."""
+        self._count(_FAILURES, (part,), 0)
 
     def review(self, review: Review, webhook: Webhook, verdict: Verdict, seconds: float) -> None:
         """Count a review and the results of its rules."""
@@ -247,13 +283,20 @@ class Metrics:
     def _count(self, family: int, values: tuple[str, ...], seconds: float) -> None:
         entry = self._series.get((family, values))
         if entry is None:
-            if len(self._series) >= _MOST_SERIES:
+            if family in _FROM_USERS and not self._has_room(family):
+                self._count(_UNCOUNTED, (), 0)
                 return
             entry = self._series[family, values] = [0.0] * (len(_BUCKETS) + 3)
         entry[0] += 1
         entry[1] += seconds
         entry[2 + bisect_left(_BUCKETS, seconds)] += 1
         self._is_written = False
+
+    def _has_room(self, family: int) -> bool:
+        if family == _HTTP:
+            self._paths += 1
+            return self._paths <= _MOST_PATHS
+        return len(self._series) < _MOST_SERIES
 
 
 def _cumulative(entry: list[float]) -> list[tuple[str, float]]:

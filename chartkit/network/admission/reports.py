@@ -20,7 +20,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.engine import Operation
 from chartkit.engine.cel.library.kubernetes import naming
-from chartkit.errors import ChartkitError, InputError
+from chartkit.errors import InputError
 from chartkit.model import Body, Resource, RuleResult, mapping_at
 from chartkit.network.admission.judge import Verdict
 from chartkit.network.admission.logs import Log
@@ -83,7 +83,8 @@ class Reports:
         is_deleted = review.operation is Operation.DELETE
         results = [result for each in verdict.evaluated for result in each.results]
         if results or is_deleted:
-            self._put(_Entry(verdict.request.resource, path, results, facts, is_deleted))
+            named = _named(verdict.request.resource)
+            self._put(_Entry(named, path, results, facts, is_deleted))
 
     def _put(self, entry: _Entry) -> None:
         if self._thread is None:
@@ -105,11 +106,9 @@ class Reports:
     def _write_all(self) -> None:
         while (entry := self._waiting.get()) is not None:
             self._is_full = False
-            try:
+            name = resource_id(entry.resource)
+            with self._log.guarded("reports", "a report was not written", object=name):
                 self._write(entry)
-            except (ChartkitError, OSError) as error:
-                name = resource_id(entry.resource)
-                self._log.error("a report was not written", object=name, error=str(error))
 
     def _write(self, entry: _Entry) -> None:
         assert self._target is not None
@@ -120,6 +119,14 @@ class Reports:
             return
         _check("uid", resource.uid, naming.subdomain)
         self._target.write(resource, report_of(entry))
+
+
+def _named(resource: Resource) -> Resource:
+    """Return what a report says of an object, which may take megabytes while it waits."""
+    names = {"name": resource.name, "namespace": resource.namespace, "uid": resource.uid}
+    metadata: Body = {key: text for key, text in names.items() if text}
+    head = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return Resource({**head, "metadata": metadata}, resource.location)
 
 
 def _check(field: str, name: str, problems: Callable[[str], list[str]]) -> None:

@@ -7,6 +7,8 @@ uvicorn.
 from __future__ import annotations
 
 import signal
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +24,10 @@ from chartkit.network.admission.spans import NoSpans, OpenTelemetrySpans
 
 HEADER_TIMEOUT: Final = 10_000
 """Milliseconds that a client may take to send the head of a request."""
+_LONGEST_HEADERS: Final = 1 << 16
+_NEXT_START: Final = 1.0
+"""Seconds before another worker is started in the place of one that could not."""
+_FILES: Final = 1 << 16
 _PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
 _BACKLOG: Final = 4096
 _LEAVES_FAST: Final = 0.6
@@ -40,9 +46,14 @@ class Worker:
 
     def __call__(self) -> Application:
         # The supervisor decides when a worker ends; Ctrl-C in a terminal reaches all processes.
-        log = Log(self.settings.log_level)
         metrics = Metrics(self.settings.metrics_folder)
-        keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
+        log = Log(self.settings.log_level, count=metrics.failed)
+        keeper: Keeper | None = None
+        with log.guarded("start", "a worker does not start"):
+            keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
+        if keeper is None:
+            time.sleep(_NEXT_START)
+            sys.exit(1)
         spans = OpenTelemetrySpans() if self.settings.traces else NoSpans()
         reports = Reports(self.target, log)
         return Application(self.settings, keeper, log, metrics, reports, spans)
@@ -63,8 +74,9 @@ def serve(
     require_server()
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces
-    from granian.http import HTTP1Settings
+    from granian.http import HTTP1Settings, HTTP2Settings
 
+    _take_all_files()
     # Policies may have come from a library with threads of its own, which a fork would lose.
     multiprocessing.set_start_method("spawn", force=True)
     server: Any = Granian(
@@ -78,6 +90,9 @@ def serve(
         backlog=_BACKLOG,
         backpressure=_BACKLOG,
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT),
+        http2_settings=HTTP2Settings(
+            keep_alive_interval=HEADER_TIMEOUT, max_headers_size=_LONGEST_HEADERS
+        ),
         log_enabled=False,
         ssl_cert=settings.certificate,
         ssl_key=settings.key,
@@ -89,6 +104,16 @@ def serve(
     server.on_startup(endings.take_over)
     server.on_startup(on_start)
     server.serve(target_loader=worker, wrap_loader=False)
+
+
+def _take_all_files() -> None:
+    """Raise the number of files that may be open, of which each connection takes one."""
+    if sys.platform != "win32":
+        import resource
+
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if now < _FILES <= most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, most))
 
 
 class _Endings:

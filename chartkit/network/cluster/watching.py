@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from chartkit.documents.json_text import parse_json
+from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.source import with_query
@@ -48,12 +49,11 @@ class Watches:
         return _version_of(found)
 
     def _run(self, path: str, version: str) -> None:
-        from urllib3.exceptions import HTTPError
-
         while not self._stop.is_set():
             try:
-                version = self._follow(path, version)
-            except (HTTPError, OSError, ValueError):
+                with Bugs():
+                    version = self._follow(path, version)
+            except (ChartkitError, OSError):
                 # Whatever happened in between counts as a change.
                 self._changed.set()
                 version = ""

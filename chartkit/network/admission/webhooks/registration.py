@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import ADMISSION_GROUP
-from chartkit.errors import ChartkitError
+from chartkit.errors import Bugs, ChartkitError
+from chartkit.model import Location
 from chartkit.network.admission.keeper import Keeper, Source
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.selection import Webhook
@@ -28,6 +29,7 @@ from chartkit.network.cluster.client import Cluster
 
 _PATH: Final = f"/apis/{ADMISSION_GROUP}/v1/"
 _PAUSE: Final = 0.1
+_RETRY: Final = 5.0
 _LONGEST_END: Final = 5.0
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -47,7 +49,8 @@ class Registration:
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._keeper: Keeper | None = None
-        self.failure: ChartkitError | None = None
+        self._is_behind = False
+        self.failure: ChartkitError | OSError | None = None
 
     def begin(self, source: Source) -> None:
         """Apply them in a thread of its own, and look for changes of the policies."""
@@ -55,23 +58,28 @@ class Registration:
 
     def _run(self, source: Source) -> None:
         try:
-            keeper = self._keeper = Keeper(source, self._log, self._settings.poll, self._reloaded)
-            while not self._answers():
-                if self._ending.wait(_PAUSE):
-                    return
-            self._apply(keeper.served)
-        except ChartkitError as error:
+            with Bugs(Location("<webhooks>")):
+                keeper = Keeper(source, self._log, self._settings.poll, self._reloaded)
+                self._keeper = keeper
+                while not self._answers():
+                    if self._ending.wait(_PAUSE):
+                        return
+                self._apply(keeper.served)
+        except (ChartkitError, OSError) as error:
             self.failure = error
             os.kill(os.getpid(), signal.SIGTERM)
             return
         keeper.start()
+        while not self._ending.wait(_RETRY):
+            if self._is_behind:
+                self._reloaded(is_used=True)
 
     def _reloaded(self, is_used: bool) -> None:
         if is_used and self._keeper is not None:
-            try:
+            guard = self._log.guarded("webhooks", "webhooks not updated: they are tried again")
+            with guard:
                 self._apply(self._keeper.served)
-            except ChartkitError as error:
-                self._log.error("webhooks not updated", error=str(error))
+            self._is_behind = guard.is_failed
 
     def _apply(self, served: Served) -> None:
         scope = replace(self._scope, names=served.names)
@@ -102,14 +110,12 @@ class Registration:
             self._log.error("webhooks may be left in the cluster: it does not answer")
 
     def _delete(self) -> None:
-        with self._lock:
-            try:
-                for webhook in Webhook:
-                    self._cluster.remove(_path(webhook.value))
-            except ChartkitError as error:
-                self._log.error("webhooks are left in the cluster", error=str(error))
-                return
-        self._log.info("webhooks deleted", cluster=self._cluster.shown)
+        guard = self._log.guarded("webhooks", "webhooks are left in the cluster")
+        with self._lock, guard:
+            for webhook in Webhook:
+                self._cluster.remove(_path(webhook.value))
+        if not guard.is_failed:
+            self._log.info("webhooks deleted", cluster=self._cluster.shown)
 
     def _answers(self) -> bool:
         """Return whether the server is ready, by its own address."""

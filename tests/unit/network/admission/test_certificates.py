@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("cryptography")
 
-from chartkit.network.admission.certificates import (  # noqa: E402
+from chartkit.network.admission.certificates import (
     AUTHORITY,
     CERTIFICATE,
     KEY,
@@ -31,7 +31,7 @@ def _other(name: str) -> Callable[[Path], object]:
     return put
 
 
-def test_certificates_are_used_again(tmp_path: Path) -> None:
+def test_certificates_that_fit_are_used_again(tmp_path: Path) -> None:
     made = made_certificates(tmp_path, NAMES)
     content = made.certificate.read_bytes()
     assert made_certificates(tmp_path, NAMES[:1]) == made

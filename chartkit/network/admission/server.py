@@ -70,7 +70,7 @@ def serve(
     """
     import multiprocessing
 
-    settings = worker.settings
+    settings, log = worker.settings, Log(worker.settings.log_level)
     require_server()
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces
@@ -100,6 +100,7 @@ def serve(
         respawn_interval=0.1,
         workers_kill_timeout=int(settings.drain),
     )
+    server.respawned_wrks = _Respawns(log)
     endings = _Endings(server, before_end)
     server.on_startup(endings.take_over)
     server.on_startup(on_start)
@@ -114,6 +115,20 @@ def _take_all_files() -> None:
         now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         if now < _FILES <= most:
             resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, most))
+
+
+class _Respawns(dict[int, float]):
+    """The times at which granian replaced workers, of which it remembers none: it would end with
+    all workers when one is killed twice within seconds."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def get(self, worker: int, _default: Any = None) -> float:
+        """Return a time long ago for a worker that has ended."""
+        self._log.warning("a worker ended: another one starts", worker=worker + 1)
+        return float("-inf")
 
 
 class _Endings:

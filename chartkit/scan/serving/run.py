@@ -62,7 +62,11 @@ def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str]
             if registration is not None:
                 registration.end(longest)
 
-        serve(worker, started, ending)
+        try:
+            serve(worker, started, ending)
+        finally:
+            if registration is not None:
+                registration.end()
     log.info("ended")
     if registration is not None and registration.failure is not None:
         raise registration.failure

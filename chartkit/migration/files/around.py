@@ -55,15 +55,21 @@ def mentions(
         {each.legacy.resource.name for each in migrated if each.documents},
         {_identity(Resource(body)): each for each in migrated for body in each.documents},
     )
+    there: dict[Path, Path] = {}
     for path in paths:
-        if is_chart(Path(path)):
-            found += _in_chart(Path(path))
-        elif Path(path).is_dir():
-            for file in walk(Path(path)):
-                found += _in_chart(file) if file.is_dir() else files.mentions(file)
+        there = {each.resolve(): each for each in _below(Path(path))} | there
+    for file in there.values():
+        found += _in_chart(file) if file.is_dir() else files.mentions(file)
     found += _rendered(migrated)
     found += _exceptions(migrated)
     return found
+
+
+def _below(path: Path) -> Iterable[Path]:
+    """Return the files and charts of a folder; a chart itself."""
+    if is_chart(path):
+        return [path]
+    return walk(path) if path.is_dir() else ()
 
 
 def _patched(patches: Iterable[LegacyObject]) -> Iterator[Mention]:

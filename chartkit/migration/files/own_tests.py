@@ -41,14 +41,13 @@ class Rewritten:
 
 def test_files(paths: Sequence[str]) -> list[Path]:
     """Return the test files below folders, and next to files; raise InputError."""
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for path in map(Path, paths):
-        if path.is_dir():
-            found |= dict.fromkeys(find_tests(path))
-        elif path.is_file():
-            near = (path.parent / FILE_NAME, path.parent / _HIDDEN / FILE_NAME)
-            found |= dict.fromkeys(each for each in near if each.is_file())
-    return sorted(found)
+        near = (path.parent / FILE_NAME, path.parent / _HIDDEN / FILE_NAME)
+        beside = [each for each in near if path.is_file() and each.is_file()]
+        named = find_tests(path) if path.is_dir() else beside
+        found = {each.resolve(): each for each in named} | found
+    return sorted(found.values())
 
 
 test_files.__test__ = False  # type: ignore[attr-defined]

@@ -133,40 +133,53 @@ def _cluster(options: InventoryOptions) -> ClusterSource | None:
 
 @dataclass(slots=True)
 class _Files:
-    """A reader of files that goes on after a file that cannot be read."""
+    """A reader of files that goes on after a file that cannot be read, and reads each once; known:
+    what has been read; again: how often it was named once more."""
 
     chart: ChartOptions
     stdin: TextIO
     note: Note
     faults: list[Diagnostic] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
+    known: set[Path] = field(default_factory=set)
+    again: int = 0
     count: int = 0
     charts: int = 0
 
     def read(self, paths: Sequence[str]) -> Inventory:
         found: list[LegacyObject] = []
         for path in paths:
-            before = self.count, len(self.faults), len(self.unread)
+            before = self._progress()
             found.extend(self._path(path))
-            if before == (self.count, len(self.faults), len(self.unread)):
+            if before == self._progress():
                 hint = "name a manifest, a folder with manifests or a chart"
                 raise InputError("holds no Kubernetes object", Location(path), hint)
         if self.chart.values and not self.charts:
             raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
         return Inventory(tuple(found), tuple(self.faults), tuple(self.unread))
 
+    def _progress(self) -> tuple[int, int, int, int]:
+        return self.count, len(self.faults), len(self.unread), self.again
+
+    def _is_new(self, path: Path) -> bool:
+        """Return whether a file or a chart has not been read yet."""
+        is_known = path.resolve() in self.known
+        self.known.add(path.resolve())
+        self.again += is_known
+        return not is_known
+
     def _path(self, path: str) -> Iterator[LegacyObject]:
         if path == STDIN:
             yield from self._text(path, lambda: read_stdin(self.stdin))
             return
         where = existing(Path(path))
-        if not where.is_dir():
-            yield from self._file(where, every=True)
-        elif is_chart(where):
-            yield from self._chart(where)
+        if is_chart(where) or not where.is_dir():
+            files: Iterable[Path] = [where]
         else:
-            for file in walk(where):
-                yield from self._chart(file) if file.is_dir() else self._file(file)
+            files = walk(where)
+        for file in filter(self._is_new, files):
+            every = not where.is_dir()
+            yield from self._chart(file) if file.is_dir() else self._file(file, every)
 
     def _chart(self, folder: Path) -> Iterator[LegacyObject]:
         self.charts += 1

@@ -92,6 +92,14 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     assert [file.after for file in one.files] == [file.after for file in two.files]
 
 
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    folder = _folder(tmp_path, "a", "b")
+    (folder / "values.yaml").write_text("policyExclude: {}\n")
+    once, twice = migrated(folder), migrated(folder, folder / "a.yaml", folder)
+    assert once.text == twice.text
+    assert len(once.mentions) == len(twice.mentions) == 1
+
+
 class _OddError(Exception):
     """An error that no other process can read."""
 

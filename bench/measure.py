@@ -43,12 +43,19 @@ class Measured:
         return f"{self.name:<44} {times}  {processor}  {self.megabytes:6.0f} MB"
 
 
-def measure(name: str, command: Sequence[str | Path], runs: int = 5, cwd: Path = ROOT) -> Measured:
-    """Runs a command once to warm up and then runs times; its exit code does not matter."""
+def measure(
+    name: str,
+    command: Sequence[str | Path],
+    runs: int = 5,
+    cwd: Path = ROOT,
+    warm: bool = True,
+) -> Measured:
+    """Runs a command runs times, after one run to warm up unless it is to be cold; its exit code
+    does not matter."""
     seconds: list[float] = []
     processor: list[float] = []
     largest = 0
-    for run in range(runs + 1):
+    for run in range(runs + warm):
         started = time.perf_counter()
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -59,7 +66,7 @@ def measure(name: str, command: Sequence[str | Path], runs: int = 5, cwd: Path =
         _, _, usage = os.wait4(process.pid, 0)
         elapsed = time.perf_counter() - started
         process.returncode = 0
-        if run:
+        if run >= warm:
             seconds.append(elapsed)
             processor.append(usage.ru_utime + usage.ru_stime)
             largest = max(largest, usage.ru_maxrss)

@@ -25,6 +25,7 @@ from tests.unit.network.admission.bodies import AUDITED, CEL, POD, TEAM, changed
 
 pytest.importorskip("prometheus_client")
 
+_MOST = 300_000
 _JSON = ((b"content-type", b"application/json"),)
 
 
@@ -48,7 +49,7 @@ class _Server:
         log = Log("info", lambda line: self.lines.append(json.loads(line)), self.metrics.failed)
         self.keeper = Keeper(_Source(), log, 0.01)
         self.reports = Reports(None, log)
-        settings = ServerSettings(host="", port=0, certificate=folder, key=folder, max_body=1 << 20)
+        settings = ServerSettings(host="", port=0, certificate=folder, key=folder, max_body=_MOST)
         self.spans = NoSpans()
         self.application = Application(
             settings, self.keeper, log, self.metrics, self.reports, self.spans
@@ -58,14 +59,14 @@ class _Server:
         self, path: str, *parts: bytes, method: str = "POST", query: bytes = b""
     ) -> tuple[int, bytes]:
         """Send a request, and return the status and the body."""
-        waiting = [
+        waiting = iter(
             {"type": "http.request", "body": part, "more_body": number + 1 < len(parts)}
             for number, part in enumerate(parts or (b"",))
-        ]
+        )
         sent: list[Any] = []
 
         async def receive() -> Any:
-            return waiting.pop(0)
+            return next(waiting)
 
         async def send(message: Any) -> None:
             sent.append(message)
@@ -188,7 +189,7 @@ def test_a_body_in_bytes_is_the_same(server: _Server) -> None:
     content = review()
     parts = [content[at : at + 1] for at in range(len(content))]
     assert server.send("/validate", *parts) == server.send("/validate", content)
-    assert server.send("/validate", *(b"x" for _ in range((1 << 20) + 1)))[0] == 413
+    assert server.send("/validate", *(b"x" for _ in range(_MOST + 1)))[0] == 413
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ class Load:
     def __init__(
         self, target: Target, bodies: Sequence[bytes], clients: int, seconds: float, pause: float
     ) -> None:
-        self.requests = [_request(target, body) for body in bodies]
+        self.requests = [request_of(target, body) for body in bodies]
         self.measured = Measured()
         self.pause = pause
         self.end = float("inf")
@@ -169,11 +169,15 @@ class Load:
         return self.measured
 
 
-def _request(target: Target, body: bytes) -> bytes:
+def request_of(
+    target: Target, body: bytes, media: str = "application/json", length: int | None = None
+) -> bytes:
+    """Return a request as an API server sends it; length: said of the body, None for its own."""
+    length = len(body) if length is None else length
     head = (
         f"POST {target.path} HTTP/1.1\r\nHost: {target.host}:{target.port}\r\n"
         "User-Agent: kube-apiserver-admission\r\nAccept: application/json, */*\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Content-Type: {media}\r\nContent-Length: {length}\r\n\r\n"
     )
     return head.encode() + body
 

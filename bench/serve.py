@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with served(policies, given.workers) as (port, process):
             target = Target("127.0.0.1", port, "/validate?timeout=10s")
             measure(target, bodies, given, process.pid)
-            say(f"memory of all processes at the end: {_memory(process.pid):.0f} MB")
+            say(f"memory of all processes at the end: {memory(process.pid):.0f} MB")
 
 
 def measure(
@@ -135,11 +135,13 @@ def reviews(count: int = 2000) -> list[bytes]:
 
 
 @contextmanager
-def served(policies: Path, workers: int) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def served(
+    policies: Path, workers: int, level: str = "warning"
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Run `chartkit serve`, and give its port and process."""
     port = free_port()
     command = [BIN / "chartkit", "serve", "-p", policies, "--port", port, "--workers", workers]
-    process = subprocess.Popen([*map(str, command), "--log-level", "warning"])
+    process = subprocess.Popen([*map(str, command), "--log-level", level])
     try:
         _await(port)
         yield port, process
@@ -178,19 +180,20 @@ def processor(process: int) -> float:
     """Return the seconds of processors that a process and its children took."""
     found = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
     own = (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(map(processor, _children(process)))
+    return own + sum(map(processor, children(process)))
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
+    """Return the children of a process."""
     text = Path(f"/proc/{process}/task/{process}/children").read_text("utf-8")
     return list(map(int, text.split()))
 
 
-def _memory(process: int) -> float:
+def memory(process: int) -> float:
     """Return the resident megabytes of a process and its children."""
     text = Path(f"/proc/{process}/statm").read_text("utf-8")
     own = int(text.split()[1]) * 4096 / 1e6
-    return own + sum(map(_memory, _children(process)))
+    return own + sum(map(memory, children(process)))
 
 
 def say(line: object) -> None:

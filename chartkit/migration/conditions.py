@@ -178,12 +178,10 @@ def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
 
 
 def _booleans(values: Sequence[Json]) -> list[bool]:
+    """Return the booleans among values, those that are written as texts, too."""
     words = {"true": True, "false": False}
-    return [
-        each if isinstance(each, bool) else words[each]
-        for each in values
-        if isinstance(each, bool) or each in words
-    ]
+    texts = [words[each] for each in values if isinstance(each, str) and each in words]
+    return [*texts, *(each for each in values if isinstance(each, bool))]
 
 
 def _range(text: str) -> Callable[[Place], Expr] | None:

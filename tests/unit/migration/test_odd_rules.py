@@ -11,7 +11,9 @@ import pytest
 from chartkit.errors import ChartkitError
 from chartkit.migration.convert import convert
 from chartkit.model import Body, Json, Resource
+from tests.unit.migration.conversions import same_result
 
+_IMMUTABLE = "{{ request.object.immutable || `false` }}"
 _MATCH = {"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["a-*"]}}]}
 _CONDITIONS = {
     "all": [{"key": "{{ request.object.metadata.name }}", "operator": "AnyIn", "value": ["a"]}]
@@ -123,3 +125,13 @@ def test_no_query_is_a_bug(query: str) -> None:
     with contextlib.suppress(ChartkitError):
         (outcome,) = convert(Resource(body)).outcomes
         assert outcome.reason or query == "`{`", "no variable of Kyverno's, so that it is a text"
+
+
+@pytest.mark.parametrize("operator", ["AnyIn", "AllIn", "AnyNotIn", "AllNotIn"])
+@pytest.mark.parametrize("value", [{"a": "b"}, ["a"]])
+def test_objects_and_lists_among_the_values_of_a_boolean(operator: str, value: Json) -> None:
+    condition = f"{{operator: {operator}, value: [{value}, 'true'], key: '{_IMMUTABLE}'}}"
+    rule = f"validate: {{message: m, deny: {{conditions: {{all: [{condition}]}}}}}}"
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    results = [same_result(rule, {**config, "immutable": each}) for each in (True, False)]
+    assert sorted(results) == ["allowed", "refused"]

@@ -18,8 +18,8 @@ from chartkit.network.cluster.installed import entry_objects, exception_objects
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.source import RefusedError, with_query
 from chartkit.rollout.adopt.engine import is_engine, release_of, written_document
+from chartkit.rollout.adopt.files import Sorter
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
-from chartkit.rollout.adopt.sorting import Sorter
 from chartkit.scan.cluster import Survey
 
 _DEPLOYMENT: Final = ("apps", "Deployment")

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.engine import is_exception, is_policy
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import first_code
-from chartkit.model import Body, Diagnostic, Location, mapping_at
+from chartkit.library import upstream
+from chartkit.model import Body, Diagnostic, Location, Resource, mapping_at
 from chartkit.rollout.adopt.chart_values import is_values
 from chartkit.rollout.adopt.engine import (
     dependency_values,
+    is_engine,
     released_values,
     values_document,
 )
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
-from chartkit.rollout.adopt.sorting import Sorter
 from chartkit.scan.ineffective import is_kustomization
 from chartkit.scan.inputs import (
     STDIN,
@@ -38,6 +42,10 @@ _STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp"
 """The fields that an object has once an API server stored it."""
 _CHART_FILE: Final = "Chart.yaml"
 _ENGINE: Final = "kyverno"
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+_REPORTED: Final = frozenset(
+    ("wgpolicyk8s.io", "openreports.io", "reports.kyverno.io", "events.k8s.io")
+)
 _CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
 
 
@@ -196,3 +204,43 @@ def _chart_name(folder: Path) -> str:
 def _umbrella_values(folder: Path) -> EngineValues | None:
     """Return the values that a chart gives to Kyverno's chart below it, None for none."""
     return dependency_values(folder, _chart_body(folder))
+
+
+class Sorter:
+    """Sorts objects into an estate; added_objects: how many are none of Kyverno's."""
+
+    def __init__(self, estate: Estate) -> None:
+        self._estate = estate
+        self._before = len(estate.objects)
+
+    @property
+    def added_objects(self) -> int:
+        """The objects that no other place was found for."""
+        return len(self._estate.objects) - self._before
+
+    @staticmethod
+    def is_kyvernos(resource: Resource) -> bool:
+        """Return whether an object is a policy or another object of Kyverno's."""
+        return group_of(resource) in (KYVERNO_GROUP, CEL_GROUP) or is_policy(resource)
+
+    def add(self, piece: Piece) -> None:
+        """Sort one object in."""
+        resource, estate = piece.resource, self._estate
+        if is_exception(resource):
+            estate.exceptions.append(piece)
+        elif upstream.is_policy(resource.body) or is_binding(resource) or is_policy(resource):
+            self._policy(piece)
+        elif group_of(resource) in (KYVERNO_GROUP, CEL_GROUP):
+            message = "no chart of chartkit's carries this kind"
+            hint = "go on installing it as you do now"
+            estate.rows.append(Row(Outcome.LEFT, piece.subject, message, resource.location, hint))
+        elif is_engine(resource):
+            estate.engine.append(resource)
+        elif group_of(resource) not in _REPORTED:
+            estate.objects.append(resource)
+
+    def _policy(self, piece: Piece) -> None:
+        labels = piece.resource.body.get("metadata", {}).get("labels")
+        if isinstance(labels, dict) and labels.get(_MANAGED_BY) == _ENGINE:
+            return  # Kyverno made it of one of its own, which says the same.
+        self._estate.policies.append(piece)

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from chartkit import bundled
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.errors import ChartkitError, InputError
-from chartkit.library.policies import Library, read_library, vendored_libraries
+from chartkit.library.policies import Library
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.migration.proof import Aspect, Difference, Proof, ProofOptions, prove
@@ -34,15 +33,15 @@ _VALIDATING: Final = "ValidatingPolicy"
 _TITLE: Final = "policies.kyverno.io/title"
 
 
-def compare_meanings(policies: Sequence[AdoptedPolicy], project: Path) -> Iterator[Row]:
+def compare_meanings(policies: Sequence[AdoptedPolicy], library: Library) -> Iterator[Row]:
     """Note the policies that mean the same, with a row for each candidate that was compared;
-    project: the folder, whose vendored libraries count, too."""
-    library = read_library([bundled.library_dir()], upstream=vendored_libraries(project))
+    library: of others, built-in and vendored."""
     found = [
         (policy, candidate)
         for policy in policies
+        if not policy.replaced_by
         if is_legacy(policy.piece.resource) or policy.piece.resource.kind == _VALIDATING
-        for candidate in _candidates(policy, library)
+        for candidate in candidates(policy.piece.resource, library)
     ]
     rendered = {each.policy.qualified: each for each in _templates(found[:_MOST])}
     for policy, candidate in found[:_MOST]:
@@ -64,9 +63,9 @@ def _templates(found: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[Ren
         return []  # One of a vendored library that cannot be rendered is none to compare with.
 
 
-def _candidates(policy: AdoptedPolicy, library: Library) -> Iterator[LibraryPolicy]:
+def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:
     """Yield the policies that have the name or the title of a policy."""
-    title = str(mapping_at(policy.piece.resource.body, "metadata", "annotations").get(_TITLE) or "")
+    title = str(mapping_at(policy.body, "metadata", "annotations").get(_TITLE) or "")
     same_title = [
         each.qualified
         for each in library.policies.values()
@@ -81,13 +80,26 @@ def _candidates(policy: AdoptedPolicy, library: Library) -> Iterator[LibraryPoli
                 yield found
 
 
+def means_the_same(
+    policy: Resource, template: RenderedPolicy, examples: Sequence[Resource] = ()
+) -> bool:
+    """Return whether a proof shows no difference from a policy of a library, and missed nothing;
+    examples: besides those of the library's policy."""
+    proof = _proof(policy, template, examples)
+    return proof is not None and _is_proof(proof)
+
+
+def _is_proof(proof: Proof) -> bool:
+    return proof.equal and proof.coverage.reached == proof.coverage.total
+
+
 def _compared(policy: AdoptedPolicy, template: RenderedPolicy) -> Iterator[Row]:
     resource, name = policy.piece.resource, template.policy.qualified
     place = resource.location
     proof = _proof(resource, template)
     if proof is None:
         return
-    if proof.equal and proof.coverage.reached == proof.coverage.total:
+    if _is_proof(proof):
         policy.same_as = (*policy.same_as, name)
         message = f"means the same as {name}: no request was found that shows a difference"
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
@@ -108,7 +120,9 @@ def _compared(policy: AdoptedPolicy, template: RenderedPolicy) -> Iterator[Row]:
     yield Row(Outcome.NOTE, policy.piece.subject, message, place)
 
 
-def _proof(resource: Resource, template: RenderedPolicy) -> Proof | None:
+def _proof(
+    resource: Resource, template: RenderedPolicy, examples: Sequence[Resource] = ()
+) -> Proof | None:
     """Return the comparison of a policy with another one, a ClusterPolicy before one in CEL; None
     for one that has another kind of answer."""
     options = ProofOptions(budget=BUDGET, passed_over=_PASSED_OVER)
@@ -117,7 +131,7 @@ def _proof(resource: Resource, template: RenderedPolicy) -> Proof | None:
     if not is_legacy(legacy):
         return None
     try:
-        return prove(legacy, [new], list(_examples(template.policy)), options=options)
+        return prove(legacy, [new], [*examples_of(template.policy), *examples], options=options)
     except ChartkitError:
         return None
 
@@ -127,7 +141,8 @@ def _alike(body: Body) -> Resource:
     return Resource({**body, "spec": without_actions(body)})
 
 
-def _examples(policy: LibraryPolicy) -> Iterator[Resource]:
+def examples_of(policy: LibraryPolicy) -> Iterator[Resource]:
+    """Yield the objects of a policy's own examples."""
     if isinstance(policy, FolderPolicy):
         files: Iterable[Path | None] = [
             file for each in policy.examples[:1] for file in (each.good, each.bad)

@@ -3,6 +3,7 @@ as a project's files have them, without what an API server and deployers wrote."
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -104,6 +105,19 @@ class Estate:
     def file_name(self) -> str:
         """Return its name in those of files and folders: `prd_east` for the cluster `prd/east`."""
         return self.name.replace("/", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Substitute:
+    """A policy of a library in place of one that differs between environments.
+
+    reference: the library's policy, with the library's name; settings: what chartkit.yaml says of
+    it in each environment; bodies: the policy as it is there.
+    """
+
+    reference: str
+    settings: Mapping[str, Body]
+    bodies: Mapping[str, Body]
 
 
 def plain(body: Body) -> Body:

@@ -3,8 +3,8 @@ each environment has otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from chartkit.model import Body, Resource, mapping_at
 from chartkit.output.folders import write_below
 from chartkit.render.compare.fields import compare
 from chartkit.rollout.adopt.actions import described_actions
-from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, plain, text_of
+from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, Substitute, plain, text_of
 from chartkit.rollout.adopt.variants import described, settings_for
 from chartkit.temporary import temporary_folder
 
@@ -28,13 +28,17 @@ _SHOWN: Final = 4
 _DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
 
 
+SubstituteFinder = Callable[[Mapping[str, Piece]], Substitute | None]
+"""Finds the policy of a library that means the same as each environment's variant."""
+
+
 @dataclass(slots=True)
 class AdoptedPolicy:
     """A policy of the project's library.
 
     bindings: of a policy of Kubernetes' own; variants: as it is in each environment that has it;
     settings: what chartkit.yaml says of it there; same_as: the policies of other libraries that
-    mean the same.
+    mean the same; replaced_by: the policy of another library that takes its place.
     """
 
     piece: Piece
@@ -42,11 +46,17 @@ class AdoptedPolicy:
     variants: dict[str, Piece] = field(default_factory=dict)
     settings: dict[str, Body] = field(default_factory=dict)
     same_as: tuple[str, ...] = ()
+    replaced_by: str = ""
 
     @property
     def name(self) -> str:
-        """Its name, which is its reference in profiles, too."""
+        """Its name."""
         return self.piece.resource.name
+
+    @property
+    def reference(self) -> str:
+        """Its reference in profiles."""
+        return self.replaced_by or self.name
 
     @property
     def file(self) -> str:
@@ -67,8 +77,9 @@ class PolicyInventory:
     rows: list[Row] = field(default_factory=list)
 
 
-def take_policies(estates: Sequence[Estate]) -> PolicyInventory:
-    """Return the policies that a project can have, with a row for each that it cannot."""
+def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) -> PolicyInventory:
+    """Return the policies that a project can have, with a row for each that it cannot;
+    find_substitute: called with the variants of a policy that no settings make."""
     found = PolicyInventory()
     for estate in estates:
         bindings = [each for each in estate.policies if is_binding(each.resource)]
@@ -78,7 +89,7 @@ def take_policies(estates: Sequence[Estate]) -> PolicyInventory:
                 _take(piece, _bound(piece, bindings), estate, seen, found)
         found.rows += _unbound(bindings, estate)
     for each in found.policies.values():
-        found.rows += _settle(each)
+        found.rows += _settle(each, find_substitute)
     _require_usable(found)
     for each in found.policies.values():
         found.rows += _taken(each, [estate.name for estate in estates])
@@ -111,19 +122,42 @@ def _take(
         known.variants[estate.name] = piece
 
 
-def _settle(policy: AdoptedPolicy) -> Iterator[Row]:
-    """Choose the variant of which settings make the others, and yield a row for each that they do
-    not."""
+def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterator[Row]:
+    """Choose the variant of which settings make the others, or a policy of a library that means the
+    same as each, and yield a row for each that is neither."""
     first, *others = policy.variants.values()
     made = {id(each): _made_of(each, policy.variants) for each in (first, *others)}
     policy.piece = max((first, *others), key=lambda each: len(made[id(each)]))
     policy.settings = made[id(policy.piece)]
     base = next(name for name, each in policy.variants.items() if each is policy.piece)
+    missing = policy.variants.keys() - policy.settings.keys()
+    found = find_substitute(policy.variants) if missing else None
+    if found is not None:
+        yield from _replaced(policy, found)
+        return
     for name in [each for each in policy.variants if each not in policy.settings]:
         piece = policy.variants.pop(name)
         message = f"differs from that of {base}, which the project has, in {_fields(policy, piece)}"
         hint = "make both alike, or give one of them another name"
         yield Row(Outcome.LEFT, piece.subject, message, piece.resource.location, hint, name)
+
+
+def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
+    """Put a policy of a library in the place of one in use, with a row for each environment."""
+    given = (mapping_at(each, "parameters") for each in found.settings.values())
+    names = " and ".join(dict.fromkeys(str(name) for each in given for name in each))
+    place = policy.piece.resource.location
+    message = (
+        f"→ {found.reference}, which means the same with {names} of each environment: no request "
+        "was found that shows a difference"
+    )
+    hint = "its rules and messages have other names and words: `chartkit diff` shows each"
+    yield Row(Outcome.TAKEN, policy.piece.subject, message, place, hint)
+    for name, piece in list(policy.variants.items()):
+        resource = replace(piece.resource, body=found.bodies[name])
+        policy.variants[name] = replace(piece, resource=resource, text="")
+    policy.settings = dict(found.settings)
+    policy.replaced_by = found.reference
 
 
 def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:
@@ -181,13 +215,14 @@ def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
 
 def _require_usable(found: PolicyInventory) -> None:
     """Take out the policies that a library cannot have, with a row for each."""
+    own = [each for each in found.policies.values() if not each.replaced_by]
     with temporary_folder() as parent:
-        write_below(parent, {each.file: each.text for each in found.policies.values()})
+        write_below(parent, {each.file: each.text for each in own})
         library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
-        for name, each in list(found.policies.items()):
-            reason = _unusable(library, name, parent)
+        for each in own:
+            reason = _unusable(library, each.name, parent)
             if reason is not None:
-                del found.policies[name]
+                del found.policies[each.name]
                 place = each.piece.resource.location
                 message, hint = reason
                 found.rows.append(Row(Outcome.LEFT, each.piece.subject, message, place, hint))
@@ -209,8 +244,9 @@ def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
     piece = policy.piece
     place = piece.resource.location
     actions = described_actions(piece.resource.body)
-    message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
-    yield Row(Outcome.TAKEN, piece.subject, message, place)
+    if not policy.replaced_by:
+        message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
+        yield Row(Outcome.TAKEN, piece.subject, message, place)
     for name, settings in policy.settings.items():
         if settings:
             yield Row(Outcome.TAKEN, piece.subject, described(settings), place, "", name)

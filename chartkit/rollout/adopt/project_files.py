@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.charts.new_project import schema_text
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body
 from chartkit.output.commented_yaml import Path as KeyPath
 from chartkit.output.commented_yaml import comment, commented
@@ -31,6 +32,7 @@ _COMMENTS: Final[Mapping[str, str]] = {
     "engine": "Kyverno is installed by another chart; `chartkit plan` shows the way to chartkit's.",
     "action": "For policies of chartkit's libraries: those in policies/ keep their own actions.",
     "engineValues": "The values of the release, as today's chart takes them.",
+    "policyType": "The form that the policies of chartkit's library had.",
     "exceptions": "The exceptions that were in use; the chart installs them.",
     "baseline": "What violated the policies already.",
     "workloads": "The manifests that were read.",
@@ -94,14 +96,14 @@ class AdoptedProject:
         """Return all files by path, chartkit.yaml last."""
         return {
             **self.texts,
-            **{each.file: each.text for each in self.policies},
+            **{each.file: each.text for each in self.policies if not each.replaced_by},
             f".chartkit/{SCHEMA}": schema_text(),
             PROFILE: self._profile(),
             FILE_NAME: self._project(path_of),
         }
 
     def _profile(self) -> str:
-        same = {each.name: each.same_as for each in self.policies}
+        same = {each.reference: each.same_as for each in self.policies}
         added = dict.fromkeys(name for each in self._charts() for name in each.added)
         body: Body = {
             "apiVersion": "chartkit.dev/v1",
@@ -121,7 +123,7 @@ class AdoptedProject:
 
     def _project(self, path_of: PathWriter) -> str:
         body: Body = {}
-        if self.policies:
+        if any(not each.replaced_by for each in self.policies):
             body |= {"library": [LIBRARY]}
         body |= {"profiles": [f"./{PROFILE}"]}
         environments = self._environments(path_of)
@@ -189,6 +191,9 @@ class AdoptedProject:
         settings |= chart.policies | {name: {"enabled": False} for name in sorted(missing)}
         if chart.profiles:
             body["profiles"] = [*chart.profiles, f"./{PROFILE}"]
+        replaced = [each for each in self.policies if each.replaced_by]
+        if any(is_legacy(each.piece.resource) for each in replaced):
+            body["policyType"] = "ClusterPolicy"
         return body | chart.environment | ({"policies": settings} if settings else {})
 
     def _charts(self) -> Iterator[ChartSettings]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit import bundled
 from chartkit.errors import InputError
+from chartkit.library.policies import read_library, vendored_libraries
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.output import atomic_folder
@@ -26,6 +28,7 @@ from chartkit.rollout.adopt.files import FileReader
 from chartkit.rollout.adopt.meaning import compare_meanings
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Row
 from chartkit.rollout.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
+from chartkit.rollout.adopt.parameters import substitute
 from chartkit.rollout.adopt.policies import PolicyInventory, take_policies
 from chartkit.rollout.adopt.project_files import (
     AdoptedEnvironment,
@@ -159,9 +162,10 @@ def _clusters(options: AdoptOptions, own: Sequence[str]) -> Iterator[ClusterSour
 
 
 def _project(estates: Sequence[Estate], options: AdoptOptions) -> tuple[AdoptedProject, list[Row]]:
-    inventory = take_policies(estates)
+    library = read_library([bundled.library_dir()], upstream=vendored_libraries(options.folder))
+    inventory = take_policies(estates, lambda variants: substitute(variants, library))
     policies = list(inventory.policies.values())
-    rows = [*inventory.rows, *compare_meanings(policies, options.folder)]
+    rows = [*inventory.rows, *compare_meanings(policies, library)]
     project = AdoptedProject([], policies)
     for estate in estates:
         rows += _add_environment(project, estate, inventory, options)

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Sequence
 from typing import Final
 
+from chartkit.go.fmt import go_json
 from chartkit.model import Body, mapping_at, mappings_at
 from chartkit.rollout.adopt.actions import (
     action_settings,
@@ -34,7 +35,7 @@ def settings_for(base: Body, variant: Body) -> Body | None:
             return None
         settings |= actions
     excluded = _exclusions(one, two)
-    if excluded is None or _rest(one) != _rest(two):
+    if excluded is None or without_settings(one) != without_settings(two):
         return None
     return settings | ({"exclude": excluded} if excluded else {})
 
@@ -48,12 +49,14 @@ def described(settings: Body) -> str:
     for each in settings.get("actions") or ():
         where = ", ".join(each.get("namespaces") or ()) or "namespaces of its selector"
         parts.append(f"{each['action']} in {where}")
+    for name, value in (settings.get("parameters") or {}).items():
+        parts.append(f"{name}: {go_json(value)}")
     if excluded := settings.get("exclude"):
         parts.append(f"{len(excluded)} exclusion{'' if len(excluded) == 1 else 's'} more")
     return ", ".join(parts)
 
 
-def _rest(body: Body) -> Body:
+def without_settings(body: Body) -> Body:
     """Return the spec of a policy without its actions and exclusions."""
     spec = copy.deepcopy(without_actions(body))
     for rule in mappings_at(spec, "rules"):
@@ -79,6 +82,14 @@ def _exclusions(base: Body, variant: Body) -> list[Body] | None:
         found.append(after[len(before) :])
     more = found[0] if found else []
     return None if any(each != more for each in found) else as_exclusions(more)
+
+
+def excluded_by_all(body: Body) -> list[Body] | None:
+    """Return what every rule of a policy excludes; None where rules differ in it, and where
+    `exclude` cannot say it."""
+    found = [_blocks(rule) for rule in mappings_at(body, "spec", "rules")]
+    first = found[0] if found else []
+    return None if first is None or any(each != first for each in found) else as_exclusions(first)
 
 
 def as_exclusions(blocks: Sequence[Body]) -> list[Body] | None:

@@ -31,6 +31,11 @@ def reporter_results(
             yield from _results(f"{url.rstrip('/')}/{path}", policy, services)
 
 
+def permission(url: str) -> str:
+    """Return the hint that lets chartkit call policy-reporter at a URL."""
+    return f"--allow-network {urlsplit(url).netloc} lets chartkit call it"
+
+
 def _results(url: str, policy: str, services: ServiceSource) -> Iterator[ReportedResult]:
     for page in range(1, _MOST + 1):
         query = urlencode({"policies": policy, "page": page, "offset": _PAGE})
@@ -46,7 +51,7 @@ def _asked(url: str, services: ServiceSource) -> Body:
     try:
         answer = services.ask(ServiceCall("GET", url, tries=2))
     except LookupFailed as error:
-        hint = error.hint or "--allow-network HOST lets chartkit call it"
+        hint = error.hint or permission(url)
         raise InputError(f"policy-reporter does not answer: {error.message}", hint=hint) from None
     body: Json = None
     if answer.is_success:

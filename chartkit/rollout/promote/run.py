@@ -25,6 +25,7 @@ from chartkit.rollout.promote.evidence import Judge, Scope, candidates_of, only_
 from chartkit.rollout.promote.model import Candidate, Evidence, Plan, PlannedPolicy, Verdict
 from chartkit.rollout.promote.options import PromoteOptions
 from chartkit.rollout.promote.planning import chosen, decided
+from chartkit.rollout.promote.reporter import permission
 from chartkit.rollout.promote.sources import EvidenceReader
 
 Texts = dict[Path, str | None]
@@ -89,8 +90,15 @@ def _require(options: PromoteOptions) -> None:
     if options.context and not options.cluster:
         raise InputError("--context needs --cluster")
     if options.reporter and not options.allowed_hosts:
-        hint = "--allow-network HOST lets chartkit call it"
+        hint = permission(options.reporter)
         raise InputError("--policy-reporter needs the network", hint=hint)
+    if options.source == options.target:
+        hint = "name the environment whose policies are enforced already"
+        raise InputError("--from and --to name the same environment", hint=hint)
+    if "" in options.namespaces:
+        raise InputError(
+            "'' is no name of a namespace", hint="--namespaces NAME, * for any letters"
+        )
 
 
 def _targets(project: Project, name: str) -> list[Environment]:

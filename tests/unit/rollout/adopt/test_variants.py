@@ -55,6 +55,35 @@ def test_settings_make_the_variants_of_a_policy(
     assert bool(fields) == (_PAYMENTS in settings.values())
 
 
+_HISTORY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: limit-revision-history}
+spec:
+  validationFailureAction: Audit
+  rules:
+    - name: few
+      match: {any: [{resources: {kinds: [Deployment, StatefulSet, DaemonSet]}}]}
+      validate: {message: At most 5., pattern: {spec: {revisionHistoryLimit: "<=5"}}}
+"""
+
+
+def test_values_that_a_parameter_of_a_library_takes_are_taken(team: Team) -> None:
+    """The policy of the library is shown to mean the same with the values of each."""
+    team.write(prd__p=_HISTORY, qa__p=_HISTORY.replace("=5", "=3"))
+    code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)
+    assert (code, team.rows(body, "left")) == (0, [])
+    given = read_file(team.folder / "out/chartkit.yaml")[0].body
+    found = {name: each["policies"] for name, each in given["environments"].items()}
+    assert found == {
+        "prd": {"limit-revision-history": {"action": "Audit", "parameters": {"maximum": 5}}},
+        "qa": {"limit-revision-history": {"action": "Audit", "parameters": {"maximum": 3}}},
+    }
+    assert (given["defaults"]["policyType"], "library" in given) == ("ClusterPolicy", False)
+    profile = read_file(team.folder / "out/profiles/adopted.yaml")[0].body
+    assert [*profile["spec"]["policies"]] == ["chartkit/eks-best-practices/limit-revision-history"]
+
+
 @pytest.mark.parametrize(
     "other",
     [

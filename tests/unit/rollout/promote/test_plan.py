@@ -164,3 +164,22 @@ def test_a_promotion_that_cannot_be_planned_is_one_line(
     code, out, err = shop.run("promote", *arguments, "--write")
     assert (code, out, len(err.splitlines())) == (2, "", 1), err
     assert shop.project == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("clean", "--namespaces", ""), "'' is no name of a namespace"),
+        (("--candidates", "--from", "prd"), "--from and --to name the same environment"),
+        (
+            ("clean", "--policy-reporter", "http://reports:8080"),
+            "--allow-network reports:8080 lets chartkit call it",
+        ),
+    ],
+)
+def test_options_that_promote_nothing_are_refused(
+    shop: Shop, arguments: tuple[str, ...], told: str
+) -> None:
+    code, out, err = shop.run("promote", *arguments, "--to", "prd")
+    assert (code, out) == (2, "")
+    assert told in err

@@ -1,4 +1,5 @@
-"""Three legacy files of a team become a project with clusters, charts and a promotion."""
+"""Three legacy files of a team become a project with clusters, charts and what Argo CD installs of
+them, a promotion, and a cluster that is rescued."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from typing import Any
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import is_exception, is_policy
+from tests.api_server import ApiServer
 from tests.e2e.command import Done, chartkit
+from tests.unit.rollout.rescue.locked_cluster import LockedCluster
 
 _POLICIES = """\
 apiVersion: kyverno.io/v1
@@ -104,14 +107,37 @@ def test_from_three_legacy_files_to_a_promotion(tmp_path: Path) -> None:
     )
     _done(platform, "promote", "require-team", "--to", "prd", "--write", "-o", "markdown=pr.md")
     assert "prd: 1 to Enforce" in (platform / "pr.md").read_text()
-    _done(platform, "render")
+    _done(platform, "render", "--gitops", "argocd", "--repository", "https://git.example.com/p.git")
+    _applications_install(platform)
     for name, action in (("qa", "Audit"), ("prd_eu", "Enforce"), ("prd_us", "Enforce")):
         assert _action(platform, name) == action
     project = (platform / "chartkit.yaml").read_text()
     _done(platform, "promote", "require-team", "--to", "prd", "--back", "--write")
     _done(platform, "render")
     assert _action(platform, "prd_eu") == "Audit"
+    _cluster_is_rescued(platform)
     assert "# The exceptions that were in use; the chart installs them." in project
+
+
+def _applications_install(platform: Path) -> None:
+    """Argo CD's Applications name the values of each environment and cluster."""
+    text = "".join(each.read_text() for each in (platform / "gitops/argocd").rglob("*.yaml"))
+    for name in ("values_qa.yaml", "values_prd.yaml", "values_prd_eu.yaml", "values_prd_us.yaml"):
+        assert name in text
+
+
+def _cluster_is_rescued(platform: Path) -> None:
+    """Kyverno is gone and its webhooks stand: the cluster is opened, and set back afterwards."""
+    with ApiServer() as server:
+        cluster = LockedCluster(server, platform / "kubeconfig").build()
+        given = {"KUBECONFIG": str(cluster.kubeconfig)}
+        closed = cluster.policies()
+        assert chartkit(platform, "rescue", "--yes", **given).code == 0
+        assert list(closed.values()).count("Fail") > list(cluster.policies().values()).count("Fail")
+        cluster.answer()
+        assert chartkit(platform, "rescue", "--restore", **given).code == 0
+        assert cluster.policies() == closed
+    assert not (platform / "chartkit-rescue.yaml").exists()
 
 
 def _same_as_before(platform: Path, target: str) -> None:

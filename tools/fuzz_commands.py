@@ -34,10 +34,11 @@ from typing import Any, Final
 
 from tools.fuzz_mutations import argument, mutated
 from tools.fuzz_projects import PROJECT_SCENARIOS
+from tools.fuzz_reached import REACHED_SCENARIOS
 from tools.fuzz_run import Ended, Input, judged, prepare
 from tools.fuzz_scenarios import ENGINE_SCENARIOS, Scenario
 
-SCENARIOS: Final = (*ENGINE_SCENARIOS, *PROJECT_SCENARIOS)
+SCENARIOS: Final = (*ENGINE_SCENARIOS, *PROJECT_SCENARIOS, *REACHED_SCENARIOS)
 """Every command."""
 _GROUPS: Final = frozenset(
     ("policies", "values", "eval", "vendor", "migrate", "report", "exceptions")
@@ -117,7 +118,7 @@ def make_input(seed: int, scenarios: Sequence[Scenario] = SCENARIOS) -> Input:
             while len(made) > _LARGEST:
                 made = mutated(files[name], others, pick)
             files[name] = made
-    return Input(seed, one.name, arguments, files, dict(one.environment))
+    return Input(seed, one.name, arguments, files, dict(one.environment), one.left_out)
 
 
 def command_of(arguments: Sequence[str]) -> str:

@@ -29,7 +29,8 @@ class Scenario:
     name: for reports; arguments: of which one list is taken; files: text by path; fixed: paths
     that are left as they are; changes_arguments: whether arguments are mutated (those that are no
     name of a file); environment: variables; weight: how often it is taken, against the others;
-    starts_helm: whether the command, as it is here, starts Helm or loads its library.
+    starts_helm: whether the command, as it is here, starts Helm or loads its library; left_out:
+    functions of the package that return nothing instead, for what they do takes most of the time.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Scenario:
     environment: Mapping[str, str] = field(default_factory=dict)
     weight: int = 10
     starts_helm: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def _input(name: str) -> str:
@@ -76,6 +78,7 @@ REPORTER: Final = _input("reporter_values.yaml")
 JSON: Final = _input("payload.json")
 KUBECONFIG: Final = _input("kubeconfig.yaml")
 STANDARD: Final = _input("standard.yaml")
+RELEASES: Final = _input("releases.yaml")
 RECORDING: Final = {
     f"rec/{file.name}": file.read_text("utf-8")
     for file in sorted((_INPUTS / "recording").iterdir())

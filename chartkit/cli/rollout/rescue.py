@@ -10,6 +10,7 @@ import click
 
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
     from chartkit.network.cluster.client import Cluster
@@ -54,7 +55,9 @@ def rescue(
         raise click.UsageError("--force belongs to --restore")
     if yes and restore:
         raise click.UsageError("--restore needs no --yes: it undoes what the record names")
-    options.parsed()
+    is_text = [str(each.format) for each in options.parsed()] == ["text"]
+    if restore and not is_text:
+        raise click.UsageError("--restore has no report: leave -o and --query out")
     cluster = connect(context)
     found = diagnose(cluster)
     if restore:
@@ -66,11 +69,9 @@ def rescue(
     if not yes:
         click.echo("nothing was done: --yes does it", err=True)
         raise SystemExit(1)
-    _tell(change.open_webhooks(cluster, found.opening, record))
-    click.echo(
-        f"{record} holds what they were: when Kyverno answers again, "
-        "`chartkit rescue --restore` sets them back"
-    )
+    outcome = change.open_webhooks(cluster, found.opening, record)
+    last = f"{record} holds what they were: when Kyverno answers again, "
+    _tell(outcome, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
 
 
 def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> None:
@@ -85,16 +86,16 @@ def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> N
     silent = found.silent(read(record).opened)
     if silent and not force:
         for service, reason in silent.items():
-            click.echo(f"nothing answers Kyverno's webhooks at {service}: {reason}", err=True)
+            text = f"nothing answers Kyverno's webhooks at {service}: {reason}"
+            click.echo(shown(text), err=True)
         click.echo("nothing was restored: it would lock the cluster (--force does it)", err=True)
         raise SystemExit(1)
-    _tell(change.restore(cluster, record))
-    click.echo(f"restored; {record} is removed")
+    _tell(change.restore(cluster, record), f"restored; {record} is removed")
 
 
-def _tell(outcome: Outcome) -> None:
-    for line in (*outcome.changed, *outcome.notes):
-        click.echo(line)
+def _tell(outcome: Outcome, last: str, err: bool = False) -> None:
+    for line in (*outcome.changed, *outcome.notes, last):
+        click.echo(shown(line), err=err)
 
 
 def _show(found: Diagnosis, options: OutputOptions) -> None:

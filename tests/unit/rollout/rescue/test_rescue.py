@@ -69,6 +69,14 @@ def test_locked_cluster_is_described_and_nothing_is_done(cluster: LockedCluster)
     assert not writes(cluster)
 
 
+def test_json_of_a_cluster_that_is_opened_is_json_alone(cluster: LockedCluster) -> None:
+    done = rescue(cluster, "--yes", "-o", "json")
+    assert (done.code, json.loads(done.out)["locked"]) == (0, True)
+    assert "`chartkit rescue --restore` sets them back" in done.err
+    done = rescue(cluster, "--restore", "-o", "json")
+    assert (done.code, done.out) == (2, "")
+
+
 def test_opened_cluster_admits_again_and_is_restored(cluster: LockedCluster) -> None:
     done = rescue(cluster, "--yes")
     assert done.code == 0, done.err

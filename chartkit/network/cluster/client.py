@@ -21,7 +21,8 @@ import yaml
 
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
-from chartkit.model import Body, Location
+from chartkit.model import Body, Location, mapping_at, mappings_at, text_of
+from chartkit.network.cluster.answers import mapping_in, object_in, objects_in
 from chartkit.network.cluster.collections import Collection
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
@@ -80,14 +81,17 @@ class Cluster:
     def group_versions(self) -> list[str]:
         """Return every `group/version` that it serves, and `v1`."""
         with self._explained("its APIs"):
-            groups = self._raw(self._client.ApisApi(self._api).get_api_versions)["groups"]
-        return ["v1", *(each["groupVersion"] for group in groups for each in group["versions"])]
+            body = self._raw(self._client.ApisApi(self._api).get_api_versions)
+        groups = mappings_at(body, "groups")
+        versions = [each for group in groups for each in mappings_at(group, "versions")]
+        return ["v1", *filter(None, (text_of(each.get("groupVersion")) for each in versions))]
 
     def read(self, collection: Collection, name: str, namespace: str = "") -> Body | None:
         """Return one object, None where it is not there."""
         call = self._verb("get", "custom_object", namespace)
         with self._explained(f"to read {collection} '{name}'"):
-            return self._answer(call, *self._place(collection, namespace), name)
+            body = self._answer(call, *self._place(collection, namespace), name)
+            return None if body is None else object_in(body)
 
     def objects(self, collection: Collection, namespace: str = "", labels: str = "") -> list[Body]:
         """Return every object, read page by page; none where the resource is not served."""
@@ -97,10 +101,10 @@ class Cluster:
         while True:
             with self._explained(f"to list {collection}"):
                 page = self._answer(call, *self._place(collection, namespace), limit=_PAGE, **more)
-            if page is None:
-                return found
-            found += page.get("items") or []
-            following = (page.get("metadata") or {}).get("continue")
+                if page is None:
+                    return found
+                found += objects_in(page)
+            following = mapping_at(page, "metadata").get("continue")
             if not following:
                 return found
             more["_continue"] = following
@@ -164,8 +168,7 @@ class Cluster:
         if answer.status >= _REFUSED:
             raise self._refusal(answer.status, what)
         with self._explained(what):
-            found: Body = parse_json(answer.data)
-        return found
+            return mapping_in(parse_json(answer.data))
 
     def _send(self, method: str, path: str, body: Body | None, what: str) -> Any:
         """Send a request by path: the client has no methods for the core's kinds by name."""
@@ -192,7 +195,7 @@ class Cluster:
             answer = self._raw(
                 self._core.list_namespaced_pod, namespace, label_selector=labels, limit=_PAGE
             )
-        return list(answer.get("items") or [])
+            return objects_in(answer)
 
     def record(self, kind: str, namespace: str, name: str) -> Body | None:
         """Return a `secret` or `config_map`, None where it is not there."""
@@ -232,21 +235,18 @@ class Cluster:
 
     def _answer(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body | None:
         try:
-            answer: Body = call(*given, **options, _request_timeout=_TIMEOUT)
+            answer = call(*given, **options, _request_timeout=_TIMEOUT)
         except self._client.exceptions.ApiException as error:
             if error.status in _CONFLICT_OR_GONE:
                 return None
             raise
-        return answer
+        return mapping_in(answer)
 
     def _raw(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body:
         """Return an answer as JSON: the client's own types would refuse what a server has
         besides."""
         answer = call(*given, **options, _preload_content=False, _request_timeout=_TIMEOUT)
-        body = parse_json(answer.data)
-        if not isinstance(body, dict):
-            raise ValueError("an answer is a JSON object")
-        return body
+        return mapping_in(parse_json(answer.data))
 
     @contextmanager
     def _explained(self, what: str, refused: bool = False) -> Iterator[None]:
@@ -264,7 +264,7 @@ class Cluster:
             hint = f"{type(error).__name__}: is the cluster up, and is this the right context?"
             raise NoAnswerError(f"{self.shown} does not answer", None, hint) from None
         except ValueError:
-            text = f"{self.shown} answered {what} with what is not JSON"
+            text = f"{self.shown} answered {what} with what is no JSON of Kubernetes"
             raise ClusterError(text, None, "is this an API server?") from None
 
     def _refusal(self, status: int, what: str) -> ClusterError:

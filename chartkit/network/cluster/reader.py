@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Final
 
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource
+from chartkit.model import Body, Location, Resource
+from chartkit.network.cluster.answers import AnswerError, objects_in
 from chartkit.network.cluster.cleaning import cleaned
 from chartkit.network.cluster.discovery import CONFIG_MAPS, NAMESPACES, ApiResource, Discovery
 from chartkit.network.cluster.recording import RecordedSource
@@ -179,18 +180,9 @@ def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[B
             return
 
 
-def _items(page: Body) -> Iterator[Body]:
-    """Yield the objects of a page; raises RefusedError for anything but a list of objects."""
-    items = page.get("items", "")
-    if not str(page.get("kind", "List")).endswith("List") or not isinstance(items, list | None):
-        raise RefusedError(0, "the response is not a list")
-    for item in items or ():
-        if not isinstance(item, dict) or not _is_named(item.get("metadata")):
-            raise RefusedError(0, "the response lists something that is not an object")
-        yield item
-
-
-def _is_named(metadata: Json) -> bool:
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        return False
-    return isinstance(metadata.get("namespace"), str | None)
+def _items(page: Body) -> list[Body]:
+    """Return the objects of a page; raise RefusedError for anything but a list of objects."""
+    try:
+        return objects_in(page)
+    except AnswerError as error:
+        raise RefusedError(0, f"the response {error}") from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit.errors import InputError
-from chartkit.model import Body, Location, list_of, mapping_at, mappings_at
+from chartkit.model import Body, Location, list_of, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.rollout.rescue import record
 from chartkit.rollout.rescue.record import Opened, Record
@@ -105,10 +105,11 @@ def _write(
             continue
         webhooks: list[Any] = []
         for each in list_of(body.get("webhooks")):
-            policy = wanted.get((kind, name, str(mapping_at(each).get("name"))))
+            hook = text_of(mapping_at(each).get("name"))
+            policy = wanted.get((kind, name, hook))
             webhooks.append(each if policy is None else {**each, "failurePolicy": policy})
             if policy is not None:
-                changed.append(f"{kind} {name}: {each.get('name')} is `{policy}`")
+                changed.append(f"{kind} {name}: {hook} is `{policy}`")
         # With its version: a configuration that Kyverno wrote meanwhile is not overwritten.
         version = {"resourceVersion": mapping_at(body, "metadata").get("resourceVersion")}
         patch = {"metadata": version, "webhooks": webhooks}

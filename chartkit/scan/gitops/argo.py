@@ -188,11 +188,12 @@ def _add_files(
 def _add_parameters(found: DeclaredRelease, helm: Body, path: tuple[str, ...]) -> None:
     named = NamedValues()
     for at, each in enumerate(list_of(helm.get("parameters"))):
-        name, value = (each.get("name"), each.get("value")) if isinstance(each, dict) else ("", "")
+        given = mapping_at(each)
+        name, value = given.get("name"), given.get("value")
         if not isinstance(name, str) or not isinstance(value, str):
             continue
         try:
-            named.set(name, value if each.get("forceString") is True else typed(value))
+            named.set(name, value if given.get("forceString") is True else typed(value))
         except ValueNameError:
             pointer = pointer_of(*path, "helm", "parameters", at)
             found.fault(f"'{name}' is no name of a value", pointer)

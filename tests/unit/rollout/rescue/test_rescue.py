@@ -280,3 +280,22 @@ def test_odd_bodies_of_a_server_are_read_as_far_as_they_go(
             server.put(path, {**body, "status": {"conditions": [odd, {"type": odd}]}})
     for arguments in ([], ["--yes"], ["--restore", "--force"]):
         assert rescue(cluster, *arguments).code in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"type": "object"}, {"items": 3}, {"items": ["x"]}, {"items": [{"metadata": "x"}]}, [], "x"],
+)
+def test_answers_that_no_api_server_gives(cluster: LockedCluster, answer: Any) -> None:
+    """A cluster is not said to be open because its answers say nothing."""
+
+    def odd(request: Request) -> None:
+        if request.path.endswith("webhookconfigurations"):
+            refused = Refused(200, "", "")
+            refused.body = answer
+            raise refused
+
+    cluster.server.before = odd
+    done = rescue(cluster)
+    assert done.code == 2
+    assert "with what is no JSON of Kubernetes" in done.err

@@ -101,6 +101,14 @@ def test_releases_with_many_sources_of_values(tmp_path: Path) -> None:
     assert "has more than 100 sources of values: it is not rendered" in str(notes[0])
 
 
+@pytest.mark.parametrize(
+    "parameter", ["x", [], 1, None, {}, {"name": 1}, {"name": "", "value": ""}]
+)
+def test_parameters_of_any_type(tmp_path: Path, parameter: Json) -> None:
+    (found,), _ = _declared(tmp_path, _application({"helm": {"parameters": [parameter]}}))
+    assert found.values == []
+
+
 def test_names_of_values() -> None:
     named = NamedValues()
     named.set("a.b[1].c", "x")

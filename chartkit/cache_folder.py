@@ -25,6 +25,7 @@ from chartkit.model import Json
 _PRIVATE: Final = 0o600
 _OWN: Final = 0o700
 _OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
+_METADATA: Final = (".dist-info", ".egg-info")
 _LARGEST: Final = 32 << 20
 """The size of a value's file in bytes, beyond which it is neither written nor read."""
 _ROOM: Final = 128 << 20
@@ -48,13 +49,24 @@ def cache_folder() -> Path:
 
 @cache
 def program_digest() -> str:
-    """Return a digest of the program: its version, Python's, and the size and time of each of its
-    files, so that a changed copy of the same version is another program."""
+    """Return a digest of the program: its version, Python's, those of all packages, and the size
+    and time of each of its files, so that a changed copy of the same version is another program."""
     digest = hashlib.sha256(f"{chartkit.__version__}\n{sys.version}\n".encode())
     for folder in (Path(chartkit.__file__).parent, profiles_dir()):
         for name, status in sorted(_files(str(folder))):
             digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    for name, changed in _packages():
+        digest.update(f"{name}\0{changed}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
+
+
+def _packages() -> Iterator[tuple[str, int]]:
+    """Yield the names of the installed packages' metadata, which have their versions, and when
+    each was written."""
+    for folder in dict.fromkeys(sys.path):
+        with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
+            named = (each for each in entries if each.name.endswith(_METADATA))
+            yield from sorted((each.name, each.stat().st_mtime_ns) for each in named)
 
 
 def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.options.cache import cache_option
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from chartkit.project.environment import Environment
     from chartkit.project.project import Project
     from chartkit.render.gitops.installed import Repository
-    from chartkit.render.pipeline import RenderResult
+    from chartkit.render.model import RenderResult
     from chartkit.report.command_report import CommandReport
 
 
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     help="Write the violations of the workloads to each environment's baseline; reasons, ends and "
     "comments stay.",
 )
+@cache_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every row, passed checks as well.")
 @helm_option()
 @reports()
@@ -79,16 +81,14 @@ def render(
     repository: str | None,
     revision: str | None,
     update_baseline: bool,
+    cache: bool,
     verbose: bool,
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
     A failed check writes nothing. Exits 1 if a check fails or --check finds a difference.
     """
-    from chartkit.output.values_merge import Prefer
     from chartkit.project.project import read_project
-    from chartkit.project.settings import Workload
-    from chartkit.render.pipeline import RenderOptions, render_project
 
     if kustomize and environments:
         raise click.UsageError(
@@ -99,20 +99,37 @@ def render(
     options.parsed()
     project = read_project(path)
     chosen = {one.name: one for name in environments for one in project.environments_of(name)}
-    how = RenderOptions(
-        environments=tuple((chosen or project.environments).values()),
-        workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
-        prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
-        check=check,
-        kustomize=kustomize,
-        gitops=tuple(dict.fromkeys(gitops)),
-        repository=_repository(project, gitops, repository, revision),
-        update_baseline=update_baseline,
-        track=track("checking"),
-    )
+    checked = tuple((chosen or project.environments).values())
     if update_baseline:
-        _require_own_baselines(project, how.environments)
-    result = render_project(project, how)
+        _require_own_baselines(project, checked)
+
+    def rendered() -> RenderResult:
+        from chartkit.output.values_merge import Prefer
+        from chartkit.project.settings import Workload
+        from chartkit.render.pipeline import RenderOptions, render_project
+
+        how = RenderOptions(
+            environments=checked,
+            workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
+            prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
+            check=check,
+            kustomize=kustomize,
+            gitops=tuple(dict.fromkeys(gitops)),
+            repository=_repository(project, gitops, repository, revision),
+            update_baseline=update_baseline,
+            track=track("checking"),
+        )
+        return render_project(project, how)
+
+    result: RenderResult
+    if not cache or update_baseline or gitops or repository or revision:
+        result = rendered()
+    else:
+        from chartkit.render.cache import cached_result
+
+        names = [each.name for each in checked]
+        given = {"environments": names, "prefer": prefer, "check": check, "kustomize": kustomize}
+        result = cached_result(project, workloads, given, rendered)
     show(_report(result, check, verbose), options)
     raise SystemExit(1 if result.failed else 0)
 

@@ -96,6 +96,24 @@ def chosen_program() -> str | None:
     return found
 
 
+def identity() -> str | None:
+    """Return what tells the Helm in use from any other, with its version; None where its file does
+    not tell, as a script that picks one. Raise RenderError where it is missing.
+
+    That of the library is among the installed packages (`cache_folder.program_digest`).
+    """
+    program = chosen_program()
+    if program is None:
+        return LIBRARY
+    from chartkit.helm.program import is_binary
+
+    file = os.path.realpath(shutil.which(program) or program)
+    if not os.path.basename(file).startswith("helm") or not is_binary(file):
+        return None
+    status = os.stat(file)
+    return f"{file} {status.st_size} {status.st_mtime_ns}"
+
+
 @cache
 def library_folder() -> Path | None:
     """The folder that holds the module `helm_python`, None where it is not installed."""

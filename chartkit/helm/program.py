@@ -100,7 +100,7 @@ class HelmProgram:
     def _run(self, arguments: list[str], values: Body, failing: bool = False) -> ProgramResult:
         found = shutil.which(self._program) or self._program
         place = self._place
-        if not _is_binary(found):
+        if not is_binary(found):
             # A script that finds the program may read whatever it needs for that.
             place = replace(place, readable=None)
         elif place.readable is not None:
@@ -127,7 +127,8 @@ def _error(text: str) -> str:
     return text[found.end() :] if (found := _ERROR.search(text)) else text
 
 
-def _is_binary(program: str) -> bool:
+def is_binary(program: str) -> bool:
+    """Return whether a file is a program of the system's own form, and no script."""
     try:
         with open(program, "rb") as file:
             return file.read(len(_BINARY)) == _BINARY

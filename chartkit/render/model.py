@@ -1,13 +1,15 @@
-"""The rows of the summary, which checks report."""
+"""The result of a render: the rows of the summary, which checks report, and the folders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from chartkit.model import Diagnostic, Location, Severity
+from chartkit.project.project import Project
 
 HELM_WARNINGS: Final = "helm warnings"
 """The check for Helm's own warnings."""
@@ -43,6 +45,39 @@ class Row:
     message: str
     location: Location | None = None
     hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RenderResult:
+    """rows: the summary; drift: a unified diff, with `check`; written: folders that changed on
+    disk; is_repeatable: whether no chart or policy asks for the time or for chance."""
+
+    rows: tuple[Row, ...]
+    drift: str = ""
+    written: tuple[Path, ...] = ()
+    is_repeatable: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """True if a check failed or the charts have drifted."""
+        return bool(self.drift) or failed(self.rows)
+
+
+def failed(found: Iterable[Row]) -> bool:
+    """Return whether any check failed."""
+    return any(row.outcome is Outcome.FAIL for row in found)
+
+
+KUSTOMIZE: Final = "kustomize"
+"""The folder of the charts as Kustomize has them."""
+GITOPS: Final = "gitops"
+"""The folder of what deployers read."""
+
+
+def written_folders(project: Project) -> tuple[Path, ...]:
+    """Return the folders in which a project's generated folders are."""
+    manifests = () if project.manifests is None else (project.manifests,)
+    return (project.charts, *manifests, project.root / KUSTOMIZE, project.root / GITOPS)
 
 
 def counted(count: int, one: str, more: str) -> str:

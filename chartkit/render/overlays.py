@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.chart_files import METADATA
@@ -18,8 +17,7 @@ from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.model import Body, Resource
 from chartkit.output.write import Tree
 from chartkit.render.chart import Chart, CheckTarget
-
-FOLDER: Final = "kustomize"
+from chartkit.render.model import KUSTOMIZE
 
 
 def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
@@ -60,7 +58,7 @@ def _installed(chart: Chart, *over: Body) -> list[Resource]:
 
 def _tree(root: Path, name: str, files: dict[str, str]) -> Tree:
     """Return the tree of a chart's overlays, which removes files that are no longer generated."""
-    folder = root / FOLDER / name
+    folder = root / KUSTOMIZE / name
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")}
     stale = frozenset(each for each in there - files.keys() if is_written(folder / each))
     return Tree(folder, files, stale)

@@ -44,7 +44,7 @@ from chartkit.render.chart import (
     start_chart,
     subject,
 )
-from chartkit.render.checks.run import check_environment, failed, merge_environments, vendored_rows
+from chartkit.render.checks.run import check_environment, merge_environments, vendored_rows
 from chartkit.render.exceptions import (
     NO_EXCEPTIONS,
     ShippedExceptions,
@@ -55,7 +55,8 @@ from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
 from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
 from chartkit.render.manifests import drift, manifests
-from chartkit.render.model import Outcome, Row
+from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
+from chartkit.render.repeatable import is_repeatable
 from chartkit.temporary import temporary_folder
 
 
@@ -78,21 +79,6 @@ class RenderOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class RenderResult:
-    """rows: the summary; drift: a unified diff, with `check`; written: folders that changed on
-    disk."""
-
-    rows: tuple[Row, ...]
-    drift: str = ""
-    written: tuple[Path, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        """True if a check failed or the charts have drifted."""
-        return bool(self.drift) or failed(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
 class _ChartTree:
     """A chart's plan and its files, with hand edits merged in."""
 
@@ -102,10 +88,12 @@ class _ChartTree:
 
 @dataclass(frozen=True, slots=True)
 class _GeneratedFolders:
-    """Folders as they will be written: charts with overlays, and manifests."""
+    """Folders as they will be written: charts with overlays, and manifests; is_repeatable: whether
+    no chart or policy asks for the time or for chance."""
 
     charts: Sequence[Tree]
     manifests: Sequence[Tree] = ()
+    is_repeatable: bool = False
 
 
 def render_project(project: Project, options: RenderOptions) -> RenderResult:
@@ -122,7 +110,8 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         rows, generated = _generate(project, options)
         differences, manifest_rows = _compare(generated)
         differences += "".join(_left(folders, project.root))
-        return RenderResult((*rows, *manifest_rows), differences)
+        rows = (*rows, *manifest_rows)
+        return RenderResult(rows, differences, is_repeatable=generated.is_repeatable)
     with atomic_folder.lock(project.root):
         for folder in folders:
             atomic_folder.repair_all(folder)
@@ -130,14 +119,8 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         if failed(rows):
             return RenderResult(rows)
         trees = (*generated.charts, *generated.manifests)
-        return RenderResult(rows, written=_publish(trees, project.root))
-
-
-def written_folders(project: Project) -> tuple[Path, ...]:
-    """Return the folders in which a project's generated folders are."""
-    manifests = () if project.manifests is None else (project.manifests,)
-    others = (overlays.FOLDER, deployers.FOLDER)
-    return (project.charts, *manifests, *(project.root / each for each in others))
+        written = _publish(trees, project.root)
+        return RenderResult(rows, written=written, is_repeatable=generated.is_repeatable)
 
 
 def _generate(
@@ -169,10 +152,11 @@ def _generate(
         if options.kustomize:
             trees += overlays.trees(project.root, subjects)
         trees += deployers.trees(project, options.gitops, options.repository)
-        generated = _GeneratedFolders(trees)
+        installed: Sequence[Tree] = ()
         if project.manifests is not None and not failed(rows):
             installed = [manifests(project.manifests, each) for each in subjects]
-            generated = _GeneratedFolders(trees, installed)
+        is_lasting = not failed(rows) and is_repeatable(subjects)
+        generated = _GeneratedFolders(trees, installed, is_lasting)
     for tree in (*generated.charts, *generated.manifests):
         write.require_own(tree, project.root)
     return rows, generated

@@ -8,8 +8,8 @@ import pytest
 
 from chartkit.documents.reader import read_file
 from chartkit.project.project import read_project
-from chartkit.render.model import Outcome
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 from tests.unit.project.project_files import write_profile

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from chartkit.cli.options.cache import cache_option
 from chartkit.cli.options.helm import helm_option
 from chartkit.scan.options import DEFAULT_NAMESPACE, DEFAULT_PROFILE
 
@@ -151,11 +152,7 @@ REQUEST_OPTIONS: Final = (
         is_flag=True,
         help="Fill in the defaults that an API server sets before it stores objects.",
     ),
-    click.option(
-        "--cache/--no-cache",
-        default=True,
-        help="Whether to use what earlier runs worked out. Default: it is used.",
-    ),
+    cache_option,
     helm_option(),
     *REGISTRY_OPTIONS,
     *NETWORK_OPTIONS,

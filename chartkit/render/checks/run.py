@@ -82,11 +82,6 @@ def check_environment(
     return found
 
 
-def failed(found: Sequence[Row]) -> bool:
-    """Return whether any check failed."""
-    return any(row.outcome is Outcome.FAIL for row in found)
-
-
 CHECK = "charts"
 FORMS: Final = "policy forms"
 

@@ -10,8 +10,8 @@ from chartkit.output.write import Tree
 from chartkit.project.project import Project
 from chartkit.render.gitops import argocd, flux, helmfile, terraform
 from chartkit.render.gitops.installed import HEADER, Repository
+from chartkit.render.model import GITOPS
 
-FOLDER: Final = "gitops"
 DEPLOYERS: Final[Mapping[str, Callable[[Project, Repository], Mapping[str, str]]]] = (
     MappingProxyType(
         {
@@ -31,7 +31,7 @@ FROM_GIT: Final = frozenset({"argocd", "flux"})
 def trees(project: Project, names: Iterable[str], repository: Repository) -> Iterator[Tree]:
     """Yield the folder of each deployer, without files of environments that are no more."""
     for name in names:
-        folder = project.root / FOLDER / name
+        folder = project.root / GITOPS / name
         files = DEPLOYERS[name](project, repository)
         there = (each for each in folder.rglob("*") if each.is_file())
         stale = frozenset(

@@ -12,6 +12,10 @@ import pytest
 
 from chartkit import __version__
 from chartkit.cli.main import COMMANDS
+from chartkit.model import Body
+from chartkit.project.project import read_project
+from chartkit.render.cache import cached_result
+from chartkit.render.model import RenderResult
 
 ROOT = Path(__file__).parents[3]
 
@@ -124,6 +128,26 @@ def test_a_scan_loads_what_its_policies_have(tmp_path: Path) -> None:
     modules = loaded("scan", "pod.yaml", "--policies", "policy.yaml", cwd=tmp_path)
     assert "chartkit.engine.cluster_policy.validate" in modules
     assert_light(modules)
+
+
+def test_a_render_of_what_is_known_loads_no_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHARTKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CHARTKIT_HELM", "library")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "chartkit.yaml").write_text(
+        'environments: {dev: {kyverno: "1.19", kubernetes: "1.34"}}\n'
+    )
+    monkeypatch.chdir(folder)
+    options: Body = {"environments": ["dev"], "prefer": None, "check": True, "kustomize": False}
+    result = RenderResult((), is_repeatable=True)
+    cached_result(read_project(Path()), (), options, lambda: result)
+    modules = loaded("render", "--check", cwd=folder)
+    assert "chartkit.render.cache" in modules
+    heavy = ("jinja2", "chartkit.engine", "chartkit.charts", "chartkit.library")
+    assert not [each for each in modules if each.startswith(heavy)]
 
 
 def test_a_scan_of_changes_loads_no_client(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import yaml
 
 from chartkit.project.project import read_project
 from chartkit.render.environment import project_environment
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import RenderResult
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.render.test_pipeline import PROFILE, rows
 
 TEXT = """\

@@ -12,8 +12,8 @@ from chartkit.errors import RenderError
 from chartkit.helm import render as chart_render
 from chartkit.project.project import read_project
 from chartkit.render import chart
-from chartkit.render.model import Outcome
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult
+from chartkit.render.pipeline import RenderOptions, render_project
 
 _PROJECT = """\
 library: [policies]

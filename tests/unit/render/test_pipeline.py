@@ -15,8 +15,8 @@ from chartkit.errors import ChartkitError, InputError
 from chartkit.kyverno.releases import current
 from chartkit.model import Location
 from chartkit.project.project import read_project
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 
 PROFILE = """\
 apiVersion: chartkit.dev/v1

@@ -9,8 +9,8 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.render.test_pipeline import NEW, POD, project, rows
 
 ENFORCE = NEW + "    action: Enforce\n    baseline: known/dev.yaml\n"

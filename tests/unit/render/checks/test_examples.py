@@ -13,8 +13,8 @@ import pytest
 from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.project.project import read_project
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 
 CUSTOM = """\
   custom: {kubernetes: "1.34", kyverno: "1.19", engine: false, policyType: %s}

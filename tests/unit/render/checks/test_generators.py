@@ -11,8 +11,8 @@ from chartkit.documents.reader import Document, read_text
 from chartkit.project.project import read_project
 from chartkit.render.checks import generators
 from chartkit.render.checks.generators import CHECK
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 
 QUOTA = """\
 apiVersion: kyverno.io/v1

@@ -10,8 +10,8 @@ from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import read_file
 from chartkit.project.project import read_project
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 
 RULES = """\
 apiVersion: kyverno.io/v1

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.project.project import read_project
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 
 POD = """\
 apiVersion: v1

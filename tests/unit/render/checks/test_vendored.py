@@ -11,8 +11,8 @@ from chartkit.charts.upstream.vendoring import vendor_chart
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
 from chartkit.render.compare.sides import of_environment
-from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.charts.upstream import vendored_files
 from tests.unit.charts.upstream.vendored_files import chart, packed_chart, with_subchart
 

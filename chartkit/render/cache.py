@@ -1,0 +1,90 @@
+"""Results of `chartkit render` that are kept for the next run, by all that they depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit.cache_folder import Store
+from chartkit.model import Body, Json, Location
+from chartkit.output import atomic_folder
+from chartkit.project.project import Project
+from chartkit.render.inputs import inputs_digest, workload_files
+from chartkit.render.model import Outcome, RenderResult, Row, failed
+from chartkit.render.repeatable import may_differ
+from chartkit.scan.parallel.judged import KnownPlaces
+
+_STORE: Final = "render"
+
+
+def cached_result(
+    project: Project,
+    workloads: Sequence[Path],
+    options: Mapping[str, Json],
+    render: Callable[[], RenderResult],
+) -> RenderResult:
+    """Return the result of an earlier run with the same inputs, or render and keep the result.
+
+    Kept is only what the same inputs give again: nothing was written, no check failed, and nothing
+    depends on the clock or on chance. workloads: those of the command line; options: all others
+    that the result depends on.
+    """
+    key = inputs_digest(project, workloads, options)
+    if key is None:
+        return render()
+    store = Store(_STORE)
+    known = _read(store.load(key))
+    if known is not None:
+        if not options.get("check"):
+            # As one that renders would: another render may be writing.
+            with atomic_folder.lock(project.root):
+                return known
+        return known
+    result = render()
+    if result.is_repeatable and not result.written and not failed(result.rows):
+        files = workload_files(project, workloads)
+        if not may_differ(each.read_bytes() for each in files):
+            _save(store, key, result, inputs_digest(project, workloads, options))
+    return result
+
+
+def _save(store: Store, key: str, result: RenderResult, now: str | None) -> None:
+    """Keep a result, unless its inputs have changed meanwhile; now: what they are now."""
+    if now == key:
+        store.save(key, {"drift": result.drift, "rows": list(map(_row_body, result.rows))})
+
+
+def _row_body(row: Row) -> Json:
+    place = row.location
+    return {
+        "environment": row.environment,
+        "check": row.check,
+        "outcome": str(row.outcome),
+        "message": row.message,
+        "hint": row.hint,
+        "location": None if place is None else _place(place),
+    }
+
+
+def _place(place: Location) -> Json:
+    first, lines = (0, ()) if place.places is None else place.places.excerpt(place.line)
+    return [place.file, place.line, place.column, place.path, first, list(lines)]
+
+
+def _read(body: Json) -> RenderResult | None:
+    if body is None:
+        return None
+    rows = tuple(map(_row, body["rows"]))
+    return RenderResult(rows, body["drift"], is_repeatable=True)
+
+
+def _row(body: Body) -> Row:
+    place: Location | None = None
+    if body["location"]:
+        file, line, column, path, first, lines = body["location"]
+        known = KnownPlaces(file, {}, {line: (first, lines)}) if lines else None
+        place = Location(file, line, column, path, known)
+    outcome = Outcome(body["outcome"])
+    text, hint = body["message"], body["hint"]
+    return Row(body["environment"], body["check"], outcome, text, place, hint)

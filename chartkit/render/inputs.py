@@ -1,0 +1,149 @@
+"""What the result of `chartkit render` depends on, as one digest of everything by content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+
+from chartkit.cache_folder import digest_of, program_digest
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError, RenderError
+from chartkit.helm.backend import identity
+from chartkit.model import Json, mapping_at
+from chartkit.network.downloads.lockfile import VENDOR
+from chartkit.output.atomic_folder import left_behind
+from chartkit.project.project import Project
+from chartkit.render.model import written_folders
+
+_MOST_FILES: Final = 20_000
+_MOST_BYTES: Final = 128 << 20
+"""The files and bytes beyond which reading all of them is not worth while."""
+_DEEPEST: Final = 64
+_TIME_ZONE: Final = "TZ"
+
+
+class _UnknownError(Exception):
+    """What a result depends on cannot be told."""
+
+
+def inputs_digest(
+    project: Project, workloads: Sequence[Path], options: Mapping[str, Json]
+) -> str | None:
+    """Return a digest of all that a result depends on: the program and its packages, Helm, the
+    options, the day, and every file of the project that is read or compared.
+
+    None where it cannot be told, as for a Helm that is a script, or folders that an interrupted
+    render left. workloads: those of the command line.
+    """
+    try:
+        helm = identity()
+        paths = dict.fromkeys([*_paths(project), *workloads])
+        files = _Files()
+        for each in paths:
+            files.add(each)
+    except (_UnknownError, InputError, RenderError, OSError, ValueError):
+        return None
+    if helm is None or any(map(left_behind, written_folders(project))):
+        return None
+    days = [str(datetime.now(UTC).date()), str(date.today())]
+    around = [os.getcwd(), os.environ.get(_TIME_ZONE), str(project.file)]
+    return digest_of(program_digest(), helm, dict(options), days, around, files.digest())
+
+
+def workload_files(project: Project, workloads: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files of the workloads, those of charts among them."""
+    files = _Files()
+    for each in (*_workloads(project), *workloads):
+        files.add(each)
+    yield from files.paths
+
+
+def _paths(project: Project) -> Iterator[Path]:
+    """Yield the files and folders that a render of all environments reads or compares."""
+    root = project.root
+    yield project.file
+    yield from project.library
+    yield root / VENDOR
+    yield from written_folders(project)
+    yield from _workloads(project)
+    for each in project.environments.values():
+        yield from (one.path for one in (*each.engine_values, *each.exceptions))
+        yield from () if each.baseline is None else (each.baseline,)
+    body = project.document.body
+    versions = body.get("versions")
+    if versions is not None and not isinstance(versions, dict):
+        yield from (root / one for one in ([versions] if isinstance(versions, str) else versions))
+    profiles = {one for each in project.environments.values() for one in each.profiles}
+    yield from _profiles({*profiles, *body.get("profiles", ())}, root, 0)
+
+
+def _workloads(project: Project) -> Iterator[Path]:
+    for environment in project.environments.values():
+        for each in environment.workloads:
+            yield each.path
+            yield from each.values
+
+
+def _profiles(references: set[str], folder: Path, depth: int) -> Iterator[Path]:
+    """Yield the files of profiles and of those that they extend; the program has built-in ones."""
+    if depth > _DEEPEST:
+        raise _UnknownError
+    for reference in sorted(references):
+        file = folder / reference
+        yield file
+        if not file.is_file():
+            continue
+        for document in read_file(file):
+            extends = mapping_at(document.body, "spec").get("extends") or ()
+            yield from _profiles(set(map(str, extends)), file.parent, depth + 1)
+
+
+class _Files:
+    """Files and folders with all that is in them, links followed, as one digest."""
+
+    def __init__(self) -> None:
+        self.paths: list[Path] = []
+        self._digest = hashlib.sha256()
+        self._left = _MOST_BYTES
+
+    def digest(self) -> str:
+        """Return the digest of what was added, in its order."""
+        return self._digest.hexdigest()
+
+    def add(self, path: Path, depth: int = 0) -> None:
+        """Add a file, a folder, or that there is none; raise _UnknownError for anything else."""
+        real = os.path.realpath(path)
+        self._write(str(path), real)
+        try:
+            mode = os.stat(real).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            self._write("missing")
+            return
+        if stat.S_ISDIR(mode) and depth < _DEEPEST:
+            names = sorted(os.listdir(real))
+            self._write("folder", *names)
+            for name in names:
+                self.add(path / name, depth + 1)
+        elif stat.S_ISREG(mode):
+            self._add_file(path, real)
+        else:
+            raise _UnknownError
+
+    def _add_file(self, path: Path, real: str) -> None:
+        self.paths.append(path)
+        with open(real, "rb") as file:
+            content = file.read(self._left + 1)
+        self._left -= len(content)
+        if self._left < 0 or len(self.paths) > _MOST_FILES:
+            raise _UnknownError
+        self._write("file", hashlib.sha256(content).hexdigest())
+
+    def _write(self, *texts: str) -> None:
+        for text in texts:
+            content = os.fsencode(text)
+            self._digest.update(b"%d:%s" % (len(content), content))

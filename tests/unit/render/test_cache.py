@@ -1,0 +1,168 @@
+"""Results of renders that are kept: the same report in every format, and only what is lasting."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from chartkit.cli.render import _report
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.output import atomic_folder
+from chartkit.project.project import Project, read_project
+from chartkit.render import cache
+from chartkit.render.cache import cached_result
+from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.repeatable import may_differ
+from chartkit.report.command_report import write_report
+from chartkit.report.formats import FORMATS
+from chartkit.report.outputs import Output
+from chartkit.report.text.layout import Screen
+
+PROJECT = """\
+workloads: [app.yaml]
+environments:
+  dev: {kyverno: "1.19", kubernetes: "1.34"}
+"""
+NOTE = Row("dev", "workloads", Outcome.NOTE, "a note", None, "do\nthis")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("CHARTKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CHARTKIT_HELM", "library")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "chartkit.yaml").write_text(PROJECT)
+    (folder / "app.yaml").write_text("a: 1\n")
+    return read_project(folder)
+
+
+class Renders:
+    """Renders that give one result, counted."""
+
+    def __init__(self, result: RenderResult) -> None:
+        self.result, self.count = result, 0
+
+    def __call__(self) -> RenderResult:
+        self.count += 1
+        return self.result
+
+
+def rows(project: Project) -> tuple[Row, ...]:
+    (document,) = read_file(project.file)
+    return (
+        NOTE,
+        Row("", "charts", Outcome.PASS, "\udc80 ✓", document.locate("environments", "dev")),
+        Row("dev", "helm", Outcome.WARNING, "w", document.locate("workloads", 0), "h"),
+        Row("dev, qa", "files", Outcome.WARNING, "w", Location("there.yaml")),
+    )
+
+
+def shown(result: RenderResult, output: str) -> str:
+    screen, stdout = Screen(False, None), StringIO()
+    write_report(_report(result, True, False), [Output(output)], stdout, screen, None)
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+", "", stdout.getvalue())
+
+
+@pytest.mark.parametrize("drift", ["", "--- a\n+++ b\n"])
+def test_a_result_that_is_kept_is_reported_alike(project: Project, drift: str) -> None:
+    first = RenderResult(rows(project), drift, is_repeatable=True)
+    renders = Renders(first)
+    assert cached_result(project, (), {"check": True}, renders) is first
+    second = cached_result(project, (), {"check": True}, renders)
+    assert renders.count == 1
+    assert (second.rows, second.drift, second.written) == (first.rows, drift, ())
+    assert second.failed is first.failed
+    for each in FORMATS:
+        if each not in ("policyreport", "openreports"):
+            assert shown(second, each) == shown(first, each), each
+    assert "environments:" in shown(second, "html")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        RenderResult((NOTE,)),
+        RenderResult((NOTE,), written=(Path("charts"),), is_repeatable=True),
+        RenderResult((Row("dev", "helm", Outcome.FAIL, "f"),), is_repeatable=True),
+    ],
+    ids=["by chance", "written", "failed"],
+)
+def test_what_may_not_last_is_not_kept(project: Project, result: RenderResult) -> None:
+    renders = Renders(result)
+    for count in (1, 2):
+        assert cached_result(project, (), {}, renders) is result
+        assert renders.count == count
+
+
+def test_other_inputs_are_rendered(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    renders = Renders(RenderResult((NOTE,), is_repeatable=True))
+    cached_result(project, (), {}, renders)
+    (project.root / "app.yaml").write_text("a: 2\n")
+    cached_result(project, (), {}, renders)
+    cached_result(project, (), {"check": True}, renders)
+    assert renders.count == 3
+    cached_result(project, (), {"check": True}, renders)
+    assert renders.count == 3
+    monkeypatch.setattr(cache, "inputs_digest", lambda *_: None)
+    cached_result(project, (), {"check": True}, renders)
+    assert renders.count == 4
+
+
+def test_inputs_that_change_meanwhile(project: Project) -> None:
+    result, count = RenderResult((NOTE,), is_repeatable=True), 0
+
+    def render() -> RenderResult:
+        nonlocal count
+        count += 1
+        (project.root / "app.yaml").write_text(f"a: {count + 1}\n")
+        return result
+
+    for _ in range(3):
+        cached_result(project, (), {}, render)
+    (project.root / "app.yaml").write_text("a: 2\n")
+    cached_result(project, (), {}, render)
+    assert count == 4
+
+
+def test_a_workload_with_the_time_is_not_kept(project: Project) -> None:
+    (project.root / "app.yaml").write_text("at: {{ now | date }}\n")
+    renders = Renders(RenderResult((NOTE,), is_repeatable=True))
+    for _ in range(2):
+        cached_result(project, (), {}, renders)
+    assert renders.count == 2
+
+
+def test_a_render_that_would_write_waits_for_no_other(project: Project) -> None:
+    renders = Renders(RenderResult((NOTE,), is_repeatable=True))
+    cached_result(project, (), {}, renders)
+    with atomic_folder.lock(project.root), pytest.raises(InputError, match="another render"):
+        cached_result(project, (), {}, renders)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{ now }}", True),
+        ('{{- $at := now | date "2006" -}}', True),
+        ('{{ date "2006" (now) }}', True),
+        ("{{ $ca := genCA .Values.name 365 }}", True),
+        ("{{ randAlphaNum 8 }}", True),
+        ("{{ uuidv4 }}", True),
+        ("key: '{{ time_now_utc() }}'", True),
+        ("key: '{{ random(`[a-z]`) }}'", True),
+        ("expression: time.now() > object.at", True),
+        ("expression: random.random() == ''", True),
+        ("{{/* what Kyverno is now: {{ x }} */}}{{ .Values.a }}", False),
+        ("# what is known now\nkey: {{ .Values.nowhere }}", False),
+        ("message: from now on {a}", False),
+        ("generate: {kind: NetworkPolicy}\nrandomize: true\ntimes: {now: 1}", False),
+    ],
+)
+def test_what_may_differ(text: str, expected: bool) -> None:
+    assert may_differ([text]) is may_differ(["", text.encode()]) is expected

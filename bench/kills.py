@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from bench.load import Target, request_of
 from bench.serve import children, memory, reviews, say, served, write_policies
+from chartkit.atomic import replacing
 from chartkit.network.admission.judge import Judge
 from chartkit.network.admission.review import parse_review
 from chartkit.network.admission.served import Served
@@ -168,14 +169,15 @@ class Run:
                 os.kill(workers[self.tally.kills % len(workers)], signal.SIGKILL)
                 self.tally.kills += 1
 
-    async def sets(self, policies: Path, every: float) -> None:
-        """Replace the policies by equal ones, and at times by ones that are not read."""
+    async def sets(self, policies: Path, every: float, broken: bool) -> None:
+        """Replace the policies by equal ones; broken: at times by ones that cannot be read."""
         text = policies.read_text("utf-8")
         while every and self.is_on:
             await asyncio.sleep(every)
             self.tally.sets += 1
-            broken = "\n---\nkind: [" if self.tally.sets % 3 == 0 else ""
-            policies.write_text(f"# {self.tally.sets}\n{text}{broken}", "utf-8")
+            rest = "\n---\nkind: [" if broken and self.tally.sets % 3 == 0 else ""
+            with replacing(policies) as file:
+                file.write(f"# {self.tally.sets}\n{text}{rest}".encode())
         policies.write_text(text, "utf-8")
 
     async def shown(self, process: int, every: float) -> None:
@@ -227,7 +229,7 @@ async def run(given: argparse.Namespace, policies: Path, port: int, process: int
         *(one.reviews(number * 31, pause) for number in range(given.clients)),
         *(one.odd(given.odd_pause) for _ in range(2)),
         one.kills(process, given.kill_every),
-        one.sets(policies, given.new_set_every),
+        one.sets(policies, given.new_set_every, given.broken),
         one.shown(process, given.show_every),
     )
     return one.tally
@@ -242,6 +244,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--kill-every", type=float, default=4.0, help="seconds, 0 for never")
     parser.add_argument("--new-set-every", type=float, default=3.0, help="seconds, 0 for never")
+    parser.add_argument(
+        "--broken",
+        action="store_true",
+        help="a third of the sets cannot be read, with which no worker starts",
+    )
     parser.add_argument("--odd-pause", type=float, default=0.5, help="seconds between odd requests")
     parser.add_argument("--show-every", type=float, default=30.0, help="seconds")
     parser.add_argument("--log-level", default="error", help="of the server")

@@ -25,8 +25,8 @@ from chartkit.network.admission.spans import NoSpans, OpenTelemetrySpans
 HEADER_TIMEOUT: Final = 10_000
 """Milliseconds that a client may take to send the head of a request."""
 _LONGEST_HEADERS: Final = 1 << 16
-_NEXT_START: Final = 1.0
-"""Seconds before another worker is started in the place of one that could not."""
+_NEXT_TRY: Final = 1.0
+"""Seconds before a worker reads policies again that it could not use."""
 _FILES: Final = 1 << 16
 _PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
 _BACKLOG: Final = 4096
@@ -49,11 +49,11 @@ class Worker:
         metrics = Metrics(self.settings.metrics_folder)
         log = Log(self.settings.log_level, count=metrics.failed)
         keeper: Keeper | None = None
-        with log.guarded("start", "a worker does not start"):
-            keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
-        if keeper is None:
-            time.sleep(_NEXT_START)
-            sys.exit(1)
+        while keeper is None:
+            with log.guarded("start", "a worker waits for policies that it can use"):
+                keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
+            if keeper is None:
+                time.sleep(_NEXT_TRY)
         spans = OpenTelemetrySpans() if self.settings.traces else NoSpans()
         reports = Reports(self.target, log)
         return Application(self.settings, keeper, log, metrics, reports, spans)

@@ -19,8 +19,15 @@ from chartkit.model import Resource, RuleResult, Status
 from chartkit.network.admission import denials
 from chartkit.network.admission.patches import patch
 from chartkit.network.admission.review import Answer, Review
-from chartkit.network.admission.selection import Selection, Webhook, parse_path, selected
-from chartkit.network.admission.served import FAIL, IGNORE, Served, failure_policy
+from chartkit.network.admission.selection import (
+    Evaluated,
+    Selection,
+    Webhook,
+    parse_path,
+    selected,
+)
+from chartkit.network.admission.served import FAIL, IGNORE, Served, failure_policy, is_cel
+from chartkit.network.admission.shared import Shared
 
 _MOST_PATHS = 1000
 """The paths whose policies are remembered."""
@@ -38,15 +45,6 @@ _KYVERNOS_OWN = frozenset(
 """The kinds that Kyverno never judges."""
 _DENY = "Deny"
 _WARN = "Warn"
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """The results of one policy, and the seconds that they took."""
-
-    policy: RunnablePolicy
-    results: Sequence[RuleResult]
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ class Judge:
         if verdict.request is None or not (chosen.auditing and verdict.answer.allowed):
             return
         run = Run(verdict.request, self._world(chosen))
-        verdict.evaluated.extend(_evaluate(run, Phase.VALIDATE, chosen.auditing))
+        verdict.evaluated.extend(_shared(run, chosen.auditing, chosen.audits))
 
     def _world(self, chosen: Selection) -> World:
         return self.served.world() if chosen.looks_around else OFFLINE
@@ -159,11 +157,38 @@ def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Ite
         begun = ended
 
 
+def _shared(
+    run: Run, policies: Sequence[RunnablePolicy], shared: Shared[Evaluated]
+) -> list[Evaluated]:
+    """Return the results of policies that validate, those of an equal review where there are."""
+    request = run.request
+    kind = shared.kind(request)
+    if kind is None:
+        return list(_evaluate(run, Phase.VALIDATE, policies))
+    key = kind.key(request)
+    known = kind.find(key)
+    if known is not None and len(kind.policies) == len(policies):
+        return list(known.values())
+    found: list[Evaluated] = []
+    for policy in policies:
+        if known is None or id(policy) not in kind.policies:
+            found += _evaluate(run, Phase.VALIDATE, (policy,))
+        elif id(policy) in known:
+            found.append(known[id(policy)])
+    if known is None:
+        own = [each for each in found if id(each.policy) in kind.policies]
+        # An error may come of a limit, and hold for this object alone.
+        if not any(result.status is Status.ERROR for each in own for result in each.results):
+            shared.keep(kind, key, {id(each.policy): replace(each, seconds=0.0) for each in own})
+    return found
+
+
 def _validated(request: Request, world: World, chosen: Selection) -> Verdict:
     """Return the verdict of the policies that validate."""
     run = Run(request, world)
-    old = list(_evaluate(run, Phase.VALIDATE, chosen.enforcing))
-    new = list(_evaluate(run, Phase.VALIDATE, chosen.cel))
+    found = _shared(run, (*chosen.enforcing, *chosen.cel), chosen.answers)
+    old = [each for each in found if not is_cel(each.policy)]
+    new = [each for each in found if is_cel(each.policy)]
     messages: list[str] = []
     if any(_refuses(each, request, chosen.failure) for each in old):
         results = [result for each in old for result in each.results]
@@ -175,7 +200,7 @@ def _validated(request: Request, world: World, chosen: Selection) -> Verdict:
     answer = _ALLOWED
     if messages or warnings:
         answer = Answer(not messages, "\n".join(messages), warnings)
-    return Verdict(answer, request, [*old, *new])
+    return Verdict(answer, request, found)
 
 
 def _refuses(found: Evaluated, request: Request, failure: str) -> bool:

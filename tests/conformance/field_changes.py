@@ -222,7 +222,7 @@ def _words(text: str) -> Iterator[Json]:
         word = next(filter(None, match.groups()), "")
         yield word
         yield word.replace("*", "x").replace("?", "x")
-        if word.lstrip("-").isdigit():
+        if word.removeprefix("-").isdecimal():
             yield from (int(word), int(word) + 1, int(word) - 1)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import copy
 import gzip
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +14,13 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
+from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.signatures import KeySource
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Request
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Json, Resource, Status, pointer_steps
 from chartkit.network.signatures.local_blobs import LocalBlobs
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS, ScannedSecrets
 from chartkit.network.signatures.trust.trusted_root import TrustedRoots, read_trusted_root
@@ -262,3 +265,44 @@ def test_archives_of_many_files_are_refused() -> None:
     status, said = _said(wants(by(KEYS.a)), signed(SERVICE, archive, KEYS.a))
     assert status == "error"
     assert "more than 1000 files" in said
+
+
+def test_failures_name_the_fields_that_differ_from_what_was_signed() -> None:
+    """With each field as it was signed the object passes."""
+    world = replace(OFFLINE, blobs=LocalBlobs(NO_SECRETS, lambda: TRUST))
+    cases = [case for name, case in CASES.items() if name.startswith("changed-")]
+    failing = [case for case in cases if ANSWERS[case.name][0] == "fail"]
+    assert len(failing) == 18
+    for case in failing:
+        policies = [compile_policy(policy(case.manifests))]
+        (result,) = evaluate(policies, Request(Resource(case.body)), world)
+        assert result.fields, case.name
+        restored = _as_signed(case.body, result.fields)
+        (result,) = evaluate(policies, Request(Resource(restored)), world)
+        assert result.status is Status.PASS, (case.name, result.fields)
+
+
+def _as_signed(body: Body, fields: Sequence[str]) -> Body:
+    """Return an object with some fields as they were signed."""
+    message = body["metadata"]["annotations"]["cosign.sigstore.dev/message"]
+    original = parse_yaml(gzip.decompress(base64.b64decode(message)).decode())
+    made = copy.deepcopy(body)
+    for pointer in sorted(fields, reverse=True):
+        *above, last = pointer_steps(pointer)
+        there, before = made, original
+        for step in above:
+            key = int(step) if isinstance(there, list) else step
+            there = there[key]
+            before = before[key] if _has(before, key) else None
+        name = int(last) if isinstance(there, list) else last
+        if _has(before, name):
+            there[name] = before[name]
+        else:
+            del there[name]
+    return made
+
+
+def _has(value: Json, key: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(key, int) and key < len(value)
+    return isinstance(value, dict) and key in value

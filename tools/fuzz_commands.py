@@ -37,6 +37,7 @@ from tools.fuzz_projects import PROJECT_SCENARIOS
 from tools.fuzz_reached import REACHED_SCENARIOS
 from tools.fuzz_run import Ended, Input, judged, prepare
 from tools.fuzz_scenarios import ENGINE_SCENARIOS, Scenario
+from tools.fuzz_servers import REVIEW
 
 SCENARIOS: Final = (*ENGINE_SCENARIOS, *PROJECT_SCENARIOS, *REACHED_SCENARIOS)
 """Every command."""
@@ -124,6 +125,8 @@ def make_input(seed: int, scenarios: Sequence[Scenario] = SCENARIOS) -> Input:
 def command_of(arguments: Sequence[str]) -> str:
     """Return the name of a command; of what is none the text `another`."""
     name = " ".join(arguments[: 2 if arguments[:1] and arguments[0] in _GROUPS else 1])
+    if name == REVIEW:
+        return "serve"
     return name if name in _COMMANDS else "another"
 
 

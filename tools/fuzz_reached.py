@@ -29,7 +29,7 @@ opened:
   webhook: mutating.kyverno.svc-fail
   failurePolicy: Ignore
 """
-_LOCAL: Final = ("--allow-network", "127.0.0.1")
+_LOCAL: Final = ("--allow-network", "127.0.0.1:1", "--allow-network", "127.0.0.1:22")
 _ADOPT: Final = ("adopt", "--folder", "out", "--kyverno", "1.18", "--kubernetes", "1.34")
 
 
@@ -98,7 +98,12 @@ def _locked() -> dict[str, Any]:
         "/version": {"major": "1", "minor": "34", "gitVersion": "v1.34.0"},
         "/api/v1/namespaces/kyverno/services/kyverno-svc": {"metadata": {"name": "kyverno-svc"}},
         "/apis/discovery.k8s.io/v1/namespaces/kyverno/endpointslices": {
-            "items": [{"endpoints": [{"addresses": [], "conditions": {"ready": False}}]}]
+            "items": [
+                {
+                    "metadata": {"name": "a"},
+                    "endpoints": [{"addresses": [], "conditions": {"ready": False}}],
+                }
+            ]
         },
     }
     for kind in ("Validating", "Mutating"):
@@ -118,7 +123,7 @@ def _locked() -> dict[str, Any]:
 
 def _others() -> list[Scenario]:
     rescue = [["rescue"], ["rescue", "--yes"], ["rescue", "-o", "json"]]
-    restore = [["rescue", "--restore"], ["rescue", "--restore", "--force", "-o", "json"]]
+    restore = [["rescue", "--restore"], ["rescue", "--restore", "--force"]]
     locked = {ANSWERS: json.dumps(_locked(), indent=1)}
     scanned = ["scan", "releases.yaml", "-p", "p.yaml"]
     releases = {"releases.yaml": RELEASES, "objects.yaml": "a: b\n", "p.yaml": POLICY}

@@ -173,7 +173,7 @@ def _around(one: Input, folder: Path) -> Iterator[None]:
 
 def _run(arguments: Sequence[str]) -> tuple[int | None, str]:
     try:
-        if arguments[0] == REVIEW:
+        if arguments[:1] == [REVIEW]:
             raise SystemExit(boundary.run(lambda: review(arguments[1:])))
         chartkit(list(arguments))
     except SystemExit as ended:

@@ -204,7 +204,8 @@ def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
     with temporary_folder() as parent:
         folder = parent / "range"
         folder.mkdir()
-        lines = ["apiVersion: v2", "name: range", "version: 0.0.0", f"kubeVersion: {text!r}"]
+        lines = ["apiVersion: v2", "name: range", "version: 0.0.0"]
+        lines.append(f"kubeVersion: {json.dumps(text)}")
         (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")
         admitted = []
         for each in dict.fromkeys(clusters):

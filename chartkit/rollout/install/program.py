@@ -81,7 +81,8 @@ class ProgramReleases:
             done = subprocess.run(
                 [self._program, *arguments, *self._place],
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 timeout=self._limit,
                 check=False,
             )

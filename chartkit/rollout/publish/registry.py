@@ -116,7 +116,8 @@ def _run(command: list[str], text: str | None = None) -> str:
             input=text,
             stdin=subprocess.DEVNULL if text is None else None,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=_LIMIT_SECONDS,
             check=False,
         )

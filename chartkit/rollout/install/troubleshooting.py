@@ -15,6 +15,8 @@ from chartkit.documents.reader import read_file
 _FILE: Final = Path(__file__).parent / "messages.yaml"
 _MOST_CHARACTERS: Final = 1 << 20
 """The characters of a text that are searched."""
+_SHORTEST_PART: Final = 12
+"""Characters that say enough of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,22 @@ def known_messages() -> tuple[KnownMessage, ...]:
 
 
 def find_messages(text: str) -> tuple[KnownMessage, ...]:
-    """Return the known messages that a text holds, the most specific one first."""
+    """Return the known messages that a text holds, the most specific one first; for a text that
+    holds none, those of which it is a part, with `…` for what it leaves out."""
     normalized = " ".join(text[:_MOST_CHARACTERS].replace("\\", "").split())
-    return tuple(message for message in known_messages() if message.matches(normalized))
+    found = tuple(message for message in known_messages() if message.matches(normalized))
+    parts = [_plain(each) for each in normalized.replace("...", "…").split("…")]
+    if found or max(map(len, parts)) < _SHORTEST_PART:
+        return found
+    return tuple(
+        message
+        for message in known_messages()
+        if all(each in _plain(message.example) for each in parts)
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace('"', "").replace("'", "").lower().split())
 
 
 def as_text(found: tuple[KnownMessage, ...]) -> str:

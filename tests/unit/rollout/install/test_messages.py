@@ -26,6 +26,22 @@ def test_message_is_found_in_a_longer_text_over_lines(message: KnownMessage) -> 
     assert message in find_messages(f"Warning  FailedCreate  2m\n{lines}\nand more")
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("context deadline exceeded", "policies-too-fast"),
+        ("failed calling webhook … kyverno-svc not found", "kyverno-gone"),
+        ("exists and cannot be imported", "aggregated-roles-left"),
+        ("not found", None),
+        ("a … b", None),
+        ("…", None),
+    ],
+)
+def test_a_part_of_a_message_finds_it(text: str, first: str | None) -> None:
+    found = find_messages(text)
+    assert (found[0].id if found else None) == first
+
+
 def test_messages_ids_are_unique() -> None:
     ids = [each.id for each in known_messages()]
     assert len(set(ids)) == len(ids)

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cel_policies.policy import NAMESPACED
+from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.errors import ChartkitError
 from chartkit.migration.files.around import Mention
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.texts import FileText
-from chartkit.model import Body, Location, Resource, mappings_at
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.output.round_trip import loaded
 from chartkit.testing.inputs import plain_path
 from chartkit.testing.model import Row, TestFile, Verdict
@@ -28,6 +29,7 @@ _HIDDEN: Final = ".kyverno-test"
 _STRENGTH: Final = ("skip", "pass", "warn", "error", "fail")
 """The results of rules of one policy; the last of them is the policy's."""
 _VALUES: Final = "values for rules of {name}, which the new policy does not read"
+_PODS: Final = "pods"
 _AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 
 
@@ -284,9 +286,20 @@ def _takes_over_all(migrated: MigratedObject, item: Any) -> bool:
 def _replacing(migrated: MigratedObject, item: Any) -> Iterator[Body]:
     """Yield the new policies that take over what a result is about."""
     names = {name for one in _outcomes(migrated, item) for name in one.replaced_by}
-    for body in migrated.documents:
-        if f"{body['kind']}/{body['metadata']['name']}" in names:
-            yield body
+    found = [
+        body for body in migrated.documents if f"{body['kind']}/{body['metadata']['name']}" in names
+    ]
+    kind = str(item.get("kind") or "").rpartition("/")[2]
+    yield from [body for body in found if _may_be_about(body, kind)] or found
+
+
+def _may_be_about(body: Body, kind: str) -> bool:
+    """Return whether a new policy may be asked about objects of a kind."""
+    rules = mappings_at(body, "spec", "matchConstraints", "resourceRules")
+    named = {str(each).partition("/")[0] for one in rules for each in one.get("resources") or ()}
+    controllers = mapping_at(body, "spec", "autogen", "podControllers").get("controllers")
+    is_extended = named == {_PODS} and controllers != []
+    return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})
 
 
 def _renamed(item: Any, body: Body) -> Any:
@@ -328,5 +341,7 @@ def _failed(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
 def _may_adopt(group: _Group, row: Row) -> bool:
     """Return whether another rule of the same policy explains a result: it says more than one
     rule's, or it has no word for rules that pass over an object."""
+    if row.wanted == row.got:
+        return False  # what is made of the object is another one
     harmless = {row.wanted, row.got} <= {"pass", "skip"}
     return bool(row.got) and (harmless or (group.rules > 1 and "Want" in row.reason))

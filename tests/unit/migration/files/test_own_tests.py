@@ -224,3 +224,52 @@ def test_a_test_runs_twice_whatever_fails(tmp_path: Path, monkeypatch: pytest.Mo
     _project(tmp_path, _RULE.format(label="team"), _TEST + missing)
     migrated(tmp_path)
     assert len(runs) == 2
+
+
+_LABELS = """\
+    - name: label
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      mutate: {patchStrategicMerge: {metadata: {labels: {+(team): a}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "policies"),
+    [
+        ("Pod", ["labels-label"]),
+        ("v1/Pod", ["labels-label"]),
+        ("Deployment", ["labels-autogen-label"]),
+        ("CronJob", ["labels-autogen-cronjob-label"]),
+        ("Secret", ["labels-label", "labels-autogen-label", "labels-autogen-cronjob-label"]),
+    ],
+)
+def test_results_go_to_policies_about_their_kind(
+    tmp_path: Path, kind: str, policies: list[str]
+) -> None:
+    results = f"  - {{policy: labels, rule: label, kind: {kind}, resources: [a], result: pass}}\n"
+    _project(tmp_path, _LABELS, _TEST.partition("  - {")[0] + results)
+    (test,) = migrated(tmp_path).tests
+    assert [each["policy"] for each in yaml.safe_load(test.after)["results"]] == policies
+
+
+_GENERATE = """\
+    - name: {name}
+      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
+      generate:
+        {{apiVersion: v1, kind: ConfigMap, name: {name}, namespace: a, data: {{data: {{a: b}}}}}}
+"""
+
+
+def test_a_generated_object_that_another_rule_made_is_named(tmp_path: Path) -> None:
+    made = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: a}\ndata: {a: b}\n"
+    result = "policy: labels, rule: one, kind: Pod, resources: [both], result: pass"
+    results = f"  - {{{result}, generatedResource: made.yaml}}\n"
+    file = _project(
+        tmp_path,
+        "".join(_GENERATE.format(name=each) for each in ("one", "two")),
+        _TEST.partition("  - {")[0] + results,
+    )
+    (file.parent / "made.yaml").write_text(made)
+    assert [case.exit_code for case in run_tests([file])] == [0]
+    (mention,) = migrated(tmp_path).mentions
+    assert "fails now: Resource error" in mention.what

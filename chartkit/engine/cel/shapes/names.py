@@ -12,6 +12,7 @@ from chartkit.engine.kubernetes.kinds import resource_name
 _LIKE: Final = 0.8
 """The share of equal letters from which on a name is no custom kind: `Cluster` is one, beside
 `ClusterRole`."""
+_NONE: Final = (0.0, "")
 
 
 def meant_kind(group: str, kind: str) -> str | None:
@@ -29,6 +30,15 @@ def meant_resource(groups: Iterable[str], resource: str) -> str | None:
 def _meant(name: str, known: list[str]) -> str | None:
     if name in known or "*" in name or "?" in name:
         return None
-    ratios = [(SequenceMatcher(None, name.lower(), each.lower()).ratio(), each) for each in known]
-    ratio, meant = max(ratios, default=(0.0, ""))
+    ratio, meant = max(
+        ((_ratio(name.lower(), each.lower()), each) for each in known), default=_NONE
+    )
     return meant if ratio >= _LIKE else None
+
+
+def _ratio(name: str, other: str) -> float:
+    """Return the share of equal letters, 0 for less than is asked for."""
+    if 2 * min(len(name), len(other)) < _LIKE * (len(name) + len(other)):
+        return 0.0
+    matcher = SequenceMatcher(None, name, other)
+    return matcher.ratio() if matcher.quick_ratio() >= _LIKE else 0.0

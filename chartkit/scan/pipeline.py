@@ -19,8 +19,9 @@ from chartkit.scan.environment import (
 )
 from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
-from chartkit.scan.inputs import is_remote
+from chartkit.scan.inputs import STDIN, is_remote
 from chartkit.scan.options import ScanOptions
+from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.parallel.scanning import (
     CLEANUP,
@@ -38,7 +39,7 @@ from chartkit.scan.reporting import (
     planned_deletions,
     require_policies,
 )
-from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
+from chartkit.scan.requests import Judges, Requests, load_judges, read_requests, require_paths
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes, Past
@@ -133,7 +134,7 @@ def _scan_files(
     require_paths(options.request)
     judges = load_judges(options.request, console.note, environment)
     if installed is None and changes is None and time is None and not options.timings:
-        code = scan_stream(options, outputs, console, selection, environment, judges)
+        code, console = _in_parts(options, outputs, console, selection, environment, judges)
         if code is not None:
             return code
     if options.executor is not None:
@@ -167,6 +168,23 @@ def _scan_files(
     is_partial = not judging or (changes is not None and not changes.reason)
     is_broken = bool(requests.policies.diagnostics)
     return report.finish(is_broken, planned, is_partial, interrupts.exit_code)
+
+
+def _in_parts(
+    options: ScanOptions,
+    outputs: Sequence[Output],
+    console: Console,
+    selection: Selection,
+    environment: ProjectEnvironment | None,
+    judges: Judges,
+) -> tuple[int | None, Console]:
+    """Scan large inputs part by part; return the exit code, None where they have to be read as a
+    whole, from the console that is returned: standard input can be read only once."""
+    copies = Copies()
+    if STDIN in options.request.paths and not options.is_json:
+        console = replace(console, stdin=copies.read_stdin(console.stdin))
+    code = scan_stream(options, outputs, console, selection, environment, judges, copies)
+    return code, console
 
 
 def _world(requests: Requests, is_json: bool) -> World:

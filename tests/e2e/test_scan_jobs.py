@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -194,6 +195,28 @@ def test_baseline_counts_in_order(folder: Path, tmp_path: Path) -> None:
         assert done[0] == 1
         text.append((entries, done[1]))
     assert text[0] == text[1]
+
+
+def test_standard_input_and_compressed_files_are_read_in_parts(folder: Path) -> None:
+    large = folder / "large.yaml"
+    (folder / "large.yaml.gz").write_bytes(gzip.compress(large.read_bytes()))
+    expected = _scan(folder, 2, "large.yaml", "-o", "json")
+    code, out, err = _scan(folder, 2, "large.yaml.gz", "-o", "json")
+    assert (code, out.replace(".gz", ""), err.replace(".gz", "")) == expected
+    command = [str(PROGRAM), "scan", "-", "-p", "policies.yaml", "-o", "json", "--jobs", "2"]
+    with large.open("rb") as stdin:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    name = large.name
+    found = (done.stdout.replace("<stdin>", name), done.stderr.replace("<stdin>", name))
+    assert (done.returncode, *found) == expected
 
 
 @pytest.mark.parametrize("name", ["list.yaml", "list.json"])

@@ -16,6 +16,7 @@ from chartkit.scan.environment import ProjectEnvironment, UnsentObjects
 from chartkit.scan.gate.selection import Selection
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
+from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.parallel.judged import Judged, Shown, judged
 from chartkit.scan.parallel.pool import can_fork, in_order
@@ -128,13 +129,13 @@ def scan_stream(
     selection: Selection,
     environment: ProjectEnvironment | None,
     judges: Judges,
+    copies: Copies,
 ) -> int | None:
     """Scan large files part by part, and write the reports; None where they are small, or have to
-    be read as a whole. Raise InputError."""
-    stream = _stream(options, judges)
-    if stream is None:
-        return None
+    be read as a whole. copies: of inputs. Raise InputError."""
     policies, inputs = judges.policies, judges.inputs
+    if (stream := _stream(options, judges, copies)) is None:
+        return None
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
     custom = custom_of(stream, holding.note)
@@ -170,12 +171,12 @@ def scan_stream(
     return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
 
 
-def _stream(options: ScanOptions, judges: Judges) -> Stream | None:
+def _stream(options: ScanOptions, judges: Judges, copies: Copies) -> Stream | None:
     """Return the inputs in parts; None where they are small or their objects need each other."""
     inputs = judges.inputs
     if options.is_json or inputs.chart_values or not inputs.is_isolated(judges.policies.policies):
         return None
-    return open_stream(options.request, 0 if options.executor else LEAST)
+    return open_stream(options.request, copies, 0 if options.executor else LEAST)
 
 
 def _part_judge(

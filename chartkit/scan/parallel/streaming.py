@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +43,7 @@ from chartkit.scan.inputs import (
     without_answers,
 )
 from chartkit.scan.options import RequestOptions
+from chartkit.scan.parallel.copies import COMPRESSED_LEAST, Copies
 from chartkit.scan.parallel.judged import Judged, Shown, judged
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
@@ -88,9 +89,10 @@ class Stream:
         return namespaces_among(self.shared)
 
 
-def open_stream(options: RequestOptions, least: int = LEAST) -> Stream | None:
-    """Return inputs in parts; None where they have fewer bytes, or have to be read as a whole."""
-    if options.crds or options.api_defaults or STDIN in options.paths:
+def open_stream(options: RequestOptions, copies: Copies, least: int = LEAST) -> Stream | None:
+    """Return inputs in parts; None where they have fewer bytes, or have to be read as a whole.
+    copies: gets those of compressed files."""
+    if options.crds or options.api_defaults or options.paths.count(STDIN) > 1:
         return None
     if any(is_remote(each) and not is_stored(each) for each in options.paths):
         return None
@@ -101,11 +103,11 @@ def open_stream(options: RequestOptions, least: int = LEAST) -> Stream | None:
 
             remote = RemotePaths((), _drop)
             paths = remote.local(paths)
-        files = [_files(path) for path in paths]
+        files = [_files(path, copies) for path in paths]
         size = total([each for group in files for each in group if isinstance(each, Path)])
         if size < least:
             return None
-        found = tuple(parts(_slices(paths, files, remote)))
+        found = tuple(parts(_slices(paths, files, _naming(copies, remote))))
         surveyed = (each for part in found if part.is_surveyed for each in _objects(part, _drop))
         shared = list(filter(is_shared, surveyed))
         if any(group_of(each) in RELEASE_GROUPS for each in shared):
@@ -127,9 +129,13 @@ def _drop(_: Diagnostic) -> None:
     return None
 
 
-def _files(path: str) -> list[Path | Diagnostic]:
+def _files(path: str, copies: Copies) -> list[Path | Diagnostic]:
     """Return the manifests at a path, with notes on what is not read; raise NotStreamable."""
     where = Path(path)
+    if path == STDIN:
+        if copies.stdin is None:
+            raise NotStreamable
+        return [copies.stdin]
     if is_file(where):
         found: list[Path | Diagnostic] = [where]
     elif where.is_dir() and not is_chart(where):
@@ -138,23 +144,41 @@ def _files(path: str) -> list[Path | Diagnostic]:
             found.append(kustomization_note(file) if is_kustomization(file) else file)
     else:
         raise NotStreamable
-    for each in found:
-        if isinstance(each, Path) and (each.is_dir() or is_compressed(each)):
-            raise NotStreamable
-    return found
+    return [_plain_file(each, copies) if isinstance(each, Path) else each for each in found]
+
+
+def _plain_file(file: Path, copies: Copies) -> Path:
+    """Return a file, or a copy with what it holds where it is compressed; raise NotStreamable."""
+    if file.is_dir():
+        raise NotStreamable
+    if not is_compressed(file):
+        return file
+    copy = copies.decompressed(file) if file.stat().st_size >= COMPRESSED_LEAST else None
+    if copy is None:
+        raise NotStreamable
+    return copy
+
+
+def _naming(copies: Copies, remote: RemotePaths | None) -> Callable[[str], str]:
+    """Return a function that gives files the names of messages."""
+    return copies.name if remote is None else lambda file: remote.name(copies.name(file))
 
 
 def _slices(
-    paths: Sequence[str], files: Sequence[Sequence[Path | Diagnostic]], remote: RemotePaths | None
+    paths: Sequence[str],
+    files: Sequence[Sequence[Path | Diagnostic]],
+    named: Callable[[str], str],
 ) -> Iterator[tuple[Slice | Diagnostic, int, bool]]:
     for number, (path, group) in enumerate(zip(paths, files, strict=True)):
-        is_named = is_file(path)
+        is_named = path == STDIN or is_file(path)
         for each in group:
             if isinstance(each, Path):
-                name = remote.name(str(each)) if remote is not None else ""
-                yield from sliced(str(each), number, is_named, _SHARED, name)
+                yield from sliced(str(each), number, is_named, _SHARED, named(str(each)))
+            elif each.location is None:
+                yield each, 0, False
             else:
-                yield each if remote is None else remote.diagnostic(each), 0, False
+                place = replace(each.location, file=named(each.location.file))
+                yield replace(each, location=place), 0, False
 
 
 def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list[Resource]:

@@ -11,6 +11,7 @@ import click
 
 from chartkit.cli.options.cache import cache_option
 from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
 from chartkit.cli.terminal import track
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 )
 @cache_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every row, passed checks as well.")
+@jobs_option("run Helm")
 @helm_option()
 @reports()
 def render(
@@ -83,6 +85,7 @@ def render(
     update_baseline: bool,
     cache: bool,
     verbose: bool,
+    jobs: int,
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
@@ -117,6 +120,7 @@ def render(
             gitops=tuple(dict.fromkeys(gitops)),
             repository=_repository(project, gitops, repository, revision),
             update_baseline=update_baseline,
+            jobs=jobs,
             track=track("checking"),
         )
         return render_project(project, how)

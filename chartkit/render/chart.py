@@ -35,14 +35,18 @@ from chartkit.project.settings import Workload
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions
 from chartkit.values.lint import ChartValues
 
-_THREADS: Final = 4
+_PROCESSES: Final = 4
+"""The most processes of Helm at a time where nobody says: the checks need them no faster."""
 
 
 @contextmanager
-def helm_threads() -> Iterator[Executor]:
-    """Threads that wait for Helm's child processes; an error or an interrupt ends both."""
+def helm_threads(jobs: int | None = None) -> Iterator[Executor]:
+    """Threads that wait for Helm's child processes; an error or an interrupt ends both.
+
+    jobs: the most of these processes at a time.
+    """
     helm.start()
-    executor = ThreadPoolExecutor(min(os.cpu_count() or 1, _THREADS))
+    executor = ThreadPoolExecutor(jobs or min(os.cpu_count() or 1, _PROCESSES))
     done = False
     try:
         yield executor

@@ -65,7 +65,8 @@ class RenderOptions:
     """environments: those to check and to write manifests of; workloads: further ones to scan;
     kustomize: whether to write overlays as well; gitops: the deployers whose files are written,
     repository: the one that holds the charts; update_baseline: whether to write the baselines
-    of environments that name one; track: shows how many environments are checked."""
+    of environments that name one; jobs: the most processes of Helm at a time, None: by the
+    processors; track: shows how many environments are checked."""
 
     environments: tuple[Environment, ...]
     workloads: tuple[Workload, ...] = ()
@@ -75,6 +76,7 @@ class RenderOptions:
     gitops: tuple[str, ...] = ()
     repository: Repository = NO_REPOSITORY
     update_baseline: bool = False
+    jobs: int | None = None
     track: Track = untracked
 
 
@@ -128,7 +130,7 @@ def _generate(
 ) -> tuple[tuple[Row, ...], _GeneratedFolders]:
     """Run every stage up to the disk; without `check`, a failed check generates nothing."""
     upstream = read_vendored(project.root)
-    with temporary_folder() as parent, helm_threads() as executor:
+    with temporary_folder() as parent, helm_threads(options.jobs) as executor:
         composed, charts = list[_ChartTree](), list[Chart]()
         exceptions: dict[str, ShippedExceptions] = {}
         for plan in plan_charts(project, upstream, exceptions):

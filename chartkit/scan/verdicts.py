@@ -7,7 +7,7 @@ it acts on an object of `bad.yaml` and leaves one of `good.yaml` alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -107,14 +107,16 @@ def _cleaning(policies: Sequence[Cleaner], given: Resource, world: World) -> Ver
 CLUSTER_FILE: Final = "cluster.yaml"
 
 
-def example_world(example: Resource) -> World:
+def example_world(example: Resource, wants_fields: bool = True) -> World:
     """Return the world for evaluating an example: the objects in `cluster.yaml` next to it; raise
-    InputError for an invalid file."""
-    return _read(Path(example.location.file).parent / CLUSTER_FILE)
+    InputError for an invalid file. wants_fields: as `World` has it; a verdict names none."""
+    return _read(Path(example.location.file).parent / CLUSTER_FILE, wants_fields)
 
 
-@lru_cache(maxsize=256)
-def _read(file: Path) -> World:
+@lru_cache(maxsize=512)
+def _read(file: Path, wants_fields: bool) -> World:
+    if not wants_fields:
+        return replace(_read(file, True), wants_fields=False)
     if not file.is_file():
         return OFFLINE
     bodies = [as_submitted(one).body for one in resources(read_file(file))]

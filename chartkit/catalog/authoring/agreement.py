@@ -61,7 +61,9 @@ def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]
         if file is None:
             continue
         try:
-            found = [(one, example_world(one)) for one in resources(read_file(file))]
+            found = [
+                (one, example_world(one, wants_fields=False)) for one in resources(read_file(file))
+            ]
         except InputError as error:
             yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
             continue

@@ -176,7 +176,8 @@ _MOCKS: Final = NoMocks()
 @dataclass(frozen=True, slots=True)
 class World:
     """Everything that policies may ask; each port has nothing by default. timings: measures what
-    policies take, None where that is not wanted."""
+    policies take, None where that is not wanted; wants_fields: whether results have to name the
+    fields over which policies in CEL fail, which takes as long as judging."""
 
     api: KubernetesApi = _API
     services: ServiceSource = _SERVICES
@@ -186,6 +187,7 @@ class World:
     global_context: GlobalContext = _ENTRIES
     mocks: Mocks = _MOCKS
     timings: Timings | None = None
+    wants_fields: bool = True
 
 
 OFFLINE: Final = World()

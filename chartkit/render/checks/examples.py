@@ -177,7 +177,8 @@ def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) ->
     acting: list[Resource] = []
     missed: list[Resource] = []
     for resource in _read(file):
-        verdict = judge(compiled.policies, compiled.cleanup, resource, example_world(resource))
+        world = example_world(resource, wants_fields=False)
+        verdict = judge(compiled.policies, compiled.cleanup, resource, world)
         which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
         if verdict.error:
             message = f"{policy} cannot decide about its {which}: {verdict.error}"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from chartkit.documents.reader import read_text, resources
+from chartkit.engine import Request, evaluate
+from chartkit.engine.cel_policies import fields
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
-from chartkit.scan.verdicts import example_world
+from chartkit.scan.policies import compile_all
+from chartkit.scan.verdicts import example_world, judge
 
 _BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 _CLUSTER = """\
@@ -49,3 +54,34 @@ def test_a_broken_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text("{")
     with pytest.raises(InputError, match=r"cluster\.yaml"):
         example_world(_example(tmp_path))
+
+
+_CEL = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  validations:
+  - {expression: "object.data.a == 'good'", message: m}
+"""
+
+
+def test_a_verdict_needs_no_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (policy,) = compile_all([*resources(read_text(_CEL))]).policies
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: bad}\n"
+    (given,) = resources(read_text(text, str(tmp_path / "bad.yaml")))
+    request = Request(given)
+    (with_fields,) = evaluate([policy], request, example_world(given))
+    assert with_fields.fields == ("/data/a",)
+
+    def fail(*_: object) -> tuple[str, ...]:
+        raise AssertionError("the fields of a failure are looked for")
+
+    monkeypatch.setattr(fields, "fields_of", fail)
+    world = example_world(given, wants_fields=False)
+    (without,) = evaluate([policy], request, world)
+    assert without == replace(with_fields, fields=())
+    assert judge([policy], (), given, world).said == "m"

@@ -83,33 +83,35 @@ class ValidatingEvaluator(Evaluator):
             if not holds(self._conditions, scope, host, policy.ignores_errors):
                 return self.result(Status.SKIP, "skip")
             scope["variables"] = Variables(self._variables, scope, host)
-            return self._validate(scope, host)
+            return self._validate(scope, host, admission.world.wants_fields)
         except CelError as error:
             return self.result(Status.ERROR, f"failed to load context: {error.message}", EVALUATION)
 
-    def _validate(self, scope: Mapping[str, Value], host: Host) -> RuleResult:
+    def _validate(self, scope: Mapping[str, Value], host: Host, wants_fields: bool) -> RuleResult:
         for index, each in enumerate(self._validations):
             try:
                 if each.program.evaluate(scope, host) is not False:
                     continue
             except CelError as error:
-                return self._failure(index, scope, host, error)
-            return self._failure(index, scope, host)
+                return self._failure(index, scope, host, wants_fields, error)
+            return self._failure(index, scope, host, wants_fields)
         if not self._annotations:
             return self._passed
         made = audit_annotations(self._annotations, scope, host)
         return self.result(Status.PASS, "success", properties=made)
 
     def _failure(
-        self, index: int, scope: Mapping[str, Value], host: Host, error: CelError | None = None
+        self,
+        index: int,
+        scope: Mapping[str, Value],
+        host: Host,
+        wants_fields: bool,
+        error: CelError | None = None,
     ) -> RuleResult:
         """Return the result of a validation that is false, or has no value because of an error."""
-        from chartkit.engine.cel_policies.fields import Matching, fields_of
-
         failed = self._validations[index]
         decided = {INDEX: str(index)}
-        matching = Matching(self._conditions, self.policy.constraints)
-        fields = fields_of(failed.program, scope, self._variables, host, matching)
+        fields = self._fields(failed, scope, host) if wants_fields else ()
         if error is None:
             message = failure_message(failed, index, scope, host)
             try:
@@ -118,6 +120,15 @@ class ValidatingEvaluator(Evaluator):
             except CelError as of_annotation:
                 error, fields = of_annotation, ()
         return self.result(Status.ERROR, f"error: {error.message}", "", decided, fields)
+
+    def _fields(
+        self, failed: CompiledValidation, scope: Mapping[str, Value], host: Host
+    ) -> tuple[str, ...]:
+        """Return the fields over which a validation failed."""
+        from chartkit.engine.cel_policies.fields import Matching, fields_of
+
+        matching = Matching(self._conditions, self.policy.constraints)
+        return fields_of(failed.program, scope, self._variables, host, matching)
 
 
 def failure_message(

@@ -41,6 +41,14 @@ _LINE: Final = re.compile(
 _QUOTED: Final = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"\\]|\\["\\nrtbf])*\"""")
 _QUOTES: Final = "'\""
 _EMPTY: Final[Mapping[str, Callable[[], Any]]] = {"{}": dict, "[]": list}
+_WORD: Final = (
+    r"""(?:[A-Za-z0-9_./$(+<=~^;\\]|-(?=[A-Za-z0-9]))[A-Za-z0-9_./$()+<=>~^;\\*@%-]*"""
+    r"""|"[^"\\]*"|'[^']*'"""
+)
+_LIST: Final = re.compile(rf"\[ ?(?:{_WORD})(?:, ?(?:{_WORD}))* ?\]")
+_MAPPING: Final = re.compile(rf"\{{ ?{KEY}: (?:{_WORD})(?:, ?{KEY}: (?:{_WORD}))* ?\}}")
+_ITEM_WORDS: Final = re.compile(_WORD)
+_MEMBER_WORDS: Final = re.compile(rf"({KEY}): ({_WORD})")
 _COMMENT: Final = re.compile(r" #.*")
 FIRST: Final = re.compile(r"^ *[^ #\n]", re.MULTILINE)
 _ITEMS: Final = re.compile(r"^items:[ ]*\n(?=([ ]*)-)", re.MULTILINE)
@@ -106,11 +114,12 @@ class _Reader:
     """A reader of documents; scalars: values by their text; names: keys by themselves, so that
     equal ones are one."""
 
-    __slots__ = ("_names", "_scalars")
+    __slots__ = ("_is_block", "_names", "_scalars")
 
     def __init__(self) -> None:
         self._scalars: dict[str, Any] = {}
         self._names: dict[str, str] = {}
+        self._is_block = True
 
     def documents(self, text: str, offset: int, line: int) -> Iterator[BuiltDocument]:
         """Yield the document of a text, if there is one; offset, line: where it begins. Raise
@@ -125,13 +134,14 @@ class _Reader:
         first = FIRST.search(text, begin)
         if first is None:
             return
+        self._is_block = True
         body = self._value(rows)
         at = first.end() - 1
         place = Start(line + text.count("\n", 0, at), at - first.start(), offset + at)
         is_list = isinstance(body, dict) and isinstance(body.get("items"), list)
         items = list(_items(text, len(body["items"]), offset, line)) if is_list else ()
         start = offset if begin else offset + at
-        yield BuiltDocument(body, place, start, offset + len(text), items, is_block=True)
+        yield BuiltDocument(body, place, start, offset + len(text), items, self._is_block)
 
     def _value(self, rows: Iterable[Row]) -> Any:
         """Return the value of a document; raise `_UnusualError`."""
@@ -174,6 +184,15 @@ class _Reader:
                 pending = name
         return root[""]
 
+    def _flow(self, text: str) -> Any:
+        """Return a list or mapping of scalars between brackets; raise `_UnusualError`."""
+        if text[0] == "[" and _LIST.fullmatch(text):
+            return [self._scalar(each, 0) for each in _ITEM_WORDS.findall(text)]
+        if text[0] == "{" and _MAPPING.fullmatch(text):
+            members = _MEMBER_WORDS.findall(text)
+            return {self._name(key): self._scalar(each, 0) for key, each in members}
+        raise _UnusualError
+
     def _name(self, text: str) -> str:
         """Return a key that is no number, no boolean and not null; raise `_UnusualError`."""
         if resolve_plain(text) != text:
@@ -191,6 +210,9 @@ class _Reader:
         bare = bare.rstrip(" ")
         if bare in _EMPTY:
             return _EMPTY[bare]()
+        if first in "[{":
+            self._is_block = False
+            return self._flow(bare)
         value = _quoted(bare) if first in _QUOTES else _plain(bare)
         if len(self._scalars) >= _MOST:
             self._scalars.clear()

@@ -35,6 +35,10 @@ _TEXTS = (
     "a: .inf\n",
     "yes: 1\n1: 2\n~: 3\n",
     "a: 1\na: {}\nb: 2\na:\n  c: 3\n",
+    "a: [b, 1, 'c, d', \"e: f\", -g]\nb: {c: d, e: 010}\nc: [ a,b ] # c\n- [a]\n",
+    "- [a]\n- {b: yes}\n- [a: b]\n",
+    "a: {b: 1, b: 2, true: 3}\n---\na: [b,]\n---\na: [[b]]\n---\na: [b, *c]\n---\na: {b}\n",
+    "a: [.inf]\n",
     "a: &x 1\nb: *x\n",
     "<<: {a: 1}\n",
     "a: b: c\n",
@@ -128,8 +132,8 @@ def test_libyaml_reads_only_the_documents_that_are_of_another_form(
         return build_documents(text, file, lines)
 
     monkeypatch.setattr(block_style, "build_documents", building)
-    found = [each.body for each in read_documents(f"{_POD}\n---\na: [1, 2]\n---\n{_POD}", "f")]
-    assert asked == ["---\na: [1, 2]\n"]
+    found = [each.body for each in read_documents(f"{_POD}\n---\na: &x [1, 2]\n---\n{_POD}", "f")]
+    assert asked == ["---\na: &x [1, 2]\n"]
     middle = len(found) // 2
     assert found[middle] == {"a": [1, 2]}
     assert found[:middle] == found[middle + 1 :] != []

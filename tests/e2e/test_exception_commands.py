@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.e2e.transcript import DOCS, check_page
 from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
 from tests.unit.render.test_pipeline import PROFILE
 
+_SOON = datetime.now(UTC).date() + timedelta(days=20)
 _PAGE = "how-to/exceptions.md"
 POD = """\
 apiVersion: v1
@@ -85,6 +87,13 @@ def test_one_that_is_needed_and_narrow_is_right(folder: Path) -> None:
             ),
             ["expired"],
             1,
+        ),
+        (
+            EXCEPTION.replace("RULES", '"*"').replace(
+                "namespace: kyverno", f'labels: {{cleanup.kyverno.io/ttl: "{_SOON}"}}'
+            ),
+            ["expires-soon"],
+            0,
         ),
     ],
 )

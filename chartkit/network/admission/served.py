@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.engine import ENFORCE, OFFLINE, Request, RunnablePolicy, World
-from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.model import Json, Resource, mapping_at, mappings_at
 from chartkit.network.admission.roles import RoleBindings
@@ -48,7 +48,10 @@ class Served:
 
 def failure_policy(policy: RunnablePolicy) -> str:
     """Return `Fail` or `Ignore`: what an API server does with a request if there is no verdict."""
-    spec = mapping_at(policy.policy.resource.body, "spec")
+    own = policy.policy
+    if isinstance(own, CelPolicy) and own.kind is CelKind.GENERATING:
+        return IGNORE
+    spec = mapping_at(own.resource.body, "spec")
     given = mapping_at(spec, "webhookConfiguration").get("failurePolicy")
     return IGNORE if (given or spec.get("failurePolicy")) == IGNORE else FAIL
 

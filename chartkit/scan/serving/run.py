@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,7 @@ from chartkit.network.admission.server import Worker, require_address, serve
 from chartkit.network.admission.settings import ServerSettings
 from chartkit.network.admission.webhooks.configurations import Endpoint, webhook_configurations
 from chartkit.network.admission.webhooks.registration import Registration
-from chartkit.network.admission.webhooks.webhook import Scope
+from chartkit.network.admission.webhooks.webhook import Scope, other_namespaces
 from chartkit.scan.serving.options import ListenOptions
 
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
@@ -126,13 +127,13 @@ def _printed(listen: ListenOptions, served: Served) -> str:
         hint = "--tls-folder keeps the one that is made; --tls-cert and --tls-key give one"
         raise InputError("--print-webhooks needs the certificate of the server", hint=hint)
     endpoint = _endpoint(listen, _certificates(listen, Path()))
-    scope = Scope(_scope(listen, endpoint).excluded, served.names)
+    scope = replace(_scope(listen, endpoint), names=served.names)
     return dump_documents(webhook_configurations(served.policies, endpoint, scope))
 
 
 def _scope(listen: ListenOptions, endpoint: Endpoint) -> Scope:
     own = (endpoint.namespace,) if endpoint.namespace else ()
-    return Scope(tuple(dict.fromkeys((*filter(None, listen.excluded), *own))))
+    return Scope(other_namespaces(tuple(dict.fromkeys((*filter(None, listen.excluded), *own)))))
 
 
 def _endpoint(listen: ListenOptions, certificates: Certificates) -> Endpoint:

@@ -86,7 +86,7 @@ class _Family:
             path = "/".join((self.root, *sorted(each.policy.name for each in group)))
             for failure in (FAIL, IGNORE):
                 own = [each for each in group if failure_policy(each) == failure]
-                rules = [rule for each in own for rule in self._rules(each, CelKind.VALIDATING)]
+                rules = [rule for each in own for rule in self._rules(_forms(each))]
                 if rules:
                     yield self._webhook(failure, suffix, path, own, rules)
 
@@ -94,24 +94,25 @@ class _Family:
         policy = compiled.policy
         place = f"{policy.namespace}-" if policy.namespace else ""
         suffix = f"-{FINE_GRAINED}-{place}{policy.name}"
-        rules = self._rules(compiled, CelKind.IMAGE_VALIDATING)
+        forms = _forms(compiled)
+        if policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
+            forms = forms[:1]  # As in Kyverno, which extends those of the cluster alone here.
         given = mapping_at(policy.spec, "webhookConfiguration").get("timeoutSeconds")
         settings: Body = {}
         if isinstance(given, int):
             settings["timeoutSeconds"] = min(given, LONGEST)
-        if conditions := _match_conditions(_forms(compiled, CelKind.IMAGE_VALIDATING)):
+        if conditions := _match_conditions(forms):
             settings["matchConditions"] = conditions
         if self.side is Webhook.VALIDATING and _is_exact(policy):
             settings["matchPolicy"] = _EXACT
         path = f"{self.root}/{policy.name}"
-        return self._webhook(failure_policy(compiled), suffix, path, [compiled], rules, settings)
+        failure, rules = failure_policy(compiled), self._rules(forms)
+        return self._webhook(failure, suffix, path, [compiled], rules, settings)
 
-    def _rules(self, compiled: CompiledCelPolicy, unextended: CelKind) -> list[Body]:
+    def _rules(self, forms: Sequence[CelPolicy]) -> list[Body]:
         all_operations = {"operations": ALL} if self.kind is CelKind.GENERATING else {}
         return [
-            {**rule, **all_operations}
-            for form in _forms(compiled, unextended)
-            for rule in mappings_at(form.spec, *_RULES)
+            {**rule, **all_operations} for form in forms for rule in mappings_at(form.spec, *_RULES)
         ]
 
     def _webhook(
@@ -149,13 +150,17 @@ class _Family:
         if policy.namespace:
             own = {"key": NAME_LABEL, "operator": "In", "values": [policy.namespace]}
             namespaces = {"matchExpressions": [own]}
-        excluded = self.scope.namespaces
-        if excluded and namespaces is not None:
-            key = "matchExpressions"
-            namespaces = {**namespaces, key: [*list_of(namespaces.get(key)), *excluded[key]]}
-        if namespaces is None:
-            namespaces = excluded or None
+        further = self.scope.namespaces or None
+        namespaces = further if namespaces is None else _both(namespaces, further or {})
         return namespaces, constraints.get("objectSelector")
+
+
+def _both(one: Body, other: Body) -> Body:
+    labels = {**mapping_at(one, "matchLabels"), **mapping_at(other, "matchLabels")}
+    key = "matchExpressions"
+    expressions = [*list_of(one.get(key)), *list_of(other.get(key))]
+    found = {"matchLabels": labels, key: expressions}
+    return {name: value for name, value in found.items() if value}
 
 
 def _digest(*selectors: Body | None) -> str:
@@ -220,9 +225,6 @@ def _kinds_of(form: CelPolicy) -> list[str]:
     return sorted(found)
 
 
-def _forms(compiled: CompiledCelPolicy, unextended: CelKind) -> list[CelPolicy]:
-    """Return a policy and its forms for pod controllers, about which Kyverno asks for all but one
-    kind of policies of a namespace."""
-    if compiled.policy.kind_name == NAMESPACED + unextended:
-        return [compiled.policy]
+def _forms(compiled: CompiledCelPolicy) -> list[CelPolicy]:
+    """Return a policy, and its forms for pod controllers."""
     return list({id(each.policy): each.policy for each in compiled.evaluators}.values())

@@ -66,11 +66,12 @@ def webhook_configurations(
     return [
         {"apiVersion": version, "kind": side.value, "metadata": metadata, "webhooks": hooks}
         for side in Webhook
-        if (hooks := [_hook(each, endpoint) for each in known if each.side is side])
+        if (hooks := [hook_of(each, endpoint) for each in known if each.side is side])
     ]
 
 
-def _hook(webhook: PolicyWebhook, endpoint: Endpoint) -> Body:
+def hook_of(webhook: PolicyWebhook, endpoint: Endpoint) -> Body:
+    """Return a webhook as a configuration has it."""
     return {
         "name": webhook.name,
         "clientConfig": endpoint.client_config(webhook.path),

@@ -26,23 +26,23 @@ _LISTS: Final = ("apiGroups", "apiVersions", "resources", "operations")
 class Scope:
     """The part of a cluster that webhooks cover, and what is known of it.
 
-    excluded: namespaces; names: of the custom kinds that are known; in_background: whether to ask
-    for generation and the mutation of objects that exist, as Kyverno does; judges_writes: whether
-    a rule that names no operation is to name CREATE and UPDATE.
+    namespaces: the selector of Kyverno's configuration; names: of the custom kinds that are known;
+    in_background: whether to ask for generation and the mutation of objects that exist, as Kyverno
+    does; judges_writes: whether a rule that names no operation is to name CREATE and UPDATE.
     """
 
-    excluded: tuple[str, ...] = ()
+    namespaces: Body = field(default_factory=dict)
     names: CustomNames = UNKNOWN
     in_background: bool = False
     judges_writes: Callable[[Rule], bool] = lambda _rule: False
 
-    @property
-    def namespaces(self) -> Body:
-        """The namespace selector of every webhook."""
-        if not self.excluded:
-            return {}
-        operator = {"key": NAME_LABEL, "operator": "NotIn", "values": list(self.excluded)}
-        return {"matchExpressions": [operator]}
+
+def other_namespaces(excluded: Sequence[str]) -> Body:
+    """Return the selector of all namespaces but some."""
+    if not excluded:
+        return {}
+    operator = {"key": NAME_LABEL, "operator": "NotIn", "values": list(excluded)}
+    return {"matchExpressions": [operator]}
 
 
 @dataclass(frozen=True, slots=True)

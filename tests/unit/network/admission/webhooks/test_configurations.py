@@ -9,7 +9,7 @@ import pytest
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind
 from chartkit.model import Body
 from chartkit.network.admission.webhooks.configurations import Endpoint, webhook_configurations
-from chartkit.network.admission.webhooks.webhook import Scope
+from chartkit.network.admission.webhooks.webhook import Scope, other_namespaces
 from tests.unit.network.admission.bodies import CEL, LABELS, TEAM, policies
 
 _ENDPOINT = Endpoint(b"PEM", "https://10.0.0.1:9443")
@@ -100,7 +100,7 @@ def test_cel_policies_share_a_webhook() -> None:
 def test_selectors_part_the_webhooks_of_cel_policies() -> None:
     selector = "    namespaceSelector: {matchLabels: {env: prod}}\n    resourceRules:"
     other = CEL.replace("no-latest", "another").replace("    resourceRules:", selector)
-    found = made(CEL, other, scope=Scope(("kube-system",)))
+    found = made(CEL, other, scope=Scope(other_namespaces(["kube-system"])))
     assert len(found) == 2
     chosen = next(
         each for each in found.values() if each["clientConfig"]["url"].endswith("/another")
@@ -312,7 +312,12 @@ def test_conditions_about_the_namespace_are_left_to_the_policy(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (_cel("NamespacedValidatingPolicy"), {("CREATE UPDATE", "pods")}),
+        (
+            _cel("NamespacedImageValidatingPolicy", _IMAGES.replace("DIGEST", "false")).replace(
+                "  validationConf", "  webhookConfiguration: {timeoutSeconds: 5}\n  validationConf"
+            ),
+            {("CREATE", "pods")},
+        ),
         (
             LABELS.replace("{kinds: [Pod]}", "{kinds: [ConfigMap], operations: [CREATE, DELETE]}"),
             {("CREATE DELETE", "configmaps")},
@@ -346,3 +351,14 @@ def test_rules_are_what_kyverno_asks_for(text: str, expected: set[tuple[str, str
         for rule in hook["rules"]
         for resource in rule["resources"]
     }
+
+
+def test_generation_is_asked_for_where_it_happens() -> None:
+    text = CEL.replace("ValidatingPolicy", "GeneratingPolicy").partition("  validations:")[0]
+    text = text.replace("  validationActions: [Deny]\n", "") + (
+        "  variables: [{name: made, expression: '[]'}]\n"
+        "  generate: [{expression: 'generator.Apply(\"a\", variables.made)'}]\n"
+    )
+    assert not made(text)
+    hook = made(text, scope=Scope(in_background=True))["gpol.validate.kyverno.svc-ignore"]
+    assert hook["rules"][0]["operations"] == ["CONNECT", "CREATE", "DELETE", "UPDATE"]

@@ -302,7 +302,7 @@ class Translator:
         *tests, last = _operands(Kind.AND_EXPRESSION, node)
         tests = [each for each in tests if self.truth(each, current) != cel.TRUE]
         if not tests:
-            return self.left(last, current)
+            return self.node(last, current)
         if not all(_is_bool(self.left(each, current)) for each in tests):
             # Where one is not true, the value is that one.
             raise NotConvertible("a value that && chooses")

@@ -117,3 +117,16 @@ def test_rule_that_refuses_nothing_converts_and_says_so() -> None:
     # What its conditions cannot be evaluated of, it refuses.
     reason = converted(deny("{{ request.object.data.a }}", "DurationGreaterThan", "'3'")).reason
     assert reason == "its conditions can never hold"
+
+
+@pytest.mark.parametrize(
+    "test", ["[request.object.data.a]", "request.operation", "join('/', ['a'])"]
+)
+def test_a_test_that_is_always_true_chooses_the_other_value(test: str) -> None:
+    rule = deny(f"{{{{ {test} && request.object.immutable }}}}", "Equals", "true")
+    bodies = [{**_map(""), "immutable": each} for each in (True, False)]
+    assert [same_result(rule, each) for each in (*bodies, _map(""))] == [
+        "refused",
+        "allowed",
+        "refused",
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents import reader, yaml_builder
+from chartkit.documents import reader
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.values.migrate import nodes
@@ -59,24 +59,24 @@ def test_work_of_a_migration(shape: str) -> None:
 
 def test_passes_over_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """The old text is composed once, and the new one read once."""
-    composed, built = [], []
-    compose, build = nodes.compose, yaml_builder.build_documents
+    composed, read = [], []
+    compose, read_text = nodes.compose, reader.read_text
 
     def counted_compose(document: Document, opens: Opens) -> Any:
         composed.append(document.source.text)
         return compose(document, opens)
 
-    def counted_build(text: str, *others: Any) -> Any:
-        built.append(text)
-        return build(text, *others)
+    def counted_read(text: str) -> Any:
+        read.append(text)
+        return read_text(text)
 
     old = document("nodeSelector:\n  a: b\n")
     migrate(old)
-    monkeypatch.setattr(reader, "build_documents", counted_build)
+    monkeypatch.setattr("chartkit.values.migrate.run.read_text", counted_read)
     monkeypatch.setattr("chartkit.values.migrate.reading.compose", counted_compose)
     made = migrate(old)
     assert composed == [old.source.text]
-    assert built == [made.text]
+    assert read == [made.text]
 
 
 @pytest.mark.parametrize("chart", CHARTS)

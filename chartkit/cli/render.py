@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from chartkit.cli.options.cache import cache_option
+from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
@@ -26,116 +29,144 @@ if TYPE_CHECKING:
     from chartkit.report.command_report import CommandReport
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arguments:
+    """The arguments of `chartkit render` but for those that every command has."""
+
+    environments: Sequence[str]
+    check: bool
+    workloads: Sequence[Path]
+    prefer: str | None
+    kustomize: bool
+    gitops: Sequence[str]
+    repository: str | None
+    revision: str | None
+    update_baseline: bool
+    cache: bool
+    jobs: int
+
+    @property
+    def is_cacheable(self) -> bool:
+        """True if an earlier run's result may do."""
+        return self.cache and not (
+            self.update_baseline or self.gitops or self.repository or self.revision
+        )
+
+
 @click.command()
-@click.argument("environments", nargs=-1, metavar="[ENV…]")
 @project_option
-@click.option(
-    "--check", is_flag=True, help="Write nothing; print a diff and fail if the charts have drifted."
+@takes(
+    _Arguments,
+    click.argument("environments", nargs=-1, metavar="[ENV…]"),
+    click.option(
+        "--check",
+        is_flag=True,
+        help="Write nothing; print a diff and fail if the charts have drifted.",
+    ),
+    click.option(
+        "--workloads",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="A manifest, folder or chart to scan in addition to those of chartkit.yaml; "
+        "repeatable.",
+    ),
+    click.option(
+        "--prefer",
+        type=click.Choice(["edits", "generated"]),
+        help="Which side wins if a values file was edited and its generated values have changed.",
+    ),
+    click.option(
+        "--kustomize",
+        is_flag=True,
+        help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
+    ),
+    click.option(
+        "--gitops",
+        multiple=True,
+        type=click.Choice(["argocd", "flux", "helmfile", "terraform"]),
+        help="Write gitops/NAME/ too: the charts of all environments as this deployer installs "
+        "them.",
+    ),
+    click.option(
+        "--repository",
+        metavar="URL",
+        help="The git repository that Argo CD or Flux reads; the first of `sources` if not given.",
+    ),
+    click.option("--revision", metavar="REV", help="Its branch; main if not given."),
+    click.option(
+        "--update-baseline",
+        is_flag=True,
+        help="Write the violations of the workloads to each environment's baseline; reasons, ends "
+        "and comments stay.",
+    ),
+    cache_option,
+    jobs_option("run Helm"),
 )
-@click.option(
-    "--workloads",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A manifest, folder or chart to scan in addition to those of chartkit.yaml; repeatable.",
-)
-@click.option(
-    "--prefer",
-    type=click.Choice(["edits", "generated"]),
-    help="Which side wins if a values file was edited and its generated values have changed.",
-)
-@click.option(
-    "--kustomize",
-    is_flag=True,
-    help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
-)
-@click.option(
-    "--gitops",
-    multiple=True,
-    type=click.Choice(["argocd", "flux", "helmfile", "terraform"]),
-    help="Write gitops/NAME/ too: the charts of all environments as this deployer installs them.",
-)
-@click.option(
-    "--repository",
-    metavar="URL",
-    help="The git repository that Argo CD or Flux reads; the first of `sources` if not given.",
-)
-@click.option("--revision", metavar="REV", help="Its branch; main if not given.")
-@click.option(
-    "--update-baseline",
-    is_flag=True,
-    help="Write the violations of the workloads to each environment's baseline; reasons, ends and "
-    "comments stay.",
-)
-@cache_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every row, passed checks as well.")
-@jobs_option("run Helm")
 @helm_option()
 @reports()
-def render(
-    options: OutputOptions,
-    environments: Sequence[str],
-    path: Path,
-    check: bool,
-    workloads: Sequence[Path],
-    prefer: str | None,
-    kustomize: bool,
-    gitops: Sequence[str],
-    repository: str | None,
-    revision: str | None,
-    update_baseline: bool,
-    cache: bool,
-    verbose: bool,
-    jobs: int,
-) -> None:
+def render(given: _Arguments, options: OutputOptions, path: Path, verbose: bool) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
     A failed check writes nothing. Exits 1 if a check fails or --check finds a difference.
     """
     from chartkit.project.project import read_project
 
-    if kustomize and environments:
+    if given.kustomize and given.environments:
         raise click.UsageError(
             "--kustomize needs all environments, which share one base: name no ENV"
         )
-    if check and update_baseline:
+    if given.check and given.update_baseline:
         raise click.UsageError("--check writes nothing, and --update-baseline does")
     options.parsed()
     project = read_project(path)
-    chosen = {one.name: one for name in environments for one in project.environments_of(name)}
+    chosen = {one.name: one for name in given.environments for one in project.environments_of(name)}
     checked = tuple((chosen or project.environments).values())
-    if update_baseline:
+    if given.update_baseline:
         _require_own_baselines(project, checked)
-
-    def rendered() -> RenderResult:
-        from chartkit.output.values_merge import Prefer
-        from chartkit.project.settings import Workload
-        from chartkit.render.pipeline import RenderOptions, render_project
-
-        how = RenderOptions(
-            environments=checked,
-            workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
-            prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
-            check=check,
-            kustomize=kustomize,
-            gitops=tuple(dict.fromkeys(gitops)),
-            repository=_repository(project, gitops, repository, revision),
-            update_baseline=update_baseline,
-            jobs=jobs,
-            track=track("checking"),
-        )
-        return render_project(project, how)
-
-    result: RenderResult
-    if not cache or update_baseline or gitops or repository or revision:
-        result = rendered()
-    else:
-        from chartkit.render.cache import cached_result
-
-        names = [each.name for each in checked]
-        given = {"environments": names, "prefer": prefer, "check": check, "kustomize": kustomize}
-        result = cached_result(project, workloads, given, rendered)
-    show(_report(result, check, verbose), options)
+    result = _result(project, checked, given)
+    show(_report(result, given.check, verbose), options)
     raise SystemExit(1 if result.failed else 0)
+
+
+def _result(
+    project: Project, environments: Sequence[Environment], given: _Arguments
+) -> RenderResult:
+    """Return the result of an earlier run with the same inputs, or of a render."""
+    if not given.is_cacheable:
+        return _rendered(project, environments, given)
+    from chartkit.render.cache import cached_result
+
+    options: Body = {
+        "environments": [each.name for each in environments],
+        "prefer": given.prefer,
+        "check": given.check,
+        "kustomize": given.kustomize,
+    }
+    render = partial(_rendered, project, environments, given)
+    return cached_result(project, given.workloads, options, render)
+
+
+def _rendered(
+    project: Project, environments: Sequence[Environment], given: _Arguments
+) -> RenderResult:
+    from chartkit.output.values_merge import Prefer
+    from chartkit.project.settings import Workload
+    from chartkit.render.pipeline import RenderOptions, render_project
+
+    how = RenderOptions(
+        environments=tuple(environments),
+        workloads=tuple(Workload(each, Location(str(each))) for each in given.workloads),
+        prefer=Prefer(given.prefer) if given.prefer else Prefer.NEITHER,
+        check=given.check,
+        kustomize=given.kustomize,
+        gitops=tuple(dict.fromkeys(given.gitops)),
+        repository=_repository(project, given.gitops, given.repository, given.revision),
+        update_baseline=given.update_baseline,
+        jobs=given.jobs,
+        track=track("checking"),
+    )
+    return render_project(project, how)
 
 
 def _repository(

@@ -1,4 +1,4 @@
-"""What the result of `chartkit render` depends on, as one digest of everything by content."""
+"""The digest of all that the result of `chartkit render` depends on, files by their content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIME_ZONE: Final = "TZ"
 
 
 class _UnknownError(Exception):
-    """What a result depends on cannot be told."""
+    """An input of which it cannot be told what it holds."""
 
 
 def inputs_digest(

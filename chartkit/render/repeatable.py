@@ -1,4 +1,4 @@
-"""Whether a render gives the same again: no chart and no policy asks for the time or for chance."""
+"""Charts and policies that give the same again: none asks for the time or for chance."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _MOST_CHARACTERS: Final = 1 << 24
 
 
 class Shared(Generic[T]):
-    """What was found for reviews, by what policies read of them. Several threads may use it."""
+    """Results for reviews, by what policies read of them. Several threads may use it."""
 
     __slots__ = ("_kinds", "_policies", "_size")
 

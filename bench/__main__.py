@@ -44,12 +44,18 @@ def measure_scans(chartkit: Path, folder: Path) -> None:
         pods = folder / f"{are_distinct}.yaml"
         write_pods(FIXTURES, pods, are_distinct=are_distinct)
         say(f"{name}: {pods.stat().st_size / 1e6:.1f} MB of YAML")
-        read = measure(f"read {name}", [sys.executable, "-m", "bench.read_only", pods], runs=3)
+        reading: list[str | Path] = [sys.executable, "-m", "bench.read_only", pods]
+        read = measure(f"read {name}", reading, runs=3)
+        parsed = measure("the same by libyaml alone", [*reading, "--libyaml"], runs=3)
         say(read)
+        say(parsed)
         for form, policies in (("pss-restricted", "pss-restricted"), ("in CEL", in_cel)):
             command: list[str | Path] = [chartkit, "scan", pods, "--policies", policies]
             scan = measure(f"scan {name}, {form}", [*command, "--jobs", "1"], runs=3)
-            say(f"{scan}  {scan.work / read.work:.2f} × reading")
+            ratios = (
+                f"{scan.work / read.work:.2f} × reading, {scan.work / parsed.work:.2f} × libyaml"
+            )
+            say(f"{scan}  {ratios}")
             say(measure("the same in several processes", command, runs=3))
     measure_formats([chartkit, "scan", pods, "--policies", "pss-restricted", "--jobs", "1"], read)
 

@@ -82,6 +82,7 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         blobs=LocalBlobs(),
         global_context=UserGlobalContext(_global_entries(test, sources)),
         mocks=UserMocks(values, test.api_calls, values_answer_calls=not is_cluster),
+        wants_fields=False,
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
     admissions = Admissions(

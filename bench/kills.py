@@ -28,7 +28,7 @@ from bench.serve import children, memory, reviews, say, served, write_policies
 from chartkit.atomic import replacing
 from chartkit.network.admission.judge import Judge
 from chartkit.network.admission.review import parse_review
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.scan.policies import load_policies
 
 _PATH: Final = "/validate?timeout=10s"

@@ -19,11 +19,11 @@ from chartkit.engine import RunnablePolicy, compile_any
 from chartkit.engine.cleanup import Cleaner
 from chartkit.errors import CompileError
 from chartkit.network.admission.application import Application
-from chartkit.network.admission.keeper import Keeper
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reloading import PolicyReloader
 from chartkit.network.admission.reports import ReportFolder, Reports
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.network.admission.settings import ServerSettings
 from chartkit.network.admission.spans import NoSpans
 
@@ -115,8 +115,8 @@ def review(arguments: Sequence[str]) -> None:
     log = Log("debug", sys.stdout.buffer.write)
     reports = Reports(ReportFolder(Path("reports")), log)
     settings = ServerSettings(host="127.0.0.1", port=1, certificate=Path(), key=Path())
-    keeper = Keeper(_File(Path(policies)), log, 1.0)
-    application = Application(settings, keeper, log, Metrics(Path()), reports, NoSpans())
+    reloader = PolicyReloader(_File(Path(policies)), log, 1.0)
+    application = Application(settings, reloader, log, Metrics(Path()), reports, NoSpans())
     scope = {
         "type": "http",
         "path": path,

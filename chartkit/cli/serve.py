@@ -19,7 +19,7 @@ from chartkit.scan.options import RequestOptions
 from chartkit.scan.serving.options import ListenOptions
 
 if TYPE_CHECKING:
-    from chartkit.network.admission.keeper import Source
+    from chartkit.network.admission.reloading import Source
 
 LISTEN_OPTIONS: Final = (
     policies_from_option(

@@ -1,4 +1,4 @@
-"""What names legacy policies, and does not follow them: patches of kustomize, health checks,
+"""References to legacy policies that do not follow them: patches of kustomize, health checks,
 permissions, policies within other objects."""
 
 from __future__ import annotations

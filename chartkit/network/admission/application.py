@@ -14,10 +14,10 @@ from chartkit.errors import BugError, Bugs, ChartkitError
 from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.model import Location
 from chartkit.network.admission.judge import Judge, Verdict
-from chartkit.network.admission.keeper import Keeper
 from chartkit.network.admission.limits import Bounds, Message, Receive, Refused
 from chartkit.network.admission.logs import Guard, Log
 from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reloading import PolicyReloader
 from chartkit.network.admission.reports import Reports
 from chartkit.network.admission.review import Review, ReviewError, parse_review
 from chartkit.network.admission.selection import Selection, Webhook
@@ -57,18 +57,18 @@ class _Call:
 
 
 class Application:
-    """An ASGI application that answers reviews with the judge of a keeper."""
+    """An ASGI application that answers reviews with the judge of a reloader."""
 
     def __init__(
         self,
         settings: ServerSettings,
-        keeper: Keeper,
+        reloader: PolicyReloader,
         log: Log,
         metrics: Metrics,
         reports: Reports,
         spans: Spans,
     ) -> None:
-        self._keeper = keeper
+        self._reloader = reloader
         self._log = log
         self._metrics = metrics
         self._reports = reports
@@ -91,13 +91,13 @@ class Application:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                self._keeper.start()
+                self._reloader.start()
                 self._metrics.start(self._log)
-                self._log.info("ready", policies=len(self._keeper.served.policies))
+                self._log.info("ready", policies=len(self._reloader.served.policies))
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 self._is_ending = True
-                self._keeper.stop()
+                self._reloader.stop()
                 self._metrics.stop()
                 self._threads.shutdown(wait=False, cancel_futures=True)
                 loop = asyncio.get_running_loop()
@@ -122,7 +122,7 @@ class Application:
                 await self._webhook(scope, receive, send)
             except Refused as refused:
                 await self._refuse(scope, send, refused)
-            path = path if self._keeper.judge.remembers(path) else _OTHER
+            path = path if self._reloader.judge.remembers(path) else _OTHER
             method = method if method in _METHODS else _OTHER
             self._metrics.http(method, path, time.perf_counter() - begun)
 
@@ -136,7 +136,7 @@ class Application:
         await _respond(send, refused.status, reason, TEXT, headers)
 
     async def _webhook(self, scope: Scope, receive: Receive, send: Send) -> None:
-        judge = self._keeper.judge
+        judge = self._reloader.judge
         found = judge.find(scope["path"])
         if found is None:
             raise Refused(404, "no such path: webhooks are at /validate and /mutate")

@@ -26,7 +26,7 @@ from chartkit.network.admission.selection import (
     parse_path,
     selected,
 )
-from chartkit.network.admission.served import FAIL, IGNORE, Served, failure_policy, is_cel
+from chartkit.network.admission.served_policies import FAIL, IGNORE, Served, failure_policy, is_cel
 from chartkit.network.admission.shared import Shared
 
 _MOST_PATHS = 1000

@@ -27,7 +27,7 @@ from chartkit.network.admission.judge import Verdict
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.review import Review
 from chartkit.network.admission.selection import Webhook
-from chartkit.network.admission.served import enforces
+from chartkit.network.admission.served_policies import enforces
 
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 25, 30)
 _EVERY: Final = 1.0

@@ -14,7 +14,13 @@ from typing import Final
 from chartkit.engine import Phase, RunnablePolicy
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
 from chartkit.model import RuleResult
-from chartkit.network.admission.served import FAIL, IGNORE, enforces, failure_policy, is_cel
+from chartkit.network.admission.served_policies import (
+    FAIL,
+    IGNORE,
+    enforces,
+    failure_policy,
+    is_cel,
+)
 from chartkit.network.admission.shared import Shared
 
 FINE_GRAINED: Final = "finegrained"

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from chartkit.errors import InputError
 from chartkit.network.admission.application import Application
-from chartkit.network.admission.keeper import Keeper, Source
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reloading import PolicyReloader, Source
 from chartkit.network.admission.reports import Reports, Target
 from chartkit.network.admission.settings import ServerSettings
 from chartkit.network.admission.spans import NoSpans, OpenTelemetrySpans
@@ -48,15 +48,15 @@ class Worker:
         # The supervisor decides when a worker ends; Ctrl-C in a terminal reaches all processes.
         metrics = Metrics(self.settings.metrics_folder)
         log = Log(self.settings.log_level, count=metrics.failed)
-        keeper: Keeper | None = None
-        while keeper is None:
+        reloader: PolicyReloader | None = None
+        while reloader is None:
             with log.guarded("start", "a worker waits for policies that it can use"):
-                keeper = Keeper(self.source, log, self.settings.poll, metrics.reloaded)
-            if keeper is None:
+                reloader = PolicyReloader(self.source, log, self.settings.poll, metrics.reloaded)
+            if reloader is None:
                 time.sleep(_NEXT_TRY)
         spans = OpenTelemetrySpans() if self.settings.traces else NoSpans()
         reports = Reports(self.target, log)
-        return Application(self.settings, keeper, log, metrics, reports, spans)
+        return Application(self.settings, reloader, log, metrics, reports, spans)
 
 
 def serve(

@@ -1,6 +1,6 @@
 """`chartkit promote`: from Audit to Enforce by evidence.
 
 `evidence` puts the policies of an environment before its workloads and clusters, `reports` reads
-what Kyverno reported, `planning` decides for each policy, and `edits`, `decisions` and `exceptions`
-carry a plan out in the project's files. Imports `render` and below.
+what Kyverno reported, `decision` has one for each policy, and `edits`, `promotions` and
+`exceptions` carry a plan out in the project's files. Imports `render` and below.
 """

@@ -13,9 +13,9 @@ from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.text.layout import Screen, fold
-from chartkit.rollout.promote.decisions import evidence_body
+from chartkit.rollout.promote.decision import counted, owners_of
 from chartkit.rollout.promote.model import PlannedPolicy, Verdict, Violation
-from chartkit.rollout.promote.planning import counted, owners_of
+from chartkit.rollout.promote.promotions import evidence_body
 from chartkit.rollout.promote.run import Promotion
 from chartkit.safe_text import markdown_cell, shown
 

@@ -20,11 +20,11 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import Project, parse_project, read_project
 from chartkit.project.settings import Action
 from chartkit.render.environment import project_environment
-from chartkit.rollout.promote import decisions, edits, exceptions
+from chartkit.rollout.promote import edits, exceptions, promotions
+from chartkit.rollout.promote.decision import chosen, decided
 from chartkit.rollout.promote.evidence import Judge, Scope, candidates_of, only_audits
 from chartkit.rollout.promote.model import Candidate, Evidence, Plan, PlannedPolicy, Verdict
 from chartkit.rollout.promote.options import PromoteOptions
-from chartkit.rollout.promote.planning import chosen, decided
 from chartkit.rollout.promote.reporter import permission
 from chartkit.rollout.promote.sources import EvidenceReader
 
@@ -185,10 +185,10 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
         file = _free_name(project.root, plan.environment, today)
         files[project.root / file] = written
         text = text.with_exceptions(file)
-    entry = decisions.decision(plan, today, before, file)
-    record = project.root / decisions.FILE_NAME
-    decisions.read_decisions(record)
-    files[record] = decisions.with_entry(record, entry)
+    entry = promotions.decision(plan, today, before, file)
+    record = project.root / promotions.FILE_NAME
+    promotions.read_decisions(record)
+    files[record] = promotions.with_entry(record, entry)
     files[project.file] = text.text
     _require_enforced(text, project, plan, names)
     return files
@@ -231,12 +231,12 @@ def _require_enforced(
 
 
 def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promotion:
-    record = project.root / decisions.FILE_NAME
-    entries = decisions.read_decisions(record)
+    record = project.root / promotions.FILE_NAME
+    entries = promotions.read_decisions(record)
     before: dict[str, Body] = {}
     excepted: dict[str, list[str]] = {}
     for name in dict.fromkeys(options.policies):
-        found = decisions.last_promotion(entries, options.target, name)
+        found = promotions.last_promotion(entries, options.target, name)
         if found is None:
             hint = f"set its action under environments.{options.target}.policies by hand"
             message = f"no promotion of '{name}' in {options.target} is to be taken back"
@@ -245,8 +245,8 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
         if file := mapping_at(found, "exceptions").get("file"):
             excepted.setdefault(str(file), []).append(name)
     text = _text(project, options.target).with_actions(before)
-    entry = decisions.way_back(options.target, list(before), today)
-    files: Texts = {record: decisions.with_entry(record, entry)}
+    entry = promotions.way_back(options.target, list(before), today)
+    files: Texts = {record: promotions.with_entry(record, entry)}
     for file, names in excepted.items():
         path = project.root / file
         atomic_folder.require_inside(path, project.root)

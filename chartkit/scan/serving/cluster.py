@@ -12,7 +12,7 @@ from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.context.global_context import is_global_context_entry
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.admission.roles import is_role_binding
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.network.cluster.discovery import NAMESPACES, ApiResource, Discovery, sample
 from chartkit.network.cluster.installed import policies_there
 from chartkit.network.cluster.reader import Reader

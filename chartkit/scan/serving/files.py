@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import RequestOptions

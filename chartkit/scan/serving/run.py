@@ -15,10 +15,10 @@ from chartkit.network.admission.certificates import (
     given_certificates,
     made_certificates,
 )
-from chartkit.network.admission.keeper import Source
 from chartkit.network.admission.logs import Log
+from chartkit.network.admission.reloading import Source
 from chartkit.network.admission.reports import ClusterReports, ReportFolder, Target
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.network.admission.server import Worker, require_address, serve
 from chartkit.network.admission.settings import ServerSettings
 from chartkit.network.admission.webhooks.configurations import Endpoint, webhook_configurations

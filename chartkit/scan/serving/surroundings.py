@@ -8,7 +8,7 @@ from chartkit.engine import Phase, World
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.admission.roles import RoleBindings
 from chartkit.network.admission.selection import admits
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests

@@ -25,7 +25,7 @@ from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Body, list_of, mapping_at, mappings_at
 from chartkit.network.admission.selection import CEL_PATHS, FINE_GRAINED, Webhook
-from chartkit.network.admission.served import FAIL, IGNORE, failure_policy
+from chartkit.network.admission.served_policies import FAIL, IGNORE, failure_policy
 from chartkit.network.admission.webhooks.webhook import (
     ALL,
     DOMAIN,

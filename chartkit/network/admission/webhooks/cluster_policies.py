@@ -19,7 +19,7 @@ from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Body, mapping_at, mappings_at, texts_of
 from chartkit.network.admission.selection import FINE_GRAINED, Webhook
-from chartkit.network.admission.served import failure_policy
+from chartkit.network.admission.served_policies import failure_policy
 from chartkit.network.admission.webhooks.webhook import (
     ALL,
     DOMAIN,

@@ -13,10 +13,10 @@ from typing import Final
 from chartkit.engine.kubernetes.kinds import ADMISSION_GROUP
 from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Location
-from chartkit.network.admission.keeper import Keeper, Source
 from chartkit.network.admission.logs import Log
+from chartkit.network.admission.reloading import PolicyReloader, Source
 from chartkit.network.admission.selection import Webhook
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.network.admission.settings import ServerSettings
 from chartkit.network.admission.webhooks.configurations import (
     MANAGER,
@@ -48,7 +48,7 @@ class Registration:
         self._log = log
         self._ending = threading.Event()
         self._lock = threading.Lock()
-        self._keeper: Keeper | None = None
+        self._reloader: PolicyReloader | None = None
         self._is_behind = False
         self.failure: ChartkitError | OSError | None = None
 
@@ -59,26 +59,26 @@ class Registration:
     def _run(self, source: Source) -> None:
         try:
             with Bugs(Location("<webhooks>")):
-                keeper = Keeper(source, self._log, self._settings.poll, self._reloaded)
-                self._keeper = keeper
+                reloader = PolicyReloader(source, self._log, self._settings.poll, self._reloaded)
+                self._reloader = reloader
                 while not self._answers():
                     if self._ending.wait(_PAUSE):
                         return
-                self._apply(keeper.served)
+                self._apply(reloader.served)
         except (ChartkitError, OSError) as error:
             self.failure = error
             os.kill(os.getpid(), signal.SIGTERM)
             return
-        keeper.start()
+        reloader.start()
         while not self._ending.wait(_RETRY):
             if self._is_behind:
                 self._reloaded(is_used=True)
 
     def _reloaded(self, is_used: bool) -> None:
-        if is_used and self._keeper is not None:
+        if is_used and self._reloader is not None:
             guard = self._log.guarded("webhooks", "webhooks not updated: they are tried again")
             with guard:
-                self._apply(self._keeper.served)
+                self._apply(self._reloader.served)
             self._is_behind = guard.is_failed
 
     def _apply(self, served: Served) -> None:
@@ -101,8 +101,8 @@ class Registration:
         if self._ending.is_set():
             return
         self._ending.set()
-        if self._keeper is not None:
-            self._keeper.stop()
+        if self._reloader is not None:
+            self._reloader.stop()
         thread = threading.Thread(target=self._delete, name="webhooks", daemon=True)
         thread.start()
         thread.join(longest)

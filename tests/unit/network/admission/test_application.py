@@ -14,11 +14,11 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.network.admission.application import Application
 from chartkit.network.admission.judge import Judge
-from chartkit.network.admission.keeper import Keeper
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reloading import PolicyReloader
 from chartkit.network.admission.reports import Reports
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from chartkit.network.admission.settings import ServerSettings
 from chartkit.network.admission.spans import NoSpans
 from tests.unit.network.admission.bodies import AUDITED, CEL, POD, TEAM, changed, policies, review
@@ -47,12 +47,12 @@ class _Server:
         self.lines: list[dict[str, Any]] = []
         self.metrics = Metrics(folder)
         log = Log("info", lambda line: self.lines.append(json.loads(line)), self.metrics.failed)
-        self.keeper = Keeper(_Source(), log, 0.01)
+        self.reloader = PolicyReloader(_Source(), log, 0.01)
         self.reports = Reports(None, log)
         settings = ServerSettings(host="", port=0, certificate=folder, key=folder, max_body=_MOST)
         self.spans = NoSpans()
         self.application = Application(
-            settings, self.keeper, log, self.metrics, self.reports, self.spans
+            settings, self.reloader, log, self.metrics, self.reports, self.spans
         )
 
     def send(
@@ -236,13 +236,13 @@ def test_metrics_are_not_made_anew_for_each_that_asks(
 
 
 def test_a_thread_that_fails_goes_on(server: _Server) -> None:
-    server.keeper.start()
+    server.reloader.start()
     try:
         for _ in range(500):
             if len(server.lines) > 2:
                 break
             asyncio.run(asyncio.sleep(0.01))
     finally:
-        server.keeper.stop()
+        server.reloader.stop()
     assert [each["message"] for each in server.lines[:3]] == ["policies are not looked at"] * 3
     assert "ZeroDivisionError" in server.lines[0]["error"]

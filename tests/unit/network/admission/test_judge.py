@@ -17,7 +17,7 @@ from chartkit.network.admission.judge import Judge, Verdict
 from chartkit.network.admission.review import ReviewError, parse_review
 from chartkit.network.admission.roles import RoleBindings
 from chartkit.network.admission.selection import Webhook
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from tests.unit.network.admission.bodies import (
     AUDITED,
     CEL,

@@ -11,7 +11,7 @@ from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.model import Body
 from chartkit.network.admission.judge import Judge, Verdict
 from chartkit.network.admission.review import parse_review
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from tests.unit.network.admission.bodies import AUDITED, CEL, POD, TEAM, changed, policies, review
 
 _MESSAGES = (

@@ -11,7 +11,7 @@ from chartkit.network.admission import spans as module
 from chartkit.network.admission.judge import Judge
 from chartkit.network.admission.review import parse_review
 from chartkit.network.admission.selection import Webhook
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from tests.unit.network.admission.bodies import CEL, TEAM, policies, review
 
 _PARENT = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -9,8 +9,8 @@ import pytest
 from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body
-from chartkit.rollout.promote.decisions import last_promotion, read_decisions, with_entry
 from chartkit.rollout.promote.edits import ProjectText, promoted
+from chartkit.rollout.promote.promotions import last_promotion, read_decisions, with_entry
 from tests.unit.rollout.promote.conftest import PROJECT, Shop
 
 _PRD = ("environments", "prd")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.network.admission.keeper import Keeper
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
+from chartkit.network.admission.reloading import PolicyReloader
 from chartkit.network.admission.review import parse_review
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 from tests.unit.network.admission.bodies import CEL, LABELS, TEAM, policies, review
 
 
@@ -36,23 +36,23 @@ class _Texts:
         pass
 
 
-def _judge(keeper: Keeper, metrics: Metrics) -> None:
+def _judge(reloader: PolicyReloader, metrics: Metrics) -> None:
     for path in ("/validate", "/mutate"):
-        found = keeper.judge.find(path)
+        found = reloader.judge.find(path)
         assert found is not None
         read = parse_review(review())
-        metrics.review(read, found[0], keeper.judge.judge(read, *found), 0.001)
+        metrics.review(read, found[0], reloader.judge.judge(read, *found), 0.001)
 
 
 def test_policies_of_before_are_given_up(tmp_path: Path) -> None:
     pytest.importorskip("prometheus_client")
     metrics = Metrics(tmp_path)
-    keeper = Keeper(_Texts(), Log("error"), 1, metrics.reloaded)
-    _judge(keeper, metrics)
-    before = weakref.ref(keeper.judge)
-    first = {id(each) for each in keeper.served.policies}
-    assert keeper.reload()
-    _judge(keeper, metrics)
+    reloader = PolicyReloader(_Texts(), Log("error"), 1, metrics.reloaded)
+    _judge(reloader, metrics)
+    before = weakref.ref(reloader.judge)
+    first = {id(each) for each in reloader.served.policies}
+    assert reloader.reload()
+    _judge(reloader, metrics)
     gc.collect()
     assert before() is None
     alive = [each for each in gc.get_objects() if id(each) in first]
@@ -62,13 +62,13 @@ def test_policies_of_before_are_given_up(tmp_path: Path) -> None:
 def test_a_broken_set_is_not_used() -> None:
     source, lines = _Texts(), list[bytes]()
     counted: list[bool] = []
-    keeper = Keeper(source, Log("info", lines.append), 1, counted.append)
-    judge = keeper.judge
+    reloader = PolicyReloader(source, Log("info", lines.append), 1, counted.append)
+    judge = reloader.judge
     source.is_broken = True
-    assert not keeper.reload()
-    assert keeper.judge is judge
+    assert not reloader.reload()
+    assert reloader.judge is judge
     assert b"those from before stay" in lines[-1]
     assert b"is broken" in lines[-1]
     source.is_broken = False
-    assert keeper.reload()
+    assert reloader.reload()
     assert counted == [False, True]

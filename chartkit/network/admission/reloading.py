@@ -10,7 +10,7 @@ from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Location
 from chartkit.network.admission.judge import Judge
 from chartkit.network.admission.logs import Log
-from chartkit.network.admission.served import Served
+from chartkit.network.admission.served_policies import Served
 
 
 class Source(Protocol):
@@ -33,7 +33,7 @@ def _uncounted(_is_used: bool) -> None:
     return None
 
 
-class Keeper:
+class PolicyReloader:
     """Loads policies, looks for changes in a thread of its own, and keeps the last set that could
     be used."""
 

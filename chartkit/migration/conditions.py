@@ -21,14 +21,14 @@ from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.go.int64 import mark_literals
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
-from chartkit.migration.equality import equals, equals_constant, is_one_of, natural
+from chartkit.migration.equality_operators import equals, equals_constant, is_one_of, natural
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import TEXT, TIME, UNKNOWN, Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.expressions.wildcards import fits, fits_value
 from chartkit.migration.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.migration.jmespath.terms import is_json, is_path, is_truthy
-from chartkit.migration.orders import durations, ordered, whole_number
+from chartkit.migration.order_operators import durations, ordered, whole_number
 from chartkit.migration.texts import term_of
 from chartkit.model import Json
 

@@ -14,8 +14,8 @@ from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cel_policies.policy import NAMESPACED
 from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.errors import ChartkitError
-from chartkit.migration.files.around import Mention
 from chartkit.migration.files.migrated import MigratedObject
+from chartkit.migration.files.surroundings import Mention
 from chartkit.migration.files.texts import FileText
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.output.round_trip import loaded

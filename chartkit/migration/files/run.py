@@ -12,11 +12,11 @@ from chartkit.engine import is_exception, read_exceptions
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch, excepts, policy_key
-from chartkit.migration.files.around import Mention, mentions, patch_files
-from chartkit.migration.files.given import given_objects
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
+from chartkit.migration.files.proof_objects import given_objects
+from chartkit.migration.files.surroundings import Mention, mentions, patch_files
 from chartkit.migration.files.targets import left_outside, targets
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
 from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inventory

@@ -8,8 +8,8 @@ from typing import Final
 
 from chartkit.documents.reader import read_source, read_text
 from chartkit.errors import InputError
-from chartkit.migration.files.around import Mention
 from chartkit.migration.files.migrated import MigratedObject
+from chartkit.migration.files.surroundings import Mention
 from chartkit.migration.files.texts import SEPARATOR, FileText, object_text
 from chartkit.model import Location
 from chartkit.scan.inputs import STDIN

@@ -13,10 +13,10 @@ from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.migration.files.comments import Comment, comments_in, composed
-from chartkit.migration.files.left import annotated, left_text
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.notes import difference_notes, is_note, reason_note
 from chartkit.migration.files.printed import margins, printed
+from chartkit.migration.files.remainder import annotated, left_text
 from chartkit.model import Body, Resource
 
 SEPARATOR: Final = "---\n"

@@ -151,6 +151,9 @@ def _fails_on_nothing(pattern: Json) -> bool:
         )
     if isinstance(pattern, list):
         return False
+    if isinstance(pattern, VariableText):
+        # A size that is absent counts as zero, which the variable may be.
+        return pattern.place.type == TEXT
     return not compile_scalar(pattern)(None)
 
 

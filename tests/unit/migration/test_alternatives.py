@@ -130,3 +130,30 @@ def test_a_test_that_is_always_true_chooses_the_other_value(test: str) -> None:
         "allowed",
         "refused",
     ]
+
+
+@pytest.mark.parametrize(
+    ("resources", "result"),
+    [
+        ({}, "refused"),
+        ({"requests": {"cpu": "0"}}, "refused"),
+        ({"requests": {"cpu": "0"}, "limits": {"memory": "1Gi"}}, "allowed"),
+        ({"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}, "refused"),
+        ({"requests": {"cpu": "1"}, "limits": {"cpu": "1000m"}}, "allowed"),
+    ],
+)
+def test_absent_size_is_zero_where_its_object_is_there(resources: Body, result: str) -> None:
+    rule = """
+    validate:
+      message: m
+      foreach:
+      - list: request.object.spec.containers
+        pattern: {resources: {limits: {cpu: "{{element.resources.requests.cpu}}"}}}
+    """
+    pod: Body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "d"},
+        "spec": {"containers": [{"name": "a", "image": "a:1", "resources": resources}]},
+    }
+    assert same_result(rule, pod) == result

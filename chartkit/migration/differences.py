@@ -109,6 +109,12 @@ READ_TEXTS: Final = (
     "what is read of a text as JSON or YAML is taken to be of the type that it is compared with"
 )
 """An assumption of rules that read JSON or YAML."""
+EVERY_KEY: Final = (
+    "all labels or annotations whose names match a wildcard are compared, where a ClusterPolicy "
+    "takes one of them, and chance which"
+)
+"""A change of patterns with wildcards in keys: Kyverno goes through a map of Go until one matches
+(`pkg/engine/wildcards`)."""
 NO_DATA: Final = "a ConfigMap without data is an error, where what is read of it was null"
 """A change of rules that read ConfigMaps."""
 SERVICE_ACCOUNTS: Final = (

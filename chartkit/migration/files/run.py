@@ -21,7 +21,7 @@ from chartkit.migration.files.targets import left_outside, targets
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
 from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
-from chartkit.migration.proof.known import NamedDifferences
+from chartkit.migration.proof.known import NamedDifferences, wildcards_of
 from chartkit.model import Location, Resource
 from chartkit.output.transaction import write_together
 from chartkit.report.outputs import with_line_ends
@@ -192,7 +192,7 @@ def proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
     outcomes = conversion.outcomes
     changes = [change for outcome in outcomes for change in outcome.changes]
     assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
-    named = NamedDifferences(True, changes, assumed)
+    named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
     return ProofOptions(budget=seconds, passed_over=frozenset({Aspect.MESSAGE}), named=named)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB
+from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB, CRON_TEMPLATE, TEMPLATE
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.migration.assumptions import meets
 from chartkit.migration.differences import (
     ANCHOR_ERRORS,
@@ -16,6 +18,7 @@ from chartkit.migration.differences import (
     DELETIONS,
     DIVISION,
     ERRORS,
+    EVERY_KEY,
     EXISTING,
     FAILING_CONDITIONS,
     IMAGE_NAMES,
@@ -31,13 +34,15 @@ from chartkit.migration.differences import (
 from chartkit.migration.proof.irregular import has_irregular_lists
 from chartkit.migration.proof.model import Answer, Aspect, Result
 from chartkit.migration.proof.requests.case import Case
-from chartkit.model import mapping_at
+from chartkit.model import Json, Resource, list_of, mapping_at, mappings_at
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
 _ACCOUNT: Final = "system:serviceaccount:"
 _MALFORMED: Final = "incorrect query "
 _NO_PARTS: Final = ": invalid image '"
+_DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
+"""The paths of what has labels: an object, and the Pods that it makes."""
 _QUIET: Final = (Result.NONE, Result.PASS)
 
 Ask = Callable[[Case], Answer]
@@ -48,12 +53,14 @@ class NamedDifferences:
     """The differences that a conversion names.
 
     changes: its sentences; assumed: types of fields that no table knows, by path; general: whether
-    differences between the generations (`differences.GENERAL`) are named.
+    differences between the generations (`differences.GENERAL`) are named; wildcards: the names of
+    labels and annotations that have some in patterns.
     """
 
     general: bool = False
     changes: Collection[str] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
+    wildcards: Collection[str] = ()
 
     def leaves_out(self, case: Case) -> bool:
         """Return whether an object is not of the types that the conversion assumes."""
@@ -76,12 +83,42 @@ class NamedDifferences:
             return TIDIED_LISTS.text if is_tidied else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
+        if any(_has_several(case, each) for each in self.wildcards):
+            return EVERY_KEY
         for change, explains in _CHANGES.items():
             if change in self.changes and explains(case, legacy, new, ask_new):
                 return change
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
         return _general(aspect, case, legacy, new, ask_new) if self.general else ""
+
+
+def wildcards_of(legacy: Resource) -> frozenset[str]:
+    """Return the keys with wildcards of the patterns in a ClusterPolicy, without their anchors."""
+
+    def keys(value: Json) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                if has_wildcard(key):
+                    anchor = parse_anchor(key)
+                    yield key if anchor is None else anchor.key
+                yield from keys(below)
+        for each in list_of(value):
+            yield from keys(each)
+
+    rules = mappings_at(legacy.body, "spec", "rules")
+    return frozenset(key for rule in rules for key in keys(rule.get("validate")))
+
+
+def _has_several(case: Case, wildcard: str) -> bool:
+    """Return whether an object has several labels or annotations whose names match."""
+    body, matches = case.document.get("object"), compile_wildcard(wildcard)
+    places = [mapping_at(body, *path, "metadata") for path in _DESCRIBED]
+    return any(
+        sum(map(matches, mapping_at(place, key))) > 1
+        for place in places
+        for key in ("labels", "annotations")
+    )
 
 
 def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:

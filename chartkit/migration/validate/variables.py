@@ -8,7 +8,9 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.migration.conversion import NotConvertible
+from chartkit.migration.differences import EVERY_KEY
 from chartkit.migration.expressions.names import is_name
 from chartkit.migration.expressions.place import TEXT, Place
 from chartkit.migration.jmespath import Constant, Names, Value
@@ -35,6 +37,8 @@ def with_variables(pattern: Json, names: Names) -> Json:
     if isinstance(pattern, dict):
         if any(has_variable(key) for key in pattern):
             raise NotConvertible("a variable in a key of a pattern")
+        if any(map(has_wildcard, pattern)):
+            names.note(EVERY_KEY)
         return {key: with_variables(each, names) for key, each in pattern.items()}
     if isinstance(pattern, list):
         return [with_variables(each, names) for each in pattern]

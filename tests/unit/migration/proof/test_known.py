@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chartkit.migration.convert import convert
 from chartkit.migration.differences import (
     DELETIONS,
     DIVISION,
+    EVERY_KEY,
     FAILING_CONDITIONS,
     IMAGE_PARTS,
     NO_DATA,
@@ -147,3 +150,25 @@ def test_quotes_in_a_text_of_a_query_are_named() -> None:
     assert proof.named.get(OWN_QUOTES.text)
     assert proof.equal, proof.differences
     assert not _proof(_QUOTED, "Pod", named=False)[0].equal
+
+
+def test_one_of_several_annotations_is_chance() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern: {metadata: {=(annotations): {"=(example.org/*)": "yes"}}}
+"""
+    conversion = convert(legacy(rule, "[ConfigMap]"))
+    assert EVERY_KEY in conversion.outcomes[0].changes
+    (document,) = conversion.documents
+    annotations = {"example.org/a": "yes", "example.org/b": "no"}
+    head = {"apiVersion": "v1", "kind": "ConfigMap"}
+    metadata = {"name": "x", "namespace": "x"}
+    several = Resource({**head, "metadata": {**metadata, "annotations": annotations}})
+    options = replace(proof_options(conversion, 30), most_requests=150)
+    proof = prove(conversion.legacy, (Resource(document),), (several,), options=options)
+    assert proof.equal, proof.differences
+    assert proof.named[EVERY_KEY] > 0
+    named = replace(options.named, wildcards=frozenset())
+    options = replace(options, named=named)
+    assert not prove(conversion.legacy, (Resource(document),), (several,), options=options).equal

@@ -21,10 +21,10 @@ REPEATED: Final = "repeated-key"
 """The rule ID of a key that stands twice: the first one is lost, and kubectl refuses it."""
 _SCHEMA: Final = "policy-schema"
 _BACKGROUND: Final = (("spec", "background"), ("spec", "evaluation", "background", "enabled"))
-"""What the chart writes as true or false, whatever the file has."""
+"""The fields that the chart writes as true or false, whatever the file has."""
 _STATEMENT: Final = re.compile("<%(?![=#])")
 _PARAMETER: Final = re.compile("x+")
-"""What stands in an outline for the value of a parameter."""
+"""The stand-in of an outline for the value of a parameter."""
 
 
 def source_mistakes(policy: LibraryPolicy) -> Iterator[Diagnostic]:

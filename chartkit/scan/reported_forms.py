@@ -19,7 +19,7 @@ _GRAVITY: Final = (_NONE, "skip", "pass", "warn", "fail", "error")
 _VIOLATIONS: Final = frozenset({"warn", "fail", "error"})
 
 _ACTIONS: Final = ("audit", "enforce")
-"""What stands behind the name of a policy with the action of some namespaces."""
+"""The end of the name of a policy with the action of some namespaces."""
 _LONGEST: Final = 63
 """The characters of a converted policy's name; what is more is cut off."""
 

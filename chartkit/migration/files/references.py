@@ -3,7 +3,6 @@ permissions, policies within other objects."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -12,6 +11,7 @@ from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of, resource_name
 from chartkit.errors import InputError
+from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.model import Body, Json, Resource, list_of, mapping_at
 
 KINDS: Final = frozenset(
@@ -51,6 +51,7 @@ class _References:
         """folder: that of the file."""
         self._names = names
         self._folder = folder
+        self._files: dict[str, list[Json]] = {}
 
     def among(self, value: Json, steps: Steps) -> Iterator[Found]:
         """Yield what is found in a value, and at which steps."""
@@ -103,16 +104,22 @@ class _References:
     def _replaces(self, body: Body) -> bool:
         bodies: Iterable[Json] = [body]
         if isinstance(body.get("path"), str):
-            try:
-                bodies = [each.body for each in read_file(self._folder / body["path"])]
-            except InputError:
-                return False  # kustomize names it
+            bodies = self._read(body["path"])
         return any(
             self._selects(mapping_at(target, "select"))
             for each in bodies
             for one in (each if isinstance(each, list) else [each])
             for target in list_of(mapping_at(one).get("targets"))
         )
+
+    def _read(self, path: str) -> list[Json]:
+        """Return the documents of a file next to this one, which several entries may name."""
+        if path not in self._files:
+            try:
+                self._files[path] = [each.body for each in read_file(self._folder / path)]
+            except InputError:
+                self._files[path] = []  # kustomize names it
+        return self._files[path]
 
 
 def _patched(text: str) -> list[str]:
@@ -129,8 +136,8 @@ def _fits(pattern: Json, text: str) -> bool:
     if not isinstance(pattern, str) or not pattern:
         return pattern is None or pattern == ""
     try:
-        return re.fullmatch(pattern, text) is not None
-    except re.error:
+        return compile_regex(f"^(?:{pattern})$").matches(text)
+    except RegexError:
         return pattern == text
 
 

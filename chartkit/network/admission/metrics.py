@@ -37,7 +37,7 @@ _MOST_SERIES: Final = 20_000
 _MOST_PATHS: Final = 1_000
 """The sets of labels that are counted, and those of paths; namespaces and kinds come from users."""
 _SHARE: Final = 10
-"""How much longer a worker does other things than write or show its counts."""
+"""The time for other things, as a multiple of that to write or show the counts."""
 _TYPES: Final = {
     RuleType.VALIDATION: "validate",
     RuleType.MUTATION: "mutate",

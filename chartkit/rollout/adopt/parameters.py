@@ -26,8 +26,10 @@ _MOST: Final = 12
 """The most assignments of values to parameters that are tried for one policy."""
 _VALUES: Final = 3
 """The most values in which environments may differ."""
-_NUMBER: Final = re.compile(r"\d+")
-_BOUND: Final = re.compile(r"\s*([<>])\s*\d+\s*")
+_NUMBER: Final = re.compile(r"\d+", re.ASCII)
+_BOUND: Final = re.compile(r"\s*([<>])\s*\d+\s*", re.ASCII)
+_DIGITS: Final = 18
+"""The most digits of a number; a longer one is no parameter's value."""
 _WILDCARD: Final = re.compile(r"[*?]")
 _WORDS: Final = frozenset(("message",))
 """Keys of rules whose values are for people alone."""
@@ -147,7 +149,7 @@ def _integer(value: _Frozen) -> Json:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     digits = _NUMBER.findall(value) if isinstance(value, str) else []
-    return int(digits[0]) if len(digits) == 1 else None
+    return int(digits[0]) if len(digits) == 1 and len(digits[0]) <= _DIGITS else None
 
 
 def _text(value: _Frozen) -> Json:
@@ -161,7 +163,7 @@ def _flag(value: _Frozen) -> Json:
 def _included(value: _Frozen) -> Json:
     """Return the nearest number that `>N` or `<N` lets pass."""
     found, number = _BOUND.fullmatch(str(value)), _integer(value)
-    return number + (1 if found[1] == ">" else -1) if found else None
+    return number + (1 if found[1] == ">" else -1) if found and number is not None else None
 
 
 def _examples(policy: FolderPolicy, given: Body) -> list[Resource]:

@@ -55,7 +55,7 @@ _ROOT: Final = {
     "kind": _TEXT,
     "metadata": Schema(types=("object",), properties={"name": _TEXT, "generateName": _TEXT}),
 }
-"""What rules see of every object that is whole, whatever its schema says."""
+"""The fields that rules see of every object that is whole, whatever its schema says."""
 
 
 @dataclass(frozen=True, slots=True)

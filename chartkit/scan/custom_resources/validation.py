@@ -221,29 +221,27 @@ def _list(schema: Schema, values: Json, place: Place, outcome: Outcome) -> None:
     if schema.items is not None:
         for at, each in enumerate(values):
             outcome.merge(_judged(schema.items, each, place.item(at)))
-    bounds, size = schema.bounds, len(values)
-    if bounds.min_items is not None and size < bounds.min_items:
-        message = f"{place.name} in body should have at least {bounds.min_items} items"
-        fail(outcome, place, Reason.INVALID, message, size)
-    if bounds.max_items is not None and size > bounds.max_items:
-        message = f"{place.name} in body should have at most {bounds.max_items} items"
-        _too_many(outcome, place, message, size, bounds.max_items)
+    bounds = schema.bounds
+    _count(outcome, place, len(values), "items", (bounds.min_items, bounds.max_items))
     outcome.checks += 1
 
 
-def _too_many(outcome: Outcome, place: Place, message: str, size: int, most: int) -> None:
-    detail = f"must have at most {most} item{'' if most == 1 else 's'}"
-    add(outcome, place, message, Reason.TOO_MANY, detail, size)
+def _count(
+    outcome: Outcome, place: Place, size: int, noun: str, bounds: tuple[int | None, int | None]
+) -> None:
+    """Judge the number of items or properties."""
+    least, most = bounds
+    said = f"{place.name} in body should have at"
+    if least is not None and size < least:
+        fail(outcome, place, Reason.INVALID, f"{said} least {least} {noun}", size)
+    if most is not None and size > most:
+        detail = f"must have at most {most} item{'' if most == 1 else 's'}"
+        add(outcome, place, f"{said} most {most} {noun}", Reason.TOO_MANY, detail, size)
 
 
 def _object(schema: Schema, body: Json, place: Place, outcome: Outcome) -> None:
-    bounds, size = schema.bounds, len(body)
-    if bounds.min_properties is not None and size < bounds.min_properties:
-        message = f"{place.name} in body should have at least {bounds.min_properties} properties"
-        fail(outcome, place, Reason.INVALID, message, size)
-    if bounds.max_properties is not None and size > bounds.max_properties:
-        message = f"{place.name} in body should have at most {bounds.max_properties} properties"
-        _too_many(outcome, place, message, size, bounds.max_properties)
+    least, most = schema.bounds.min_properties, schema.bounds.max_properties
+    _count(outcome, place, len(body), "properties", (least, most))
     _entries(schema, body, place, outcome)
     for key, below in schema.properties.items():
         if key in body:

@@ -94,6 +94,15 @@ def test_patches_are_named_by_what_they_select(tmp_path: Path, patch: str, named
     assert found == ([f"a kustomize patch of {named}, {_NO_PATCH}"] if named else [])
 
 
+def test_a_target_is_a_regular_expression_of_go(tmp_path: Path) -> None:
+    """One that backtracks would try 2^40 ways."""
+    name = "a" * 60
+    (tmp_path / "policy.yaml").write_text(_POLICY.replace("team", name))
+    target = "patches: [{target: {name: (a|aa)+b}, path: a.json}]\n"
+    (tmp_path / "kustomization.yaml").write_text(f"resources: [policy.yaml]\n{target}")
+    assert not migrated(tmp_path).mentions
+
+
 def test_replacements_in_a_file_of_their_own_are_named(tmp_path: Path) -> None:
     (tmp_path / "policy.yaml").write_text(_POLICY)
     (tmp_path / "one.yaml").write_text("targets: [{select: {kind: ClusterPolicy}}]\n")

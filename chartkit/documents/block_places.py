@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from chartkit.documents.block_style import FIRST, KEY
 from chartkit.documents.yaml_builder import Start
 
+_DIGITS: Final = 10
 _ITEM_KEY: Final = re.compile(rf"{KEY}:(?=[ \n]|\Z)")
 
 
@@ -122,8 +123,8 @@ class BlockPlaces:
 
     def _item(self, step: str) -> _Part | None:
         """Return an item of a List."""
-        number = int(step) if step.isdecimal() else len(self._items)
-        if number >= len(self._items):
+        number = _index(step)
+        if number is None or number >= len(self._items):
             return None
         start = self._items[number]
         following = self._items[number + 1 : number + 2]
@@ -132,11 +133,12 @@ class BlockPlaces:
 
     def _nth(self, above: _Container, step: str) -> _Part | None:
         """Return an item of a list."""
-        if not step.isdecimal():
+        number = _index(step)
+        if number is None:
             return None
         text, at = self._text, above.begin
         dash = f"\n{' ' * above.column}- "
-        for _ in range(int(step)):
+        for _ in range(number):
             at = text.find(dash, at, above.end) + 1
             if not at:
                 return None
@@ -163,6 +165,12 @@ class BlockPlaces:
             return None
         line = above.line + text.count("\n", above.offset, at)
         return _Part(at, line, column, at + len(step) + 1, above.end)
+
+
+def _index(step: str) -> int | None:
+    """Return the number of an item; None for a step that is none, and for one of more digits than
+    there can be items."""
+    return int(step) if step.isdecimal() and len(step) < _DIGITS else None
 
 
 @lru_cache(maxsize=64)

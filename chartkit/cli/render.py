@@ -222,7 +222,9 @@ def _body(result: RenderResult) -> Body:
 
 def _end(result: RenderResult, check: bool) -> str:
     if check:
-        return f"\n{result.drift}" if result.drift else "the charts have not drifted\n"
+        if not result.drift:
+            return "the charts have not drifted\n"
+        return f"\n{result.drift}\nthe charts have drifted: run `chartkit render`\n"
     if result.failed:
         return "nothing was written\n"
     if not result.written:

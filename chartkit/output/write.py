@@ -111,15 +111,27 @@ def is_record(name: str) -> bool:
     return name.startswith(f"{RECORD}/")
 
 
-def drift(tree: Tree) -> str:
-    """A unified diff from what stands on disk to what is generated; empty where nothing differs."""
-    parts: list[str] = []
+def drifted(tree: Tree) -> list[str]:
+    """Return the names of the files that differ on disk from what is generated."""
+    names = []
     for name in sorted({*tree.files, *tree.removed}):
         file = tree.folder / name
+        there = read_source(file) if file.is_file() else None
+        if there != tree.files.get(name):
+            names.append(name)
+    return names
+
+
+def drift(tree: Tree) -> str:
+    """Return a unified diff from what stands on disk to what is generated; empty where nothing
+    differs, and one line where the folder is not there."""
+    if not tree.folder.exists():
+        return f"{tree.folder}: is not there\n"
+    parts: list[str] = []
+    for name in drifted(tree):
+        file = tree.folder / name
         there = read_source(file) if file.is_file() else ""
-        wanted = tree.files.get(name, "")
-        if there != wanted or (name in tree.files) != file.is_file():
-            parts.extend(_diff(file, there, wanted))
+        parts.extend(_diff(file, there, tree.files.get(name, "")))
     return "".join(parts)
 
 

@@ -22,7 +22,7 @@ from chartkit.model import Body, Location
 from chartkit.output import write
 from chartkit.output.write import Tree
 from chartkit.render.chart import ALL, Chart, CheckTarget
-from chartkit.render.model import Outcome, Row
+from chartkit.render.model import Outcome, Row, listed
 
 _RECORD: Final = ".chartkit"
 """A file that `kubectl apply` of the folder leaves alone, as its name has no suffix."""
@@ -59,9 +59,28 @@ def drift(trees: Sequence[Tree]) -> tuple[str, list[Row]]:
     for tree in trees:
         edited = set(_behind_an_edit(tree))
         rest = {name: text for name, text in tree.files.items() if name not in {*edited, _RECORD}}
-        parts.append(write.drift(replace(tree, files=rest)))
+        compared = replace(tree, files=rest)
+        parts.append(write.drift(compared))
         rows += [_row(tree, name) for name in sorted(edited)]
+        rows += drift_rows(compared)
     return "".join(parts), rows
+
+
+def drift_rows(tree: Tree) -> Iterator[Row]:
+    """Yield a row where a folder on disk differs from what is generated."""
+    if not (names := write.drifted(tree)):
+        return
+    own = [name for name in names if not write.is_record(name)]
+    is_there = tree.folder.exists()
+    message = f"differs from what chartkit.yaml gives: {listed(own or names)}"
+    yield Row(
+        ALL,
+        "files",
+        Outcome.FAIL,
+        message if is_there else "is not there",
+        Location(str(tree.folder)),
+        "`chartkit render` writes it",
+    )
 
 
 def _behind_an_edit(tree: Tree) -> Iterator[str]:

@@ -25,7 +25,7 @@ from chartkit.charts.upstream.vendored import Vendored, read_vendored
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import merge
 from chartkit.kyverno import matrix, releases
-from chartkit.model import Body, Track, untracked
+from chartkit.model import Body, Location, Track, untracked
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
@@ -54,7 +54,7 @@ from chartkit.render.exceptions import (
 from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
 from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
-from chartkit.render.manifests import drift, manifests
+from chartkit.render.manifests import drift, drift_rows, manifests
 from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
 from chartkit.render.repeatable import is_repeatable
 from chartkit.temporary import temporary_folder
@@ -111,8 +111,7 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
     if options.check:
         rows, generated = _generate(project, options)
         differences, manifest_rows = _compare(generated)
-        differences += "".join(_left(folders, project.root))
-        rows = (*rows, *manifest_rows)
+        rows = (*rows, *manifest_rows, *_left(folders, project.root))
         return RenderResult(rows, differences, is_repeatable=generated.is_repeatable)
     with atomic_folder.lock(project.root):
         for folder in folders:
@@ -229,18 +228,20 @@ def _overwritten(trees: Iterable[Tree]) -> Iterator[Row]:
 
 
 def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:
-    """Return a diff from the folders on disk, and a row for what was not compared."""
+    """Return a diff from the folders on disk, and a row for each that differs or was not
+    compared."""
     differences, rows = drift(generated.manifests)
+    rows += [row for tree in generated.charts for row in drift_rows(tree)]
     return "".join(map(write.drift, generated.charts)) + differences, rows
 
 
-def _left(folders: Sequence[Path], root: Path) -> Iterator[str]:
-    """Yield a line for each folder that an interrupted render left; none while one is running."""
+def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
+    """Yield a row for each folder that an interrupted render left; none while one is running."""
     left = [each for folder in folders for each in atomic_folder.left_behind(folder)]
     if left and atomic_folder.is_free(root):
-        yield from (
-            f"{each}: left by a render that was interrupted; render again\n" for each in left
-        )
+        for each in left:
+            message, hint = "was left by a render that was interrupted", "render again"
+            yield Row(ALL, "files", Outcome.FAIL, message, Location(str(each)), hint)
 
 
 def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:

@@ -118,9 +118,9 @@ def test_what_an_interrupted_render_left_is_drift_and_goes(tmp_path: Path) -> No
     charts = tmp_path / "charts"
     (charts / "kyverno").mkdir(parents=True)
     left = atomic_folder.new_folder(charts / "kyverno")
-    assert list(pipeline._left([charts, tmp_path / "rendered"], tmp_path)) == [
-        f"{left}: left by a render that was interrupted; render again\n"
-    ]
+    (row,) = pipeline._left([charts, tmp_path / "rendered"], tmp_path)
+    assert (str(row.location), row.outcome) == (str(left), "fail")
+    assert (row.message, row.hint) == ("was left by a render that was interrupted", "render again")
     with atomic_folder.lock(tmp_path):
         assert list(pipeline._left([charts], tmp_path)) == []
     atomic_folder.repair_all(charts)

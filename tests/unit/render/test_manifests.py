@@ -23,4 +23,4 @@ def test_manifests_next_to_no_usable_record_are_compared(
     wanted = json.dumps({"a.yaml": {"manifests": "", "chart": ""}})
     text, rows = drift([Tree(folder, {"a.yaml": "a: 2\n", ".chartkit": wanted})])
     assert "-a: 1\n+a: 2\n" in text
-    assert rows == []
+    assert [str(row.location) for row in rows] == [str(folder)]

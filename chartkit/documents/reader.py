@@ -231,8 +231,11 @@ def empty_document(source: Source) -> Document:
 
 def parse_yaml(text: str) -> Json:
     """Return the value of a text's first document (None if it has none); raise InputError."""
-    for document in build_documents(text, "<text>"):
-        return document.body
+    try:
+        for document in build_documents(text, "<text>"):
+            return document.body
+    except UnicodeEncodeError as error:
+        raise InputError("is not UTF-8 text", Location("<text>")) from error
     return None
 
 

@@ -23,6 +23,7 @@ from yaml import (
     compose,
     parse,
 )
+from yaml.reader import ReaderError
 from yaml.scanner import ScannerError
 
 from chartkit.documents.yaml_builder import MAX_DEPTH, resolve_plain
@@ -40,7 +41,7 @@ def yaml_problem(text: str) -> str | None:
     """The message of go-yaml or of `encoding/json` for a text; None where neither is known."""
     anchors, unsupported, depth, has_alias = set(), None, 0, False
     try:
-        for event in parse(text, Loader=CSafeLoader):
+        for event in parse(text.encode("utf-8", "surrogateescape"), Loader=CSafeLoader):
             depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
             if depth > MAX_DEPTH:
                 # libyaml takes the square of the depth, and the text was refused for it already.
@@ -51,6 +52,8 @@ def yaml_problem(text: str) -> str | None:
             anchors.add(getattr(event, "anchor", None))
             if isinstance(event, ScalarEvent) and event.implicit[0]:
                 unsupported = unsupported or _UNSUPPORTED.get(event.value)
+    except ReaderError as error:
+        return f"yaml: {error.reason}"
     except MarkedYAMLError as error:
         return f"yaml: {_place(error)}{error.problem}"
     except YAMLError:

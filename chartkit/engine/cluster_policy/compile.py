@@ -22,7 +22,7 @@ from chartkit.engine.cluster_policy.exceptions import (
 from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.handler import Compiler
-from chartkit.engine.cluster_policy.match import Predicate, always, bind_match
+from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check import check_policy
 from chartkit.engine.cluster_policy.policy_check.generation import (
@@ -192,9 +192,14 @@ class CompiledPolicy:
             if not _runs_in(rule, phase):
                 continue
             matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
-            if matches is None:
+            if matches is None and phase is not Phase.GENERATE:
                 continue
             bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
+            if matches is None:
+                # Kyverno looks at exceptions of generate rules before it looks at their match.
+                if not bound:
+                    continue
+                matches = never
             compiled = self._bind(index, rule, matches, bound, phase)
             if compiled is not None:
                 found.append(compiled)

@@ -13,9 +13,10 @@ from typing import Final
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.ports.cluster import coerced_texts
 from chartkit.engine.request.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 
@@ -43,13 +44,13 @@ class Facts:
 
     @cached_property
     def labels(self) -> Mapping[str, str]:
-        """The object's labels; none at all if one of them is no text, as Kubernetes reads them."""
-        return _texts(self._metadata.get("labels"))
+        """The object's labels."""
+        return coerced_texts(self._metadata.get("labels"))
 
     @cached_property
     def annotations(self) -> Mapping[str, str]:
-        """The object's annotations, read as labels are."""
-        return _texts(self._metadata.get("annotations"))
+        """The object's annotations."""
+        return coerced_texts(self._metadata.get("annotations"))
 
 
 Predicate = Callable[[Facts], bool]
@@ -58,6 +59,11 @@ Predicate = Callable[[Facts], bool]
 def always(_facts: Facts) -> bool:
     """The predicate of a rule that its kind alone decides."""
     return True
+
+
+def never(_facts: Facts) -> bool:
+    """The predicate of a rule whose kinds are others."""
+    return False
 
 
 _POD: Final = GroupVersionKind("", "v1", "Pod")
@@ -292,9 +298,3 @@ def _any_of(parts: list[Predicate | None]) -> Predicate | None:
 def _every(parts: list[Predicate | None]) -> Predicate | None:
     live = [part for part in parts if part is not None]
     return _all_of(live) if len(live) == len(parts) else None
-
-
-def _texts(value: Json) -> Mapping[str, str]:
-    if not isinstance(value, dict):
-        return {}
-    return value if all(isinstance(text, str) for text in value.values()) else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cluster_policy.handler import Block, Checked
+from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Block, Checked
 from chartkit.engine.cluster_policy.pattern import (
     Mismatch,
     MismatchKind,
@@ -27,8 +27,9 @@ from chartkit.model import Json, Status
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
 
-Judge = Callable[["Context", Json], Checked]
-"""Compares a value in a context. May raise EvaluationError."""
+Judge = Callable[["Context", Json], Checked | None]
+"""Compares a value in a context; of `NO_ELEMENT`, a deleted object, only a pattern whose variables
+cannot be resolved says anything. May raise EvaluationError."""
 
 _Patterns = Callable[["Context"], Sequence[Pattern]]
 
@@ -42,11 +43,13 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
     passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
     explain = _Messages(rule)
 
-    def judge(context: Context, value: Json) -> Checked:
+    def judge(context: Context, value: Json) -> Checked | None:
         try:
             (pattern,) = find(context)
         except SubstitutionError as error:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
+        if value is NO_ELEMENT:
+            return None
         mismatch = pattern.check(value, context.budget)
         if mismatch is None:
             return passed
@@ -67,11 +70,13 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
     passed: list[Checked] = []
     empty = Checked(Status.PASS, rule.validate.message)
 
-    def judge(context: Context, value: Json) -> Checked:
+    def judge(context: Context, value: Json) -> Checked | None:
         try:
             patterns = find(context)
         except SubstitutionError as error:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
+        if value is NO_ELEMENT:
+            return None
         mismatches: list[Mismatch] = []
         for index, pattern in enumerate(patterns):
             mismatch = pattern.check(value, context.budget)

@@ -144,9 +144,8 @@ def _of_object(judge: Judge) -> Check:
     def check(context: Context, request: Request, element: Json) -> Checked | None:
         if element is not NO_ELEMENT:
             return judge(context, element)
-        if request.operation is Operation.DELETE:
-            return None
-        return judge(context, request.resource.body)
+        deleted = request.operation is Operation.DELETE
+        return judge(context, NO_ELEMENT if deleted else request.resource.body)
 
     return check
 

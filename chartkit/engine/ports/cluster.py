@@ -106,9 +106,17 @@ EMPTY: Final = Cluster()
 
 
 def labels_of(body: Body) -> Mapping[str, str]:
-    """An object's labels; none at all if one of them is no text, as Kubernetes reads them."""
+    """An object's labels, as Kubernetes reads them."""
     metadata = body.get("metadata")
-    labels: Json = metadata.get("labels") if isinstance(metadata, dict) else None
-    if not isinstance(labels, dict):
+    return coerced_texts(metadata.get("labels") if isinstance(metadata, dict) else None)
+
+
+def coerced_texts(value: Json) -> Mapping[str, str]:
+    """Return labels or annotations as Kubernetes reads them: null is an empty text, and there are
+    none at all if another one is no text."""
+    if not isinstance(value, dict):
         return {}
-    return labels if all(isinstance(text, str) for text in labels.values()) else {}
+    if all(isinstance(text, str) for text in value.values()):
+        return value
+    texts = {key: "" if text is None else text for key, text in value.items()}
+    return texts if all(isinstance(text, str) for text in texts.values()) else {}

@@ -49,3 +49,20 @@ def test_keys_that_json_has_no_place_for(text: str, said: str) -> None:
 def test_a_text_with_aliases_is_not_written_out() -> None:
     layers = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
     assert yaml_problem("\n".join(["a0: &a0 [x]", *layers, "null: *a8"])) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("nunp", "yaml: invalid leading UTF-8 octet"),
+        ("YTogYuk=", "yaml: incomplete UTF-8 octet sequence"),
+        ("wyg=", "yaml: invalid trailing UTF-8 octet"),
+        ("YTog7aCA", "yaml: invalid Unicode character"),
+        ("YTogMQpiOiDAgA==", "yaml: invalid length of a UTF-8 sequence"),
+        ("YTogAQ==", "yaml: control characters are not allowed"),
+    ],
+)
+def test_bytes_that_are_no_text_are_an_error_of_the_function(data: str, said: str) -> None:
+    with pytest.raises(JMESPathError) as caught:
+        compile_expression(f"parse_yaml(base64_decode('{data}'))").search({"a": 1})
+    assert str(caught.value) == said

@@ -14,17 +14,19 @@ from chartkit.engine.cluster_policy.policy_check.actions import (
 )
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.context.variables.syntax import find_variables
-from chartkit.model import Body, Json
+from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.model import Body, Json, text_of
 
 
 def only_metadata(rule: Rule) -> bool:
     """Return whether a rule's patterns and patches touch nothing but `metadata`."""
-    return all(
+    in_metadata = all(
         key == "metadata"
         for pattern in _overlays(rule)
         if isinstance(pattern, dict)
         for key in pattern
     )
+    return in_metadata and all(path.startswith("/metadata") for path in _patched_paths(rule))
 
 
 def _overlays(rule: Rule) -> Iterable[Json]:
@@ -32,6 +34,17 @@ def _overlays(rule: Rule) -> Iterable[Json]:
     yield rule.validate.pattern
     if isinstance(rule.validate.any_pattern, list):
         yield from rule.validate.any_pattern
+
+
+def _patched_paths(rule: Rule) -> Iterable[str]:
+    """Return the paths of a rule's JSON patch; Kyverno reads none of one written in YAML here."""
+    try:
+        operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
+    except JsonError:
+        return []
+    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
+        return []
+    return [text_of(one.get("path")) for one in operations]
 
 
 def labels_are_text(rule: Rule) -> bool:

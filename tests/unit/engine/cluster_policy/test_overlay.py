@@ -28,7 +28,8 @@ def _judge(compile_it: Any, block: Block, value: Json, message: str, data: Any) 
     return checked
 
 
-def _shown(checked: Checked) -> tuple[str, str]:
+def _shown(checked: Checked | None) -> tuple[str, str]:
+    assert checked is not None
     return checked.status.value, checked.message
 
 

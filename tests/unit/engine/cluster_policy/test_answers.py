@@ -1,0 +1,147 @@
+"""Whole answers of policies, as Kyverno 1.19.1 gave them: rule, status and message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.exceptions import read_exception
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.request.request import Operation, Request
+from chartkit.errors import CompileError
+from chartkit.model import Body, Resource
+from tests.unit.engine.policies import PLACE, obj, policy_resource, rule
+
+_LOST = "JMESPath query failed: Unknown key"
+
+
+def _exception(**match: Any) -> Body:
+    return {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "e", "namespace": "default"},
+        "spec": {
+            "exceptions": [{"policyName": "p", "ruleNames": ["*"]}],
+            "match": {"any": [{"resources": {"kinds": ["*"], **match}}]},
+        },
+    }
+
+
+def _generate(**parts: Any) -> Body:
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "name": "made", "namespace": "default"}
+    return {"generate": {**target, **parts}, "validate": None}
+
+
+def _selecting(**resources: Any) -> Body:
+    return {"match": {"any": [{"resources": {"kinds": ["Pod"], **resources}}]}}
+
+
+def _unresolved(path: str) -> str:
+    return (
+        f"variable substitution failed: failed to resolve request.oldObject.spec.x at path {path}: "
+        f'{_LOST} "spec" in path'
+    )
+
+
+_X = "{{ request.object.spec.x }}"
+_PASSED = ("r", "pass", "validation rule 'r' passed.")
+
+ANSWERS: dict[str, tuple[Body, Resource, str, list[Body], list[tuple[str, str, str]]]] = {
+    "what a pattern names is looked up before a deletion passes": (
+        rule(validate={"pattern": {"metadata": {"name": _X}}}),
+        obj(),
+        "DELETE",
+        [],
+        [("r", "error", _unresolved("/metadata/name"))],
+    ),
+    "also what anyPattern names": (
+        rule(validate={"anyPattern": [{"metadata": {"name": _X}}]}),
+        obj(),
+        "DELETE",
+        [],
+        [("r", "error", _unresolved("/0/metadata/name"))],
+    ),
+    "a deletion is not compared": (rule(), obj(), "DELETE", [], []),
+    "a label without a value is an empty text": (
+        rule(**_selecting(selector={"matchLabels": {"team": "a", "app": ""}})),
+        obj(labels={"app": None, "team": "a"}),
+        "CREATE",
+        [],
+        [_PASSED],
+    ),
+    "an annotation without a value leaves the others": (
+        rule(**_selecting(annotations={"team": "a*"})),
+        obj(annotations={"app": None, "team": "ab"}),
+        "CREATE",
+        [],
+        [_PASSED],
+    ),
+    "a number among labels leaves none": (
+        rule(**_selecting(selector={"matchLabels": {"team": "a"}})),
+        obj(labels={"app": 5, "team": "a"}),
+        "CREATE",
+        [],
+        [],
+    ),
+    "an exception of a generate rule counts before its kinds": (
+        rule(kinds=("Namespace",), **_generate(data={"data": {"a": "b"}})),
+        obj(),
+        "CREATE",
+        [_exception()],
+        [("r", "skip", "rule is skipped due to policy exception default/e")],
+    ),
+    "one of other objects does not": (
+        rule(kinds=("Namespace",), **_generate(data={"data": {"a": "b"}})),
+        obj(),
+        "CREATE",
+        [_exception(names=["other"])],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(name: str) -> None:
+    body, resource, operation, exceptions, expected = ANSWERS[name]
+    found = [read_exception(Resource(one, PLACE)) for one in exceptions]
+    policy = compile_policy(policy_resource(_present(body)), found)
+    results = evaluate([policy], Request(resource, operation=Operation(operation)))
+    assert [(each.rule, each.status.value, each.message) for each in results] == expected
+
+
+def _present(body: Body) -> Body:
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def test_a_generated_label_without_a_value_is_an_empty_text() -> None:
+    data = {"metadata": {"labels": {"app": "{{ request.object.spec.items[].x }}"}}}
+    policy = compile_policy(policy_resource(_present(rule(**_generate(data=data)))))
+    (result,) = evaluate([policy], Request(obj()))
+    (made,) = result.generated
+    assert made["metadata"]["labels"]["app"] == ""
+
+
+_ONLY_METADATA = (
+    "path: spec.rules[0].match.any[0].kinds: policy can only deal with the metadata field of the "
+    "resource if the rule does not match any kind"
+)
+
+
+@pytest.mark.parametrize(
+    ("patch", "refusal"),
+    [
+        ('[{"op": "add", "path": "/spec/x", "value": "y"}]', _ONLY_METADATA),
+        ('[{"op": "add", "path": "/metadata/labels/x", "value": "y"}]', None),
+        ("- op: add\n  path: /spec/x\n  value: y", None),
+    ],
+)
+def test_a_json_patch_of_any_kind_is_for_metadata_alone(patch: str, refusal: str | None) -> None:
+    body = _present(rule(kinds=("*",), mutate={"patchesJson6902": patch}, validate=None))
+    found = None
+    try:
+        compile_policy(policy_resource(body, background=False))
+    except CompileError as error:
+        found = error.message
+    assert found == refusal

@@ -49,14 +49,25 @@ def cache_folder() -> Path:
 
 @cache
 def program_digest() -> str:
-    """Return a digest of the program: its version, Python's, those of all packages, and the size
-    and time of each of its files, so that a changed copy of the same version is another program."""
-    digest = hashlib.sha256(f"{chartkit.__version__}\n{sys.version}\n".encode())
-    for folder in (Path(chartkit.__file__).parent, profiles_dir()):
-        for name, status in sorted(_files(str(folder))):
-            digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    """Return a digest of the program with the policies and profiles that come with it."""
+    return digest_of(code_digest(), _folder_digest(profiles_dir()))
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the code: its version, Python's, those of all packages, and the size and
+    time of each of its files, so that a changed copy of the same version is another program."""
+    own = _folder_digest(Path(chartkit.__file__).parent)
+    digest = hashlib.sha256(f"{chartkit.__version__}\n{sys.version}\n{own}\n".encode())
     for name, changed in _packages():
         digest.update(f"{name}\0{changed}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _folder_digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name, status in sorted(_files(str(folder))):
+        digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 

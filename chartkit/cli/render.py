@@ -135,14 +135,9 @@ def _result(
     """Return the result of an earlier run with the same inputs, or of a render."""
     if not given.is_cacheable:
         return _rendered(project, environments, given)
-    from chartkit.render.cache import cached_result
+    from chartkit.render.cache import cached_result, key_options
 
-    options: Body = {
-        "environments": [each.name for each in environments],
-        "prefer": given.prefer,
-        "check": given.check,
-        "kustomize": given.kustomize,
-    }
+    options = key_options(environments, given.prefer, given.check, given.kustomize)
     render = partial(_rendered, project, environments, given)
     return cached_result(project, given.workloads, options, render)
 
@@ -164,6 +159,7 @@ def _rendered(
         repository=_repository(project, given.gitops, given.repository, given.revision),
         update_baseline=given.update_baseline,
         jobs=given.jobs,
+        uses_cache=given.cache,
         track=track("checking"),
     )
     return render_project(project, how)

@@ -6,6 +6,8 @@ import atexit
 import os
 import shutil
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,6 +57,18 @@ def connect(limits: Limits) -> Gateway:
 def start() -> None:
     """Has Helm start in parallel, for someone who will ask it soon."""
     helm().start()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Take what earlier runs made of the same charts while this lasts, and keep what this one
+    makes; nothing where it cannot be told which Helm is in use."""
+    name = identity()
+    if name is None:
+        yield
+        return
+    with helm().kept(name):
+        yield
 
 
 def stop() -> None:

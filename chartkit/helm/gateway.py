@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from chartkit.errors import RenderError
+from chartkit.helm.kept import KeptResults
 from chartkit.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
 from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import Place
@@ -71,6 +72,19 @@ class Gateway:
     def start(self) -> None:
         """Gets Helm ready in parallel."""
         self._backend.start()
+
+    @contextmanager
+    def kept(self, identity: str) -> Iterator[None]:
+        """Take answers of earlier runs while this lasts, and keep those of this one.
+
+        identity: what tells the Helm in use from any other.
+        """
+        own = self._backend
+        self._backend = KeptResults(own, identity)
+        try:
+            yield
+        finally:
+            self._backend = own
 
     def stop(self) -> None:
         """Ends Helm's processes; calls that wait for one fail."""

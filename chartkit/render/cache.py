@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.cache_folder import Store
+from chartkit.helm.repeatable import may_differ
 from chartkit.model import Body, Json, Location
 from chartkit.output import atomic_folder
+from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.inputs import inputs_digest, workload_files
 from chartkit.render.model import Outcome, RenderResult, Row, failed
-from chartkit.render.repeatable import may_differ
 from chartkit.scan.parallel.judged import KnownPlaces
 
 _STORE: Final = "render"
@@ -47,6 +48,33 @@ def cached_result(
         if not may_differ(each.read_bytes() for each in files):
             _save(store, key, result, inputs_digest(project, workloads, options))
     return result
+
+
+def checked(project: Project, environments: Sequence[Environment]) -> RenderResult:
+    """Return what `render --check` of environments gives, from an earlier run where it is known."""
+    options = key_options(environments, check=True)
+
+    def render() -> RenderResult:
+        from chartkit.render.pipeline import RenderOptions, render_project
+
+        return render_project(project, RenderOptions(tuple(environments), check=True))
+
+    return cached_result(project, (), options, render)
+
+
+def key_options(
+    environments: Sequence[Environment],
+    prefer: str | None = None,
+    check: bool = False,
+    kustomize: bool = False,
+) -> Body:
+    """Return the options that a result depends on, as `cached_result` takes them."""
+    return {
+        "environments": [each.name for each in environments],
+        "prefer": prefer,
+        "check": check,
+        "kustomize": kustomize,
+    }
 
 
 def _save(store: Store, key: str, result: RenderResult, now: str | None) -> None:

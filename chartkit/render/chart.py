@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,11 +40,17 @@ _PROCESSES: Final = 4
 
 
 @contextmanager
-def helm_threads(jobs: int | None = None) -> Iterator[Executor]:
+def helm_threads(jobs: int | None = None, uses_cache: bool = False) -> Iterator[Executor]:
     """Threads that wait for Helm's child processes; an error or an interrupt ends both.
 
-    jobs: the most of these processes at a time.
+    jobs: the most of these processes at a time; uses_cache: whether Helm is asked only what earlier
+    runs have not asked.
     """
+    with helm.kept() if uses_cache else nullcontext():
+        yield from _helm_threads(jobs)
+
+
+def _helm_threads(jobs: int | None) -> Iterator[Executor]:
     helm.start()
     executor = ThreadPoolExecutor(jobs or min(os.cpu_count() or 1, _PROCESSES))
     done = False

@@ -46,15 +46,16 @@ def manifests(folder: Path, subject: CheckTarget) -> Tree:
     return Tree(own, files, frozenset(each for each in stale if each not in files))
 
 
+def uncompared(folder: Path) -> Row:
+    """Return a note on a folder of manifests that is not there, as many do not commit it."""
+    hint = "`chartkit render` writes it, unless chartkit.yaml says `manifests: null`"
+    message = "is not there, and was not compared"
+    return Row(ALL, "files", Outcome.NOTE, message, Location(str(folder)), hint)
+
+
 def drift(trees: Sequence[Tree]) -> tuple[str, list[Row]]:
-    """Return a unified diff from the manifests on disk to the generated ones, and a row for what
-    was not compared: a folder of which nothing is there, as many do not commit them, and those
-    that an edit of values has changed since."""
-    if trees and not trees[0].folder.parent.exists():
-        hint = "`chartkit render` writes it, unless chartkit.yaml says `manifests: null`"
-        place = Location(str(trees[0].folder.parent))
-        message = "is not there, and was not compared"
-        return "", [Row(ALL, "files", Outcome.NOTE, message, place, hint)]
+    """Return a unified diff from the manifests on disk to the generated ones, and a row for those
+    that were not compared: an edit of values has changed them since."""
     parts, rows = list[str](), list[Row]()
     for tree in trees:
         edited = set(_behind_an_edit(tree))

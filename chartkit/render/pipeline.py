@@ -54,7 +54,7 @@ from chartkit.render.exceptions import (
 from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
 from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
-from chartkit.render.manifests import drift, drift_rows, manifests
+from chartkit.render.manifests import drift, drift_rows, manifests, uncompared
 from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
 from chartkit.render.repeatable import is_repeatable
 from chartkit.temporary import temporary_folder
@@ -66,7 +66,8 @@ class RenderOptions:
     kustomize: whether to write overlays as well; gitops: the deployers whose files are written,
     repository: the one that holds the charts; update_baseline: whether to write the baselines
     of environments that name one; jobs: the most processes of Helm at a time, None: by the
-    processors; track: shows how many environments are checked."""
+    processors; uses_cache: whether Helm's answers of earlier runs will do; track: shows how many
+    environments are checked."""
 
     environments: tuple[Environment, ...]
     workloads: tuple[Workload, ...] = ()
@@ -77,6 +78,7 @@ class RenderOptions:
     repository: Repository = NO_REPOSITORY
     update_baseline: bool = False
     jobs: int | None = None
+    uses_cache: bool = True
     track: Track = untracked
 
 
@@ -129,13 +131,16 @@ def _generate(
 ) -> tuple[tuple[Row, ...], _GeneratedFolders]:
     """Run every stage up to the disk; without `check`, a failed check generates nothing."""
     upstream = read_vendored(project.root)
-    with temporary_folder() as parent, helm_threads(options.jobs) as executor:
+    folder = project.manifests
+    # Those that a check would compare with nothing are not made.
+    writes_manifests = folder is not None and not (options.check and not folder.exists())
+    with temporary_folder() as parent, helm_threads(options.jobs, options.uses_cache) as executor:
         composed, charts = list[_ChartTree](), list[Chart]()
         exceptions: dict[str, ShippedExceptions] = {}
         for plan in plan_charts(project, upstream, exceptions):
             composed.append(_compose(project, plan, options.prefer))
             files = _lay_out(composed[-1], parent, upstream)
-            charts += _start_helm(files, project, options, executor)
+            charts += _start_helm(files, options.environments, executor, writes_manifests)
         others = [
             _compose(project, plan, options.prefer) for plan in plan_values_alone(project, upstream)
         ]
@@ -154,8 +159,11 @@ def _generate(
             trees += overlays.trees(project.root, subjects)
         trees += deployers.trees(project, options.gitops, options.repository)
         installed: Sequence[Tree] = ()
-        if project.manifests is not None and not failed(rows):
-            installed = [manifests(project.manifests, each) for each in subjects]
+        if folder is not None and subjects and not failed(rows):
+            if writes_manifests:
+                installed = [manifests(folder, each) for each in subjects]
+            else:
+                rows = (*rows, uncompared(folder))
         is_lasting = not failed(rows) and is_repeatable(subjects)
         generated = _GeneratedFolders(trees, installed, is_lasting)
     for tree in (*generated.charts, *generated.manifests):
@@ -173,12 +181,15 @@ def _lay_out(chart: _ChartTree, parent: Path, upstream: Mapping[str, Vendored]) 
 
 
 def _start_helm(
-    files: ChartFiles, project: Project, options: RenderOptions, executor: Executor
+    files: ChartFiles,
+    environments: Sequence[Environment],
+    executor: Executor,
+    needs_manifest: bool,
 ) -> list[Chart]:
     """Start Helm on a chart for each environment that has it."""
     return [
-        start_chart(files, env, executor, needs_manifest=project.manifests is not None)
-        for env in options.environments
+        start_chart(files, env, executor, needs_manifest)
+        for env in environments
         if files.name != ENGINE or env.engine
     ]
 

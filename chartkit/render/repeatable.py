@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from chartkit.helm.repeatable import may_differ
 
 if TYPE_CHECKING:
     from chartkit.render.chart import Chart, CheckTarget
-
-_OTHERWISE: Final = re.compile(
-    rb"\b(?:rand[A-Z]\w*|gen[A-Z]\w*|shuffle|uuidv4|htpasswd|bcrypt|encryptAES|getHostByName"
-    rb"|time_now\w*|time_since|random)\b"
-    rb"|\btime\s*\.\s*now\b|[(|]\s*(?:now|ago)\b"
-)
-"""Functions of Helm's templates, of JMESPath and of CEL whose value comes from the clock, from
-chance or from elsewhere."""
-_CLOCK: Final = re.compile(rb"\b(?:now|ago)\b")
-"""Functions that are words of any text, and count at the end of a template's action alone."""
-_COMMENT: Final = re.compile(rb"\{\{-?\s*/\*")
-_COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 
 
 def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
@@ -38,29 +27,3 @@ def _evaluated(chart: Chart) -> Iterator[str]:
         is_given = file.startswith("_") or (file.startswith("values") and file.endswith(".yaml"))
         if is_given or rendered.get(f"{chart.name}/{name}", "").strip():
             yield text
-
-
-def may_differ(texts: Iterable[str | bytes]) -> bool:
-    """Return whether templates or policies may say something else the next time; in time that
-    grows with their length alone."""
-    found = (each.encode("utf-8", "replace") if isinstance(each, str) else each for each in texts)
-    return any(map(_may_differ, map(_without_comments, found)))
-
-
-def _may_differ(text: bytes) -> bool:
-    if _OTHERWISE.search(text):
-        return True
-    actions = text.split(b"}}")[:-1]
-    return any(_CLOCK.search(each, max(each.rfind(b"{"), each.rfind(b"}")) + 1) for each in actions)
-
-
-def _without_comments(text: bytes) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    while begin := _COMMENT.search(text, at):
-        end = _COMMENT_END.search(text, begin.end())
-        if end is None:
-            break
-        parts.append(text[at : begin.start()])
-        at = end.end()
-    return b"".join([*parts, text[at:]])

@@ -99,7 +99,7 @@ def push(
 def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[ChartArchive, ...]:
     """Return a project's charts, packed; exit where one of its checks fails."""
     from chartkit.project.project import read_project
-    from chartkit.render.pipeline import RenderOptions, render_project
+    from chartkit.render.cache import checked
     from chartkit.rollout.publish import archives, provenance
 
     if passphrase and not key:
@@ -108,8 +108,7 @@ def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[Char
     found = archives.pack(project)
     if key:
         found = provenance.sign(found, provenance.Key(key, passphrase))
-    environments = tuple(project.environments.values())
-    result = render_project(project, RenderOptions(environments=environments, check=True))
+    result = checked(project, tuple(project.environments.values()))
     if result.drift:
         hint = "run `chartkit render`, and commit what it writes"
         raise archives.PublishError("the charts are not what chartkit.yaml gives", hint=hint)

@@ -25,9 +25,9 @@ from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import CLUSTER_ROLES
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
+from chartkit.render.cache import checked
 from chartkit.render.compare.fields import ObjectChange, compare
 from chartkit.render.compare.sides import written_values
-from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.rollout.install.records import deployed_objects
 from chartkit.rollout.install.releases import DesiredRelease, Release, Releases, Status
 
@@ -129,7 +129,7 @@ def _unsupported(environment: Environment, kyverno: Version, live: Version) -> l
 
 
 def _drift(project: Project) -> list[str]:
-    if not render_project(project, RenderOptions(environments=(), check=True)).drift:
+    if not checked(project, ()).drift:
         return []
     place = Location(str(project.charts))
     return [f"{place}: differs from chartkit.yaml (run `chartkit render`)"]

@@ -11,13 +11,13 @@ import pytest
 from chartkit.cli.render import _report
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
+from chartkit.helm.repeatable import may_differ
 from chartkit.model import Location
 from chartkit.output import atomic_folder
 from chartkit.project.project import Project, read_project
 from chartkit.render import cache
 from chartkit.render.cache import cached_result
 from chartkit.render.model import Outcome, RenderResult, Row
-from chartkit.render.repeatable import may_differ
 from chartkit.report.command_report import write_report
 from chartkit.report.formats import FORMATS
 from chartkit.report.outputs import Output

@@ -124,7 +124,12 @@ def _other_helm(folder: Path, patch: pytest.MonkeyPatch) -> None:
 def _cluster_package(folder: Path, patch: pytest.MonkeyPatch) -> None:
     (folder / "site" / "helm_python_sdk-9.9.dist-info").mkdir(parents=True)
     patch.syspath_prepend(folder / "site")
+    _forget()
+
+
+def _forget() -> None:
     cache_folder.program_digest.cache_clear()
+    cache_folder.code_digest.cache_clear()
 
 
 _AROUND: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
@@ -148,7 +153,7 @@ def test_what_is_around_counts(
         change(folder, monkeypatch)
         assert digest(folder) not in (None, before)
     finally:
-        cache_folder.program_digest.cache_clear()
+        _forget()
 
 
 def test_the_options_count(folder: Path) -> None:

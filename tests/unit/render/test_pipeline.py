@@ -15,6 +15,7 @@ from chartkit.errors import ChartkitError, InputError
 from chartkit.kyverno.releases import current
 from chartkit.model import Location
 from chartkit.project.project import read_project
+from chartkit.render import chart
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
 
@@ -381,3 +382,19 @@ spec:
       expression: |
         object.metadata.name != '' && 'a'.startsWith('a')
 """
+
+
+def test_manifests_that_would_be_compared_with_nothing_are_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("an installation is simulated")
+
+    found = read_project(project(tmp_path, NEW))
+    monkeypatch.setattr(chart, "dry_run", never)
+    options = RenderOptions(tuple(found.environments.values()), check=True)
+    (row,) = rows(render_project(found, options), "files")
+    assert row.message == "is not there, and was not compared"
+    (tmp_path / "rendered").mkdir()
+    with pytest.raises(AssertionError, match="simulated"):
+        render_project(found, options)

@@ -1,0 +1,156 @@
+"""What Helm makes of charts, kept for the next run by all that it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from chartkit.cache_folder import Store, code_digest, digest_of
+from chartkit.helm.model import DryRun, Finding, Target, Texts
+from chartkit.helm.repeatable import may_differ
+from chartkit.model import Body, Json
+
+if TYPE_CHECKING:
+    from chartkit.helm.gateway import Backend
+    from chartkit.helm.sandbox.limits import Limits
+
+_STORE: Final = "helm"
+_TIME_ZONE: Final = "TZ"
+_PACKED: Final = ".tgz"
+_TEMPLATES: Final = "templates/"
+
+
+class KeptResults:
+    """A `Backend` that asks another one what it has not asked before, in this run or an earlier.
+
+    Errors are never kept, nor what the clock or chance may have decided: functions of these in a
+    template that comes to nothing do not count, as rendering shows. Charts are checked copies,
+    which do not change.
+    """
+
+    def __init__(self, backend: Backend, identity: str) -> None:
+        """identity: what tells the Helm in use from any other."""
+        self._backend = backend
+        self._identity = identity
+        self._store = Store(_STORE)
+        self._repeatable: set[str] = set()
+
+    def within(self, limits: Limits) -> Backend:
+        """Return the other one alone with these limits: it is asked where Helm was stopped."""
+        return self._backend.within(limits)
+
+    def start(self) -> None:
+        """Do nothing: the other one starts with the first question that is new."""
+
+    def close(self) -> None:
+        """End what runs."""
+        self._backend.close()
+
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
+        key = self._key("render", _subject(chart, values), target)
+        known = self._store.load(key)
+        if known is not None:
+            texts = Texts(known["files"], tuple(known["warnings"]))
+        else:
+            texts = self._backend.render(chart, values, target)
+        if not may_differ(_templates_of(values)) and _comes_to_nothing(_by_chance(chart), texts):
+            self._repeatable.add(_subject(chart, values))
+            if known is None:
+                found = {"files": dict(texts.files), "warnings": texts.warnings}
+                self._save(key, chart, found)
+        return texts
+
+    def admit(self, chart: Path, target: Target) -> None:
+        key = self._key("admit", (chart / "Chart.yaml").read_text("utf-8", "replace"), target)
+        if self._store.load(key) is None:
+            self._backend.admit(chart, target)
+            self._save(key, chart, True)
+
+    def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
+        def ask() -> Json:
+            run = self._backend.dry_run(chart, values, target)
+            return [run.notes, run.manifest]
+
+        return DryRun(*self._asked("dry_run", chart, values, target, ask))
+
+    def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
+        def ask() -> Json:
+            found = self._backend.lint(chart, values, target, schema)
+            return [[each.severity, each.path, each.message] for each in found]
+
+        do = "lint" if schema else "lint without schema"
+        return [Finding(*each) for each in self._asked(do, chart, values, target, ask)]
+
+    def _asked(
+        self, do: str, chart: Path, values: Body, target: Target, ask: Callable[[], Json]
+    ) -> Any:
+        subject = _subject(chart, values)
+        key = self._key(do, subject, target)
+        known = self._store.load(key)
+        if known is None:
+            known = ask()
+            if subject in self._repeatable:
+                self._save(key, chart, known)
+        return known
+
+    def _key(self, do: str, subject: str, target: Target) -> str:
+        cluster = [target.release, target.namespace, target.kube_version, *target.api_versions]
+        around = [code_digest(), self._identity, os.environ.get(_TIME_ZONE)]
+        return digest_of(*around, do, subject, cluster)
+
+    def _save(self, key: str, chart: Path, value: Json) -> None:
+        """Keep an answer, unless it speaks of the copy."""
+        if str(chart) not in str(value):
+            self._store.save(key, value)
+
+
+def _subject(chart: Path, values: Body) -> str:
+    return digest_of(_content(chart)[0], values)
+
+
+def _by_chance(chart: Path) -> frozenset[str]:
+    return _content(chart)[1]
+
+
+@lru_cache(maxsize=64)
+def _content(chart: Path) -> tuple[str, frozenset[str]]:
+    """Return a digest of a chart's name and files, and the files that may name the clock or chance:
+    packed charts may."""
+    digest = hashlib.sha256(os.fsencode(chart.name))
+    by_chance = set[str]()
+    for name, path in _files(chart):
+        content = path.read_bytes()
+        encoded = os.fsencode(name)
+        digest.update(b"%d:%s%d:" % (len(encoded), encoded, len(content)))
+        digest.update(content)
+        if name.endswith(_PACKED) or may_differ([content]):
+            by_chance.add(name)
+    return digest.hexdigest(), frozenset(by_chance)
+
+
+def _files(chart: Path) -> Iterable[tuple[str, Path]]:
+    return sorted(
+        (path.relative_to(chart).as_posix(), path) for path in chart.rglob("*") if path.is_file()
+    )
+
+
+def _comes_to_nothing(names: Iterable[str], texts: Texts) -> bool:
+    """Return whether files of a chart are all templates of which nothing is left."""
+    shown = {name.partition("/")[2] for name, text in texts.files.items() if text.strip()}
+    return all(
+        name.startswith(_TEMPLATES) and not Path(name).name.startswith("_") and name not in shown
+        for name in names
+    )
+
+
+def _templates_of(values: Json) -> Iterator[str]:
+    """Yield the texts of values that a template may evaluate."""
+    if isinstance(values, str):
+        yield from (values,) if "{{" in values else ()
+    elif isinstance(values, (dict, list)):
+        for each in values.values() if isinstance(values, dict) else values:
+            yield from _templates_of(each)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
+from chartkit.engine.kubernetes.kinds import (
+    GroupVersionKind,
+    in_namespace,
+    is_cluster_scoped,
+    kind_of,
+)
 from chartkit.engine.kubernetes.selectors import (
     LabelSelector,
     Requirement,
@@ -24,7 +29,7 @@ from chartkit.engine.kubernetes.selectors import (
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.wildcard import Matcher, compile_wildcard
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 RESOURCE_FILTERS: Final = "resourceFilters"
@@ -132,6 +137,22 @@ class Configuration:
             if not _holds(condition, attributes):
                 yield Reason(MATCH_CONDITIONS, name)
 
+    def unsent_with_pods(
+        self,
+        resource: Resource,
+        labels: Mapping[str, Mapping[str, str]],
+        subresource: str = "",
+    ) -> Sequence[Reason]:
+        """Return why neither the creation of an object nor that of its Pods reaches a policy;
+        labels: those of namespaces by name, as far as they are known."""
+        given = in_namespace(resource)
+        known = labels.get(given.namespace)
+        found = tuple(self.unsent(given, known, subresource))
+        pod = _pod_of(given)
+        if found and pod is not None and not any(self.unsent(pod, known)):
+            return ()
+        return found
+
     def _by_namespace(
         self, resource: Resource, labels: Mapping[str, str] | None
     ) -> Iterator[Reason]:
@@ -147,6 +168,20 @@ class Configuration:
             keys = [*part.labels, *(one.key for one in part.expressions)]
             if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(known):
                 yield Reason(NAMESPACE_SELECTOR, _shown(part))
+
+
+def _pod_of(resource: Resource) -> Resource | None:
+    """Return a Pod of a controller object; None for any other object."""
+    spec = mapping_at(resource.body, "spec")
+    spec = mapping_at(spec, "jobTemplate", "spec") or spec
+    template = mapping_at(spec, "template")
+    if not isinstance(mapping_at(template, "spec").get("containers"), list):
+        return None
+    metadata: Body = {
+        "namespace": resource.namespace,
+        "labels": mapping_at(template, "metadata", "labels"),
+    }
+    return Resource({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, resource.location)
 
 
 def read_configuration(data: Mapping[str, Json]) -> Configuration:

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.policies.installed import InstalledPolicy
-from chartkit.engine import Reason
 from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Body, Resource
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.compare.sides import written_chart
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions, shipped_exceptions
-from chartkit.scan.environment import Labels, ProjectEnvironment
-from chartkit.scan.installed.configuration import configuration, unsent_reasons
+from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.installed.configuration import configuration
 
 
 def project_exceptions(project: Project, environment: Environment) -> ShippedExceptions:
@@ -41,13 +40,10 @@ def project_environment(project: Project, environment: Environment) -> ProjectEn
         engine = written_chart(project.charts / ENGINE, environment).resources
     config, _ = configuration(engine)
 
-    def unsent(resource: Resource, labels: Labels) -> Sequence[Reason]:
-        return unsent_reasons(config, resource, labels)
-
     return ProjectEnvironment(
         name=environment.name,
         resources=policies.resources,
-        unsent=unsent,
+        configuration=config,
         kube_version=environment.kube_version,
         api_versions=tuple(api for api, is_there in environment.apis.items() if is_there),
         allows_http=allows_http(engine),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from chartkit.scan.options import RequestOptions, ScanOptions
 from chartkit.scan.policies import PolicySet, compile_all
 
 if TYPE_CHECKING:
-    from chartkit.engine import Reason  # loads CEL, which most scans do without
+    from chartkit.engine import Configuration  # loads CEL, which most scans do without
 
 Labels = Mapping[str, Mapping[str, str]]
 
@@ -25,8 +25,8 @@ Labels = Mapping[str, Mapping[str, str]]
 class ProjectEnvironment:
     """An environment's policies and its Kyverno.
 
-    resources: the objects of its charts, of which policies, bindings and exceptions count; unsent:
-    gives the reasons why its Kyverno is not sent an object, from that and the labels of namespaces;
+    resources: the objects of its charts, of which policies, bindings and exceptions count;
+    configuration: of its Kyverno, which keeps objects away from policies;
     kube_version, api_versions: of the cluster, as charts are rendered for it; allows_http: whether
     policies of a namespace may call services; suppressions: whether objects may let findings about
     themselves off; sources: the folders of its charts; attachments: exceptions
@@ -36,7 +36,7 @@ class ProjectEnvironment:
 
     name: str
     resources: Sequence[Resource]
-    unsent: Callable[[Resource, Labels], Sequence[Reason]]
+    configuration: Configuration
     kube_version: str
     api_versions: tuple[str, ...] = ()
     allows_http: bool = False
@@ -100,7 +100,7 @@ class UnsentObjects:
     ) -> Sequence[RuleResult]:
         """Return the results that count: those of the API server alone where Kyverno is not sent
         the object; policies: by their ID."""
-        reasons = self._environment.unsent(resource, self._labels)
+        reasons = self._environment.configuration.unsent_with_pods(resource, self._labels)
         if not reasons:
             return results
         why = str(reasons[0])

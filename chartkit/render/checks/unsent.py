@@ -19,7 +19,7 @@ from chartkit.engine.configuration import (
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.model import Location, Resource, mapping_at
 from chartkit.render.chart import CheckTarget
-from chartkit.scan.installed.configuration import Labels, configuration, unsent_reasons
+from chartkit.scan.installed.configuration import Labels, configuration
 
 _CONFIG: Final = "config"
 _OWN: Final = "excludeKyvernoNamespace"
@@ -52,7 +52,7 @@ class Unsent:
     ) -> Sequence[Reason]:
         """Return the reasons why Kyverno is not sent an object when it is created; none if it is
         sent the object, or the Pods of a controller."""
-        return unsent_reasons(self._configuration, resource, labels, subresource)
+        return self._configuration.unsent_with_pods(resource, labels, subresource)
 
     def filtered(self, resource: Resource) -> Sequence[Reason]:
         """Return the resource filters that also keep an object from cleanup policies."""

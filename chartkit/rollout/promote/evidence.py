@@ -85,7 +85,7 @@ class Judge:
         """Return whether the environment's Kyverno is never sent an object that a policy is for."""
         if all(one.runs_in_api_server for one in candidate.compiled):
             return False
-        return bool(self.environment.unsent(resource, labels))
+        return bool(self.environment.configuration.unsent_with_pods(resource, labels))
 
     def candidate(self, policy_id: str) -> Candidate | None:
         """Return the candidate that a policy belongs to, None for another policy."""

@@ -47,7 +47,7 @@ class EstimateInput:
         """Return why Kyverno is not sent an object."""
         if self.environment is None:
             return ()
-        return self.environment.unsent(resource, self.context.namespaces)
+        return self.environment.configuration.unsent_with_pods(resource, self.context.namespaces)
 
 
 def estimate(given: EstimateInput) -> Estimate:

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from chartkit.engine import Reason, World, as_submitted
+from chartkit.engine import World, as_submitted
 from chartkit.engine.kubernetes.kinds import CustomNames, is_custom
 from chartkit.errors import InputError
 from chartkit.kyverno.controllers import allows_http
@@ -16,9 +16,9 @@ from chartkit.network.cluster.installed import policies_there
 from chartkit.network.cluster.reader import Reader
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
-from chartkit.scan.environment import Labels, ProjectEnvironment
+from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import Note
-from chartkit.scan.installed.configuration import configuration, unsent_reasons
+from chartkit.scan.installed.configuration import configuration
 from chartkit.scan.installed.engine import engine_there, server_version
 from chartkit.scan.installed.overlay import OverlaidSource
 from chartkit.scan.options import ScanOptions
@@ -81,14 +81,11 @@ def installed_environment(
     engine = engine_there(survey.reader)
     config, _ = configuration(engine)
 
-    def unsent(resource: Resource, labels: Labels) -> Sequence[Reason]:
-        return unsent_reasons(config, resource, labels)
-
     discovery = survey.reader.discovery
     return ProjectEnvironment(
         name=name,
         resources=found,
-        unsent=unsent,
+        configuration=config,
         kube_version=server_version(survey.reader),
         api_versions=tuple(dict.fromkeys(each.api_version for each in discovery.all)),
         allows_http=allows_http(engine),

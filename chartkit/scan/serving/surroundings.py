@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from chartkit.engine import Phase, World
+from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.admission.roles import RoleBindings
 from chartkit.network.admission.selection import admits
@@ -28,8 +29,11 @@ def served(
     admissions = requests.context(world()).admissions(policies.policies)
     labels = requests.namespaces
 
-    def is_filtered(resource: Resource, _subresource: str) -> bool:
-        return environment is not None and bool(environment.unsent(resource, labels))
+    def is_filtered(resource: Resource, subresource: str) -> bool:
+        if environment is None:
+            return False
+        given, config = in_namespace(resource), environment.configuration
+        return any(config.unsent(given, labels.get(given.namespace), subresource))
 
     return Served(
         policies.policies,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chartkit.documents.reader import read_text, resources
+from chartkit.engine import Configuration, read_configuration
 from chartkit.engine.kubernetes.kinds import UNKNOWN
 from chartkit.model import Body, Resource
 from chartkit.scan.environment import ProjectEnvironment
@@ -15,6 +16,10 @@ from chartkit.scan.policies import compile_all
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
 
 EVERYTHING = "[Pod, ReplicaSet, Deployment, Job, CronJob, ConfigMap, StatefulSet, DaemonSet]"
+
+
+NO_CONFIGURATION = Configuration()
+NO_PODS = read_configuration({"resourceFilters": "[Pod,*,*]"})
 
 
 def objects(text: str) -> list[Resource]:
@@ -101,7 +106,7 @@ def estimated(
     policies: str,
     text: str,
     settings: Sequence[Resource] | None = None,
-    unsent: Any = None,
+    configuration: Configuration = NO_CONFIGURATION,
     live: bool = False,
     nodes: int | None = None,
 ) -> Estimate:
@@ -110,9 +115,7 @@ def estimated(
     own = objects(policies)
     environment = None
     if settings is not None:
-        environment = ProjectEnvironment(
-            "prd", own, unsent or (lambda *_: ()), "1.34", engine=settings
-        )
+        environment = ProjectEnvironment("prd", own, configuration, "1.34", engine=settings)
     context = ScanContext(namespace_labels(found), namespaces_among(found))
     given = EstimateInput(compile_all(own), found, context, UNKNOWN, live, environment, nodes)
     return estimate(given)

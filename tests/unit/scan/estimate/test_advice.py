@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from chartkit.engine import Reason
 from chartkit.model import Severity
 from chartkit.scan.estimate.model import Advice, Estimate
-from tests.unit.scan.estimate.samples import POD, engine, estimated, legacy, workload
+from tests.unit.scan.estimate.samples import NO_PODS, POD, engine, estimated, legacy, workload
 
 
 def advice(found: Estimate) -> dict[str, Advice]:
@@ -56,10 +55,7 @@ def test_reports_without_failures_can_be_left_out() -> None:
 
 
 def test_filtered_objects_need_no_reports() -> None:
-    def unsent(*_: object) -> tuple[Reason, ...]:
-        return (Reason("resourceFilters", "[Pod,*,*]"),)
-
-    found = advice(estimated(legacy(), POD, engine(), unsent))["features.backgroundScan"]
+    found = advice(estimated(legacy(), POD, engine(), NO_PODS))["features.backgroundScan"]
     assert found.values == "features.backgroundScan.skipResourceFilters: false"
 
 

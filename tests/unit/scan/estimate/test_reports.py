@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine import Reason
 from chartkit.scan.estimate.model import Estimate
 from tests.unit.scan.estimate.samples import (
     CONFIG_MAP,
+    NO_PODS,
     POD,
     engine,
     estimated,
@@ -84,11 +84,8 @@ def test_a_policy_may_report_nothing() -> None:
 
 @pytest.mark.parametrize(("skips", "expected"), [("true", 1), ("false", 0)])
 def test_background_scans_pass_over_resource_filters(skips: str, expected: int) -> None:
-    def unsent(*_: object) -> tuple[Reason, ...]:
-        return (Reason("resourceFilters", "[Pod,*,*]"),)
-
     settings = engine(f"--skipResourceFilters={skips}")
-    found = estimated(legacy(), POD, settings, unsent)
+    found = estimated(legacy(), POD, settings, NO_PODS)
     assert found.reports.reports == expected
     assert found.reports.filtered == expected
     assert found.reports.ephemeral == 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine import Operation, Reason
+from chartkit.engine import Configuration, Operation, read_configuration
 from chartkit.scan.estimate.model import OPERATIONS, Estimate
 from tests.unit.scan.estimate.samples import (
     CONFIG_MAP,
+    NO_PODS,
     POD,
     engine,
     estimated,
@@ -15,6 +16,10 @@ from tests.unit.scan.estimate.samples import (
     workload,
 )
 
+NOT_SHOP = (
+    '{"namespaceSelector": {"matchExpressions": '
+    '[{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["shop"]}]}}'
+)
 CREATE, UPDATE, DELETE = OPERATIONS
 IN_CEL = """\
 apiVersion: policies.kyverno.io/v1
@@ -191,13 +196,14 @@ spec:
 
 
 @pytest.mark.parametrize(
-    ("key", "expected"), [("resourceFilters", (1, 1, 3)), ("namespaceSelector", (0, 0, 0))]
+    ("configuration", "expected"),
+    [(NO_PODS, (1, 1, 3)), (read_configuration({"webhooks": NOT_SHOP}), (0, 0, 0))],
+    ids=["resource filters", "namespace selector"],
 )
-def test_filters_answer_what_selectors_do_not_send(key: str, expected: tuple[int, ...]) -> None:
-    def unsent(*_: object) -> tuple[Reason, ...]:
-        return (Reason(key, "x"),)
-
-    assert reviews(legacy(), POD, settings=engine(), unsent=unsent) == expected
+def test_filters_answer_what_selectors_do_not_send(
+    configuration: Configuration, expected: tuple[int, ...]
+) -> None:
+    assert reviews(legacy(), POD, settings=engine(), configuration=configuration) == expected
 
 
 def test_pods_of_controllers_are_counted_with_these() -> None:

@@ -154,6 +154,11 @@ class _FragmentError(ValueError):
     """A fragment that cannot be decoded: the message names the whole URL."""
 
 
+def unescape_path(text: str) -> str:
+    """Return a path decoded (`url.PathUnescape`); raise `UrlError`."""
+    return _text(_unescape(_bytes(text)))
+
+
 def _parse(url: str, fragment: str, *, strict: bool) -> Url:
     if _CONTROL.search(url):
         raise UrlError("net/url: invalid control character in URL")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
@@ -47,18 +47,28 @@ def _images_of(resource: Body, steps: Sequence[str], kind: str) -> dict[str, Jso
         value = value.get(step)
     if value is None:
         return {}
-    place = "/" + "/".join((*steps, kind))
-    if isinstance(value, dict):
-        members = list(value.items())
-    elif isinstance(value, list):
-        members = [(str(index), container) for index, container in enumerate(value)]
-    else:
-        raise EvaluationError("invalid type")
     found = {}
-    for key, container in members:
-        if container is not None:
-            found.update(_image_of(container, f"{place}/{key}/image"))
+    for place, container in members_at(value, (*steps, kind)):
+        found.update(_image_of(container, f"/{'/'.join(place)}/image"))
     return found
+
+
+def members_at(value: Json, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Yield the objects that `*` in a path leads to, with their places; members that hold no image
+    are passed over, as since Kyverno 1.19.1. Raise `EvaluationError` for a value without members.
+    """
+    if isinstance(value, list):
+        for index, member in enumerate(value):
+            if isinstance(member, dict):
+                yield (*place, str(index)), member
+            elif isinstance(member, list):
+                yield from members_at(member, (*place, str(index)))
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            if isinstance(member, dict | list):
+                yield (*place, key), member
+    else:
+        raise EvaluationError("invalid image config")
 
 
 def _image_of(container: Json, pointer: str) -> dict[str, Json]:

@@ -60,7 +60,8 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
     if fault:
         return fault
     for index, rule in enumerate(rules):
-        fault = rule_fault(index, rule) or images_fault(index, rule, policy.failure_action)
+        fault = rule_fault(index, rule, policy.resource.kind == "Policy")
+        fault = fault or images_fault(index, rule, policy.failure_action)
         if fault:
             return fault
     return None

@@ -20,6 +20,8 @@ from chartkit.model import Body, Json, text_of
 
 def only_metadata(rule: Rule) -> bool:
     """Return whether a rule's patterns and patches touch nothing but `metadata`."""
+    if not isinstance(rule.validate.any_pattern, list | None):
+        return False
     in_metadata = all(
         key == "metadata"
         for pattern in _overlays(rule)
@@ -146,8 +148,9 @@ def _is_about_metadata(key: str) -> bool:
     return allowed and "}}" in variable and "request.object.spec" not in key
 
 
-def rule_fault(index: int, rule: Rule) -> str | None:
-    """The first thing that is wrong with the rule at an index; None where it is sound."""
+def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
+    """The first thing that is wrong with the rule at an index; None where it is sound. namespaced:
+    whether it is a Policy's."""
     place = f"spec.rules[{index}]"
     if fault := json_patch_fault(rule, index):
         return fault
@@ -157,7 +160,8 @@ def rule_fault(index: int, rule: Rule) -> str | None:
     action = {key: value for key, value in rule.body.items() if key != "context"}
     if fault := _element_fault({**action, **rule.body}, ""):
         return fault
-    fault = check_entries(rule.body.get("context"), cel=rule.kind is RuleKind.CEL)
+    cel = rule.kind is RuleKind.CEL
+    fault = check_entries(rule.body.get("context"), cel=cel, namespaced=namespaced)
     if fault is None:
         fault = _extractor_fault(rule)
     if fault:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from chartkit.engine.context.images import extract_images, image_parts
+from chartkit.engine.context.images import extract_images, image_parts, members_at
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_json, go_sprint
@@ -114,8 +114,8 @@ class _Extractor:
         if value is None:
             return
         if left and left[0] == "*":
-            for step, member in _members(value):
-                yield from self.walk(member, (*path, step), left[1:])
+            for place, member in members_at(value, path):
+                yield from self.walk(member, place, left[1:])
             return
         if not isinstance(value, dict):
             raise EvaluationError("invalid image config")
@@ -142,14 +142,6 @@ class _Extractor:
                 f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
             )
         return found
-
-
-def _members(value: Json) -> Sequence[tuple[str, Json]]:
-    if isinstance(value, dict):
-        return list(value.items())
-    if isinstance(value, list):
-        return [(str(index), member) for index, member in enumerate(value)]
-    raise EvaluationError("invalid type")
 
 
 def _compile(body: Body) -> _Extractor:

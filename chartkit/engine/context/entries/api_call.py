@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from chartkit.engine.ports.services import (
 from chartkit.errors import EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.strconv import quote
+from chartkit.go.url import UrlError, unescape_path
 from chartkit.go.x509.certificates import holds_certificate
 from chartkit.model import Body, Json
 
@@ -116,6 +118,14 @@ def _read(name: str, answer: ServiceAnswer, call: ServiceCall) -> Reply:
     if answer.ending is Ending.CUT:
         raise EvaluationError(f"failed to read data from APICall {name}: unexpected EOF")
     return Reply(answer.body.decode("utf-8", "replace"), len(answer.body), shown)
+
+
+def _cleaned(path: str) -> str:
+    """A path decoded and without steps back, as Kyverno looks for its namespace since 1.19.1."""
+    with contextlib.suppress(UrlError):
+        path = unescape_path(path)
+    root = "/" if path.startswith("/") else ""
+    return posixpath.normpath(root + path.lstrip("/"))
 
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)/?.*")
@@ -227,7 +237,7 @@ class ApiCallLoader(EntryLoader):
     def _check_namespace(self, path: str) -> None:
         if not self.namespace:
             return
-        path = posixpath.normpath(path)
+        path = _cleaned(path)
         match = _NAMESPACED.fullmatch(path)
         if match is None:
             raise EvaluationError(

@@ -9,6 +9,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries.api_call import ApiCallLoader
 from chartkit.engine.context.entries.loader import EntryLoader, EntryNameError
 from chartkit.engine.context.entries.outside import (
+    NO_GLOBALS,
     ConfigMapLoader,
     GlobalReferenceLoader,
     ImageRegistryLoader,
@@ -31,22 +32,23 @@ _PREDEFINED = (
 _ENTRY_KINDS = ("configMap", "apiCall", "globalReference", "imageRegistry", "variable")
 
 
-def check_entries(entries: Json, *, cel: bool = False) -> str | None:
+def check_entries(entries: Json, *, cel: bool = False, namespaced: bool = False) -> str | None:
     """The first fault of a rule's `context`, in Kyverno's words; None if it is sound.
 
-    cel: whether the rule validates with CEL, which takes no context entries.
+    cel: whether the rule validates with CEL, which takes no context entries; namespaced: whether
+    it is a Policy's, which takes no data of the whole cluster.
     """
     if not entries:
         return None
     if cel:
         return "context variables are not supported for CEL expressions in validate rules"
     for entry in entries:
-        if fault := _entry_fault(entry):
+        if fault := _entry_fault(entry, namespaced):
             return fault
     return None
 
 
-def _entry_fault(entry: Body) -> str | None:
+def _entry_fault(entry: Body, namespaced: bool) -> str | None:
     name = entry.get("name") or ""
     if not name:
         return "a name is required for context entries"
@@ -62,6 +64,8 @@ def _entry_fault(entry: Body) -> str | None:
             "exactly one of configMap or apiCall or imageRegistry or variable is required for "
             "context entries"
         )
+    if namespaced and kinds == ["globalReference"]:
+        return NO_GLOBALS
     return _CHECKS[kinds[0]](entry[kinds[0]])
 
 

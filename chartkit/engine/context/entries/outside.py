@@ -67,6 +67,9 @@ class ConfigMapLoader(EntryLoader):
         return value
 
 
+NO_GLOBALS: Final = "globalReference is not allowed in namespaced policies"
+
+
 class GlobalReferenceLoader(EntryLoader):
     """Loads the data of a GlobalContextEntry; a dot in the name leads to a projection."""
 
@@ -75,6 +78,8 @@ class GlobalReferenceLoader(EntryLoader):
         self._reference = compile_template({"name": self.text("name"), "jmesPath": self._path.text})
 
     def fetch(self, context: Context) -> Json:
+        if self.namespace:
+            raise EvaluationError(f"context entry {self.name}: {NO_GLOBALS}")
         failure = f"failed to marshal APICall data for context entry {self.name}"
         try:
             value = self._global(context)

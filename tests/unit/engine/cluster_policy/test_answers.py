@@ -145,3 +145,42 @@ def test_a_json_patch_of_any_kind_is_for_metadata_alone(patch: str, refusal: str
     except CompileError as error:
         found = error.message
     assert found == refusal
+
+
+def _namespaced(entry: Body, *, in_loop: bool) -> Resource:
+    entries = [{"name": "x", **entry}]
+    deny = {"conditions": {"any": [{"key": "{{ x }}", "operator": "Equals", "value": "a"}]}}
+    loop = {"list": "['a']", "context": entries, "deny": deny}
+    body = rule(validate={"foreach": [loop]} if in_loop else {"deny": deny})
+    read = policy_resource(body if in_loop else {**body, "context": entries})
+    read.body.update(kind="Policy", metadata={"name": "p", "namespace": "default"})
+    return read
+
+
+_NO_GLOBALS = "globalReference is not allowed in namespaced policies"
+_URL = "/api/v1/namespaces/{}/pods"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (_URL.format("other"), "path /api/v1/namespaces/other/pods refers to namespace other, "),
+        (
+            _URL.format("default/%2e%2e/other"),
+            "path /api/v1/namespaces/other/pods refers to namespa",
+        ),
+        ("/api/v1/pods", "path /api/v1/pods does not contain a namespace segment, which is "),
+    ],
+)
+def test_calls_of_a_policy_stay_in_its_namespace(path: str, said: str) -> None:
+    policy = compile_policy(_namespaced({"apiCall": {"urlPath": path}}, in_loop=False))
+    (result,) = evaluate([policy], Request(obj()))
+    assert said in result.message
+
+
+def test_a_policy_reads_no_global_entries() -> None:
+    entry = {"globalReference": {"name": "all"}}
+    with pytest.raises(CompileError, match=_NO_GLOBALS):
+        compile_policy(_namespaced(entry, in_loop=False))
+    (result,) = evaluate([compile_policy(_namespaced(entry, in_loop=True))], Request(obj()))
+    assert result.message.endswith(f"context entry x: {_NO_GLOBALS}")

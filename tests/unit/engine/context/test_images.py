@@ -75,13 +75,21 @@ def test_a_kind_that_is_no_text_has_none(kind: Json) -> None:
     [
         ([{"name": "c", "image": "A"}], "^invalid image 'A' \\(bad image: docker.io/A, "),
         ([{"image": "a"}], "^invalid key$"),
-        (["c"], "^invalid image config$"),
-        ("c", "^invalid type$"),
+        ("c", "^invalid image config$"),
+        ({"c": ["a"]}, "^invalid image config$"),
     ],
 )
 def test_images_faults(containers: Json, message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
         extract_images(_pod(containers=containers))
+
+
+def test_containers_that_are_no_objects_are_passed_over() -> None:
+    container = {"name": "c", "image": "a"}
+    images = extract_images(_pod(containers=["x", None, 5, [[container]], container]))
+    assert images["containers"]["c"]["jsonPointer"] == "/spec/containers/4/image"
+    images = extract_images(_pod(containers={"x": "y", "z": container}))
+    assert images["containers"]["c"]["jsonPointer"] == "/spec/containers/z/image"
 
 
 @pytest.mark.parametrize(

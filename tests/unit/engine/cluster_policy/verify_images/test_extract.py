@@ -37,7 +37,7 @@ def test_jmespath_takes_the_image_out_of_a_text() -> None:
     ("extractor", "text"),
     [
         ({"path": "/spec/steps/image"}, "invalid image config"),
-        ({"path": "/kind/*/image"}, "invalid type"),
+        ({"path": "/kind/*/image"}, "invalid image config"),
         ({"path": "/spec/steps/*", "value": "image", "key": "id"}, "invalid key"),
         ({"path": "/spec/steps/*/image", "jmesPath": "length(@)"}, "must produce a string"),
         ({"path": "/spec/steps/*/image", "jmesPath": "(("}, "invalid jmespath"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from chartkit.go.fmt import go_json
@@ -68,9 +69,13 @@ def _is_empty(value: Json, name: str) -> bool:
     printed."""
     if name == "resources":
         return value is None
-    return value is None or value == "" or value == [] or (value == {} and name in _MAPS)
+    if value is None or name in _RAW:
+        return value is None
+    return value == "" or value == [] or (value == {} and name in _MAPS)
 
 
+_RAW: Final = ("pattern", "anyPattern", "patchStrategicMerge", "value", "default", "urlPath")
+"""Fields that are printed where they are there: values of any type, and what is required."""
 _MAPS: Final = ("annotations", "matchLabels", "reportProperties", "imageExtractors")
 
 
@@ -131,20 +136,99 @@ _MATCH: Final[dict[str, Print]] = {
     **_USERS,
     "resources": _object(_RESOURCES),
 }
-_VALIDATE: Final[dict[str, Print]] = dict.fromkeys(
-    (
-        *("failureAction", "failureActionOverrides", "allowExistingViolations", "message"),
-        *("manifests", "foreach", "pattern", "anyPattern", "deny", "podSecurity", "cel", "assert"),
+_PATHS: Final[dict[str, Print]] = dict.fromkeys(("name", "namespace", "jmesPath"), go_json)
+_CALL: Final[dict[str, Print]] = {
+    **dict.fromkeys(("urlPath", "method"), go_json),
+    "data": _objects({"key": go_json, "value": go_json}),
+    "service": _object(
+        {
+            "url": go_json,
+            "headers": _objects({"key": go_json, "value": go_json}),
+            "caBundle": go_json,
+        }
     ),
-    go_json,
-)
-_MUTATE: Final[dict[str, Print]] = dict.fromkeys(
-    (
-        *("mutateExistingOnPolicyUpdate", "targets", "patchStrategicMerge", "patchesJson6902"),
-        "foreach",
+    **dict.fromkeys(("default", "jmesPath"), go_json),
+}
+
+
+def _call(value: Body) -> str:
+    return _print_object({"method": "GET", **value}, _CALL)
+
+
+def _context(call: Print) -> Print:
+    return _objects(
+        {
+            "name": go_json,
+            "configMap": _object(_PATHS),
+            "apiCall": call,
+            "imageRegistry": _object(
+                dict.fromkeys(("reference", "jmesPath", "imageRegistryCredentials"), go_json)
+            ),
+            "variable": _object(dict.fromkeys(("value", "jmesPath", "default"), go_json)),
+            "globalReference": _object(_PATHS),
+        }
+    )
+
+
+_CONTEXT: Final = _context(_call)
+_INNER_CONTEXT: Final = _context(_object(_CALL))
+"""That of a foreach in another: the definition has no schema for it, and so no defaults."""
+
+
+def _validate_each(value: Json, context: Print = _CONTEXT) -> str:
+    return _objects(
+        {
+            **dict.fromkeys(("list", "elementScope"), go_json),
+            "context": context,
+            "preconditions": _preconditions,
+            **dict.fromkeys(("pattern", "anyPattern"), go_json),
+            "deny": _object({"conditions": _preconditions}),
+            "foreach": partial(_validate_each, context=_INNER_CONTEXT),
+        }
+    )(value)
+
+
+def _mutate_each(value: Json, context: Print = _CONTEXT) -> str:
+    return _objects(
+        {
+            **dict.fromkeys(("list", "order"), go_json),
+            "context": context,
+            "preconditions": _preconditions,
+            **dict.fromkeys(("patchStrategicMerge", "patchesJson6902"), go_json),
+            "foreach": partial(_mutate_each, context=_INNER_CONTEXT),
+        }
+    )(value)
+
+
+_POD_SECURITY: Final[dict[str, Print]] = {
+    **dict.fromkeys(("level", "version"), go_json),
+    "exclude": _objects(
+        dict.fromkeys(("controlName", "images", "restrictedField", "values"), go_json)
     ),
-    go_json,
-)
+}
+_VALIDATE: Final[dict[str, Print]] = {
+    **dict.fromkeys(
+        ("failureAction", "failureActionOverrides", "allowExistingViolations", "message"), go_json
+    ),
+    "manifests": go_json,
+    "foreach": _validate_each,
+    **dict.fromkeys(("pattern", "anyPattern"), go_json),
+    "deny": _object({"conditions": _preconditions}),
+    "podSecurity": _object(_POD_SECURITY),
+    **dict.fromkeys(("cel", "assert"), go_json),
+}
+_TARGET: Final[dict[str, Print]] = {
+    **dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid"), go_json),
+    "selector": _object(_SELECTOR),
+    "context": _CONTEXT,
+    "preconditions": _preconditions,
+}
+_MUTATE: Final[dict[str, Print]] = {
+    "mutateExistingOnPolicyUpdate": go_json,
+    "targets": _objects(_TARGET),
+    **dict.fromkeys(("patchStrategicMerge", "patchesJson6902"), go_json),
+    "foreach": _mutate_each,
+}
 _PATTERN: Final[dict[str, Print]] = {
     **dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid", "data"), go_json),
     "clone": _object({"namespace": go_json, "name": go_json}),
@@ -166,7 +250,8 @@ def _generate_each(value: Json) -> str:
 
 
 _EACH: Final[dict[str, Print]] = {
-    **dict.fromkeys(("list", "context"), go_json),
+    "list": go_json,
+    "context": _CONTEXT,
     "preconditions": _preconditions,
     **_PATTERN,
 }
@@ -176,12 +261,14 @@ _GENERATE: Final[dict[str, Print]] = {
     "foreach": _generate_each,
 }
 _RULE: Final[dict[str, Print]] = {
-    **dict.fromkeys(("name", "context", "reportProperties"), go_json),
+    "name": go_json,
+    "context": _CONTEXT,
+    "reportProperties": go_json,
     "match": _object(_MATCH),
     "exclude": _object(_MATCH),
     "imageExtractors": go_json,
     "preconditions": _preconditions,
-    "celPreconditions": go_json,
+    "celPreconditions": _objects(dict.fromkeys(("name", "expression"), go_json)),
     "mutate": _object(_MUTATE),
     "validate": _object(_VALIDATE),
     "generate": lambda value: _print_object(_with_clones(value), _GENERATE),

@@ -184,3 +184,37 @@ def test_a_policy_reads_no_global_entries() -> None:
         compile_policy(_namespaced(entry, in_loop=False))
     (result,) = evaluate([compile_policy(_namespaced(entry, in_loop=True))], Request(obj()))
     assert result.message.endswith(f"context entry x: {_NO_GLOBALS}")
+
+
+_KEY = "{{ element }}"
+_QUOTED = (
+    '{"name":"r","context":[{"name":"x","variable":{"value":"v","jmesPath":"@","default":1}},'
+    '{"name":"c","apiCall":{"urlPath":"/api/v1/pods","method":"GET"}}],'
+    '"match":{"any":[{"resources":{"kinds":["Pod"]}}],"resources":{}},'
+    '"exclude":{"any":[{"resources":{"kinds":["Pod"]}}],"resources":{}},'
+    '"validate":{"allowExistingViolations":true,"message":"m","foreach":[{"list":"x",'
+    '"preconditions":{"any":[{"key":"{{ element }}","operator":"Equals","value":"a"}]},'
+    '"deny":{"conditions":{"all":[{"key":"{{ element }}","operator":"Equals","value":"a"}]}}}]},'
+    '"skipBackgroundRequests":true}'
+)
+
+
+def test_a_refused_rule_is_quoted_with_fields_in_the_order_of_its_types() -> None:
+    condition = {"value": "a", "operator": "Equals", "key": _KEY}
+    loop = {
+        "deny": {"conditions": {"all": [condition]}},
+        "preconditions": {"any": [condition]},
+        "list": "x",
+    }
+    body = rule(
+        validate={"message": "m", "foreach": [loop]},
+        exclude={"any": [{"resources": {"kinds": ["Pod"]}}]},
+        context=[
+            {"variable": {"default": 1, "jmesPath": "@", "value": "v"}, "name": "x"},
+            {"apiCall": {"urlPath": "/api/v1/pods"}, "name": "c"},
+        ],
+    )
+    with pytest.raises(CompileError) as caught:
+        compile_policy(policy_resource(body))
+    text = f"spec.rules[0]: Invalid value: {_QUOTED}: Rule is matching an empty set"
+    assert caught.value.message == text

@@ -18,6 +18,7 @@ from chartkit.go.int64 import Int64
 from chartkit.go.json_decoder import JsonError, parse_first
 from chartkit.model import Body, Json
 
+_CONFINED: Final = "globalContext.* is not allowed in namespaced policies"
 _NAMESPACED: Final = (
     "http calls are not allowed in namespaced policies: set --allowHTTPInNamespacedPolicies to "
     "enable"
@@ -111,6 +112,8 @@ class ClusterHost(OfflineHost):
         return self._cluster.plural(api_version, kind)
 
     def global_context(self, name: str, projection: str, /) -> Json:
+        if self.policy_namespace:
+            raise CelError(_CONFINED)
         try:
             return self._world.global_context.data(name, projection)
         except (NoSource, UnknownEntry):

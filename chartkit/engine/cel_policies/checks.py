@@ -26,6 +26,7 @@ _NO_RULES: Final = (
     "spec.matchConstraints: Required value: a matchConstraints with at least one resource rule is "
     "required"
 )
+_GLOBAL_CONTEXT: Final = "spec: Forbidden: globalContext.* is not allowed in namespaced policies"
 _HTTP: Final = (
     "spec: Forbidden: http.* is not allowed in namespaced policies; set "
     "--allowHTTPInNamespacedPolicies to enable"
@@ -65,8 +66,12 @@ def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
     # Kyverno's webhook is not asked about policies for any JSON: they stand in no cluster.
     if not rules and not policy.json and policy.kind is not CelKind.IMAGE_VALIDATING:
         found.append(("spec.matchConstraints", _NO_RULES))
-    if not policy.may_call and any("http" in _names(text) for text in _expressions(policy.spec)):
-        found.append(("spec", _HTTP))
+    if policy.namespace:
+        names = frozenset[str]().union(*map(_names, _expressions(policy.spec)))
+        if "globalContext" in names:
+            found.append(("spec", _GLOBAL_CONTEXT))
+        if "http" in names and not policy.may_call:
+            found.append(("spec", _HTTP))
     return [_diagnostic(policy, path, text, Severity.WARNING) for path, text in found]
 
 

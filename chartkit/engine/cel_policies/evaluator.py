@@ -117,9 +117,13 @@ class Evaluator:
             if not self.policy.json and not self.speaks_of(admission.attributes):
                 return None
         except ChartkitError as error:
-            text = f"failed to execute matching: {error.message}"
-            return self.result(Status.ERROR, text, rule="match")
+            return self.unmatched(error)
         return self.evaluate_admission(admission)
+
+    def unmatched(self, error: ChartkitError) -> RuleResult:
+        """Return the result for a request that the match constraints could not be asked about."""
+        text = f"failed to execute matching: {error.message}"
+        return self.result(Status.ERROR, text, rule="match")
 
     def host(self, admission: Admission) -> ClusterHost:
         """Return the host of the policy's expressions; kept as long as the world stays the same."""

@@ -25,6 +25,7 @@ from chartkit.engine.cleanup.policy import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import Schedule
+from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 
@@ -95,6 +96,9 @@ class DeletingPolicy(Evaluator):
         """Return whether the match constraints match an object; they are not asked about plain
         JSON."""
         return attributes.request.is_json or super().speaks_of(attributes)
+
+    def unmatched(self, error: ChartkitError) -> RuleResult:
+        return self.result(Status.ERROR, error.message, self.policy.name)
 
     def host(self, admission: Admission) -> ClusterHost:
         """Return the host of its expressions; the time is that of its run."""

@@ -19,6 +19,7 @@ from chartkit.engine.cel_policies.generation.template import Template
 from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote
 from chartkit.model import Body, RuleResult, RuleType, Status, text_of
 
@@ -46,6 +47,9 @@ class GeneratingEvaluator(Evaluator):
         ]
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._exceptions = Exceptions(exceptions, compiler)
+
+    def unmatched(self, error: ChartkitError) -> RuleResult:
+        return replace(super().unmatched(error), rule=self.policy.name)
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result, with what it made; nothing where a condition does not hold."""

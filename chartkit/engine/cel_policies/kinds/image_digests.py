@@ -49,7 +49,9 @@ class DigestEvaluator(Evaluator):
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
         self._call = call_of(policy)
-        self._exceptions = [compiler.conditions(one.conditions) for one in exceptions]
+        self._exceptions = [
+            compiler.conditions(one.conditions) for one in exceptions if one.is_full
+        ]
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The object with digests, or why a digest is not to be had; nothing where none is

@@ -149,10 +149,17 @@ class ImageValidatingEvaluator(Evaluator):
         return self.result(Status.ERROR, text, EVALUATION, _reasons(host), fields)
 
     def _excepted(self, scope: PolicyScope, host: Host) -> RuleResult | None:
-        ignores = self.policy.ignores_errors
-        applying = [
-            one for one, programs in self._exceptions if holds(programs, scope, host, ignores)
-        ]
+        applying: list[CelException] = []
+        for one, programs in self._exceptions:
+            try:
+                applies = holds(programs, scope, host, self.policy.ignores_errors)
+            except CelError:
+                if applying:
+                    continue
+                raise
+            # One for some images or values has no effect: expressions cannot ask for it.
+            if applies and one.is_full:
+                applying.append(one)
         if not applying:
             return None
         keys = ", ".join(one.key for one in applying)

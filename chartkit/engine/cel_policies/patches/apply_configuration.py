@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Struct, Value
@@ -30,6 +31,12 @@ from chartkit.engine.cel_policies.patches.apply_values import (
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json
 
+_NO_OBJECT: Final = (
+    "error applying patch: failed to convert patch object to typed object: no corresponding type "
+    "for /, Kind="
+)
+"""The error for the object of a deletion, of which there is none to be patched."""
+
 
 class ApplyError(CelError):
     """A mutation that cannot be applied; the message is Kubernetes' own."""
@@ -43,6 +50,8 @@ def apply_configuration(value: Struct, resource: Body, allow_atomic: bool = Fals
     problems = list(name_faults(value, value.type.name))
     if problems:
         raise ApplyError("type mismatch: " + "\n".join(problems))
+    if not resource:
+        raise ApplyError(_NO_OBJECT)
     kind: Body = {key: resource[key] for key in ("apiVersion", "kind") if key in resource}
     patch = {**plain_object(value), **kind}
     place = place_of_kind(str(resource.get("apiVersion")), str(resource.get("kind")))

@@ -26,7 +26,8 @@ from chartkit.engine.json_patch.json_document import (
     put,
 )
 from chartkit.engine.json_patch.nodes import PatchError
-from chartkit.model import Body, Json
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Json, text_of
 
 _MOST_COPIED: Final = 1_000_000
 """The most values that all copies of a patch may make together."""
@@ -58,6 +59,9 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
         raise ApplyError(f"JSON Patch: {error.message}") from error
     if not isinstance(patched, dict):
         raise ApplyError("JSON Patch: the patched document is no object")
+    if not text_of(patched.get("kind")):
+        text = go_json(patched or None)
+        raise ApplyError(f"Internal error occurred: Object 'Kind' is missing in '{text}'")
     return patched
 
 

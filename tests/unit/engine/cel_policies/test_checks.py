@@ -13,7 +13,7 @@ from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Severity
-from tests.unit.engine.cel_policies.policies import conditions, policy, validating, variables
+from tests.unit.engine.cel_policies.policies import conditions, policy, said, validating, variables
 
 MUTATIONS = [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}]
 
@@ -81,6 +81,15 @@ def test_checks_taken(spec: dict[str, Any]) -> None:
         ),
         (
             policy(
+                "NamespacedMutatingPolicy",
+                metadata={"namespace": "a"},
+                variables=variables(a="globalContext.get('x')"),
+                mutations=[],
+            ),
+            "spec: Forbidden: globalContext.* is not allowed in namespaced policies",
+        ),
+        (
+            policy(
                 "NamespacedGeneratingPolicy",
                 metadata={"namespace": "a"},
                 generate=[
@@ -122,3 +131,13 @@ def test_a_policy_that_deletes_is_told_like_any_other() -> None:
 )
 def test_checks_nothing_to_say(found: Resource) -> None:
     assert cluster_refusals(read_cel_policy(found)) == []
+
+
+def test_a_policy_of_a_namespace_gets_no_global_context() -> None:
+    found = policy(
+        "NamespacedValidatingPolicy",
+        metadata={"namespace": "default"},
+        validations=[{"expression": "globalContext.get('x') == null"}],
+    )
+    problem = "globalContext.* is not allowed in namespaced policies"
+    assert said(found) == ("error", f"error: failed to get global reference: {problem}")

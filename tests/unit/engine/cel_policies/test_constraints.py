@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.request.request import Operation
+from chartkit.engine.cleanup.deleting import read_deleting_policy
+from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import (
     about,
     deployment,
     pod,
+    policy,
     results,
     said,
     validating,
@@ -110,6 +112,18 @@ def test_a_selector_that_kubernetes_refuses(requirement: Body, problem: str) -> 
     )
     expected = f"failed to execute matching: Internal error occurred: {problem}"
     assert said(found) == ("error", expected)
+
+
+def test_kinds_name_the_policy_where_constraints_cannot_be_asked() -> None:
+    selector = {"matchExpressions": [{"key": "a", "operator": "Bad"}]}
+    given = {"matchConstraints": {"resourceRules": [ANY], "objectSelector": selector}}
+    problem = 'Internal error occurred: "Bad" is not a valid label selector operator'
+    (generated,) = results(policy("GeneratingPolicy", generate=[{"expression": "true"}], **given))
+    assert (generated.rule, generated.message) == ("p", f"failed to execute matching: {problem}")
+    deleting = policy("DeletingPolicy", schedule="* * * * *", conditions=[], **given)
+    deleted = read_deleting_policy(deleting).evaluate(Request(pod()))
+    assert deleted is not None
+    assert (deleted.rule, deleted.message) == ("p", problem)
 
 
 def test_generated_names_begin_with_a_name() -> None:

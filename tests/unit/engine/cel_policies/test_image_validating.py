@@ -134,10 +134,25 @@ def test_image_validating_a_condition_that_does_not_hold() -> None:
     assert results(validating("true", matchConditions=conditions("false"))) == []
 
 
-def test_every_exception_lets_off() -> None:
-    given = exception(kind="ImageValidatingPolicy", images=["x"], reportResult="pass")
-    message = "rule is skipped due to policy exception: default/e"
-    assert said(validating("false"), exceptions=[given]) == ("skip", message)
+_SKIPPED = ("skip", "rule is skipped due to policy exception: default/whole")
+_JUDGED = ("fail", "CEL expression validation failed at index 0")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([{"name": "whole", "reportResult": "pass"}], _SKIPPED),
+        ([{"images": ["x"]}], _JUDGED),
+        ([{"allowedValues": ["x"]}], _JUDGED),
+        ([{"images": ["x"]}, {"name": "whole"}], _SKIPPED),
+        ([{"name": "whole"}, {"matchConditions": conditions("object.nope == 1")}], _SKIPPED),
+    ],
+)
+def test_only_exceptions_of_whole_resources_let_off(
+    given: list[Body], expected: tuple[str, str]
+) -> None:
+    found = [exception(kind="ImageValidatingPolicy", **parts) for parts in given]
+    assert said(validating("false"), exceptions=found) == expected
 
 
 def test_image_validating_pod_controllers() -> None:

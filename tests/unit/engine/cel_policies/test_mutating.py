@@ -12,7 +12,7 @@ from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Request
+from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import (
@@ -27,6 +27,8 @@ from tests.unit.engine.cel_policies.policies import (
     variables,
 )
 
+_APPLYING = "error applying patch: failed to convert patch object to typed object: "
+_NO_KIND = "Internal error occurred: Object 'Kind' is missing in "
 ALONE: Body = {"podControllers": {"controllers": []}}
 CONFIG: Body = {
     "apiVersion": "v1",
@@ -115,6 +117,34 @@ def test_mutating_mutations(mutations: list[Body], expected: Body) -> None:
 )
 def test_mutating_what_changes_nothing(found: Resource, expected: tuple[str, str]) -> None:
     assert said(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("operation", "mutation", "problem"),
+    [
+        ("DELETE", apply("Object{}"), f"{_APPLYING}no corresponding type for /, Kind="),
+        (
+            "DELETE",
+            patch("[JSONPatch{op: 'add', path: '/a', value: 1}]"),
+            _NO_KIND + """'{"a":1}'""",
+        ),
+        (
+            "DELETE",
+            patch("object == null ? [JSONPatch{op: 'add', path: '/a', value: 1}] : []"),
+            f"{_NO_KIND}'null'",
+        ),
+        (
+            "CREATE",
+            patch(
+                "[JSONPatch{op: 'remove', path: '/kind'}, JSONPatch{op: 'remove', path: '/spec'}]"
+            ),
+            _NO_KIND + """'{"apiVersion":"v1","metadata":{"name":"web","namespace":"default"}}'""",
+        ),
+    ],
+)
+def test_what_is_no_object_when_it_is_changed(operation: str, mutation: Body, problem: str) -> None:
+    expected = ("error", f"failed to evaluate policy: {problem}")
+    assert said(mutating(mutation), operation=Operation(operation)) == expected
 
 
 def test_an_exception_leaves_an_object_alone() -> None:

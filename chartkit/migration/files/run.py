@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,8 +68,7 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     options = options.checked()
     reasons, _ = options.reasons, options.seconds
     paths = options.inventory.paths
-    patches = patch_files(paths)
-    inventory, patching = _without(read_inventory(options.inventory, stdin, note), patches)
+    inventory, patching = _without_patches(read_inventory(options.inventory, stdin, note))
     if inventory.faults:
         return Migration(inventory)
     unknown = reasons.keys() - {each.resource.name for each in inventory.objects}
@@ -90,7 +89,7 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     files = file_texts(migrated)
     found = rewritten(tests, migrated, files)
     outside = left_outside(found.files, paths) if options.folder is not None else ()
-    around = (*mentions(paths, migrated, patching), *found.mentions, *outside)
+    around = (*mentions(inventory, migrated, patching), *found.mentions, *outside)
     return Migration(inventory, migrated, files, found.files, around)
 
 
@@ -110,10 +109,9 @@ def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]
     return found
 
 
-def _without(
-    inventory: Inventory, patches: Collection[Path]
-) -> tuple[Inventory, list[LegacyObject]]:
+def _without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]]:
     """Return the inventory without the objects of files that are kustomize patches, and these."""
+    patches = patch_files(inventory)
     if not patches:
         return inventory, []
     patching = [each for each in inventory.objects if _file(each.resource.location) in patches]

@@ -15,11 +15,11 @@ from chartkit.errors import InputError
 from chartkit.migration.convert import policy_key
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.references import PATCH, PATCHES, Steps, references
-from chartkit.migration.plan.inventory import LegacyObject, is_status
+from chartkit.migration.plan.inventory import Inventory, LegacyObject, is_status
 from chartkit.migration.plan.origin import Tool
-from chartkit.model import Json, Location, Resource, list_of, mapping_at, mappings_at
+from chartkit.model import Body, Json, Location, Resource, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
-from chartkit.scan.inputs import is_chart, is_object, walk
+from chartkit.scan.inputs import is_object
 
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
 _DEPLOYED: Final = ("HelmRelease", "Application", "ApplicationSet", "ConfigMap")
@@ -47,29 +47,24 @@ class Mention:
 
 
 def mentions(
-    paths: Sequence[str], migrated: Sequence[MigratedObject], patches: Iterable[LegacyObject]
+    inventory: Inventory, migrated: Sequence[MigratedObject], patches: Iterable[LegacyObject]
 ) -> list[Mention]:
-    """Return what is not carried along: values, kustomize patches, templates and exceptions."""
+    """Return what is not carried along: values, kustomize patches, templates and exceptions.
+
+    patches: the policies of the inventory that are patches.
+    """
     found = list(_patched(patches))
     files = _Files(
         {each.legacy.resource.name for each in migrated if each.documents},
         {_identity(Resource(body)): each for each in migrated for body in each.documents},
     )
-    there: dict[Path, Path] = {}
-    for path in paths:
-        there = {each.resolve(): each for each in _below(Path(path))} | there
-    for file in there.values():
-        found += _in_chart(file) if file.is_dir() else files.mentions(file)
+    for documents in inventory.documents.values():
+        found += files.mentions(documents)
+    for chart in inventory.charts:
+        found += _in_chart(chart)
     found += _rendered(migrated)
     found += _exceptions(migrated)
     return found
-
-
-def _below(path: Path) -> Iterable[Path]:
-    """Return the files and charts of a folder; a chart itself."""
-    if is_chart(path):
-        return [path]
-    return walk(path) if path.is_dir() else ()
 
 
 def _patched(patches: Iterable[LegacyObject]) -> Iterator[Mention]:
@@ -86,15 +81,11 @@ class _Files:
     names: Collection[str]
     new: Mapping[tuple[str, ...], MigratedObject]
 
-    def mentions(self, file: Path) -> Iterator[Mention]:
-        """Yield what a file has that is not carried along."""
-        try:
-            documents = read_file(file)
-        except InputError:
-            return  # the inventory names it
+    def mentions(self, documents: Iterable[Document]) -> Iterator[Mention]:
+        """Yield what the documents of a file have that is not carried along."""
         for document in documents:
             if is_object(document):
-                yield from filter(None, map(self._object, resources([document])))
+                yield from filter(None, map(self._object, _objects(document)))
             for steps, text in references(document, self.names):
                 yield Mention(document.locate(*steps), text)
             yield from _values_in(document)
@@ -108,6 +99,13 @@ class _Files:
             return None
         legacy = resource_id(same.legacy.resource)
         return Mention(resource.location, _PRESENT.format(name=name, legacy=legacy))
+
+
+def _objects(document: Document) -> list[Resource]:
+    try:
+        return resources([document])
+    except InputError:
+        return []  # of a patch; the inventory names others
 
 
 def _identity(resource: Resource) -> tuple[str, ...]:
@@ -159,30 +157,24 @@ def _values(value: Json, steps: Steps) -> Iterator[tuple[Steps, str]]:
             yield from ((steps, each[1]) for each in _IN_TEXT.finditer(value))
 
 
-def patch_files(paths: Sequence[str]) -> frozenset[Path]:
-    """Return the files that the kustomizations below folders have as patches: parts of policies,
+def patch_files(inventory: Inventory) -> frozenset[Path]:
+    """Return the files that the kustomizations among the inputs have as patches: parts of policies,
     not policies."""
-    found = set()
-    for path in paths:
-        folder = Path(path)
-        if folder.is_dir() and not is_chart(folder):
-            for file in walk(folder):
-                if file.name in KUSTOMIZATIONS and not file.is_dir():
-                    found |= set(_patch_files(file))
-    return frozenset(found)
+    return frozenset(
+        (file.parent / name).resolve()
+        for file, documents in inventory.documents.items()
+        if file.name in KUSTOMIZATIONS
+        for document in documents
+        for name in _patch_names(mapping_at(document.body))
+    )
 
 
-def _patch_files(file: Path) -> Iterator[Path]:
-    try:
-        bodies = [each.body for each in read_file(file)]
-    except InputError:
-        return
-    for body in bodies:
-        for key in PATCHES:
-            for patch in list_of(mapping_at(body).get(key)):
-                name = patch if isinstance(patch, str) else mapping_at(patch).get("path")
-                if isinstance(name, str) and "\n" not in name and "\x00" not in name:
-                    yield (file.parent / name).resolve()
+def _patch_names(kustomization: Body) -> Iterator[str]:
+    for key in PATCHES:
+        for patch in list_of(kustomization.get(key)):
+            name = patch if isinstance(patch, str) else mapping_at(patch).get("path")
+            if isinstance(name, str) and "\n" not in name and "\x00" not in name:
+                yield name
 
 
 def _rendered(migrated: Iterable[MigratedObject]) -> Iterator[Mention]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
@@ -83,11 +83,14 @@ class LegacyObject:
 class Inventory:
     """objects: in the order of the inputs; faults: what the inputs have that cannot be read or that
     Kyverno refuses; unread: what could not be read of a cluster, and charts that others depend on
-    and that are not there, a line each."""
+    and that are not there, a line each; documents: those of the texts that could be read, by file;
+    charts: the folders of the charts that were."""
 
     objects: tuple[LegacyObject, ...]
     faults: tuple[Diagnostic, ...] = ()
     unread: tuple[str, ...] = ()
+    documents: Mapping[Path, Sequence[Document]] = field(default_factory=dict)
+    charts: Sequence[Path] = ()
 
 
 def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inventory:
@@ -142,9 +145,10 @@ class _Files:
     faults: list[Diagnostic] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     known: set[Path] = field(default_factory=set)
+    documents: dict[Path, Sequence[Document]] = field(default_factory=dict)
+    charts: list[Path] = field(default_factory=list)
     again: int = 0
     count: int = 0
-    charts: int = 0
 
     def read(self, paths: Sequence[str]) -> Inventory:
         found: list[LegacyObject] = []
@@ -156,7 +160,9 @@ class _Files:
                 raise InputError("holds no Kubernetes object", Location(path), hint)
         if self.chart.values and not self.charts:
             raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
-        return Inventory(tuple(found), tuple(self.faults), tuple(self.unread))
+        return Inventory(
+            tuple(found), tuple(self.faults), tuple(self.unread), self.documents, self.charts
+        )
 
     def _progress(self) -> tuple[int, int, int, int]:
         return self.count, len(self.faults), len(self.unread), self.again
@@ -182,7 +188,7 @@ class _Files:
             yield from self._chart(file) if file.is_dir() else self._file(file, every)
 
     def _chart(self, folder: Path) -> Iterator[LegacyObject]:
-        self.charts += 1
+        self.charts.append(folder)
         self.unread.extend(_missing_charts(folder))
         try:
             rendered = render_inputs(folder, self.chart, self.note)
@@ -203,14 +209,15 @@ class _Files:
     ) -> Iterator[LegacyObject]:
         """Yield the legacy objects of a text; every: whether each document must be an object."""
         try:
-            documents = [each for each in read() if every or is_object(each)]
-            found = [(each, resources([each])) for each in documents]
+            documents = self.documents[Path(file).resolve()] = read()
+            objects = [each for each in documents if every or is_object(each)]
+            found = [(each, resources([each])) for each in objects]
         except InputError as error:
             self.faults.append(_fault(file, error))
             return
-        for document, objects in found:
-            self.count += len(objects)
-            legacy = [each for each in objects if is_legacy(each) and not is_status(each)]
+        for document, contained in found:
+            self.count += len(contained)
+            legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
                 refused = [_legacy(each, refusal=_NOT_RENDERED) for each in legacy]

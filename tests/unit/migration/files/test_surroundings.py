@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from chartkit.documents import input_files
 from tests.unit.migration.files.migrations import migrated
 
 _POLICY = """\
@@ -253,3 +254,25 @@ def test_templates_of_charts_are_named(tmp_path: Path) -> None:
     assert "ClusterPolicy/team is rendered from a chart" in mention.what
     assert found.text.startswith("apiVersion: policies.kyverno.io/v1\n")
     assert found.files == []
+
+
+def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "policy.yaml": _POLICY,
+        "patch.yaml": _PATCH,
+        "kustomization.yaml": "resources: [policy.yaml]\npatches: [{path: patch.yaml}]\n",
+        "values.yaml": "policyExclude: {}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    read: list[str] = []
+    source = input_files.read_text
+
+    def counted(path: Path) -> str:
+        if tmp_path in Path(path).parents:
+            read.append(Path(path).name)
+        return source(path)
+
+    monkeypatch.setattr(input_files, "read_text", counted)
+    migrated(tmp_path)
+    assert sorted(read) == sorted(texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,17 +35,21 @@ class PolicyResponse:
 
 
 def evaluate(
-    policies: Sequence[RunnablePolicy], request: Request, world: World = OFFLINE
+    policies: Sequence[RunnablePolicy],
+    request: Request,
+    world: World = OFFLINE,
+    phases: Iterable[Phase] = Phase,
 ) -> list[RuleResult]:
     """Return the result of every rule that matches: mutation first, then images, validation,
     generation.
 
+    phases: those of an admission, in order; a background scan has not all of them.
     Never raises for what a policy or a resource holds: that becomes `Status.ERROR` of the rule.
     A failure of a policy that is not scored is a warning.
     """
     results: list[RuleResult] = []
     run = Run(request, world)
-    for phase in Phase:
+    for phase in phases:
         for policy in policies:
             if phase in policy.phases:
                 policy.run_phase(run, phase, results)

@@ -98,8 +98,8 @@ class _References:
             return False
         kind, group, name = (target.get(key) for key in ("kind", "group", "name"))
         if kind is None and group is None:
-            return any(_fits(name, each) for each in self._names)
-        return any(_fits(kind, each) for each in KINDS) and _fits(group, KYVERNO_GROUP)
+            return any(fits(name, each) for each in self._names)
+        return any(fits(kind, each) for each in KINDS) and fits(group, KYVERNO_GROUP)
 
     def _replaces(self, body: Body) -> bool:
         bodies: Iterable[Json] = [body]
@@ -132,7 +132,8 @@ def _patched(text: str) -> list[str]:
     return [f"{each.kind}/{each.name}" for each in found if is_legacy(each)]
 
 
-def _fits(pattern: Json, text: str) -> bool:
+def fits(pattern: Json, text: str) -> bool:
+    """Return whether a text of a patch's target selects another one; an absent one does."""
     if not isinstance(pattern, str) or not pattern:
         return pattern is None or pattern == ""
     try:

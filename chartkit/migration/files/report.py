@@ -42,6 +42,7 @@ def as_text(migration: Migration) -> str:
     for one in migration.mentions:
         notes += _wrapped(f"{one.location}: not carried along: {one.what}")
     notes += _wrapped(_tests(migration))
+    notes += _wrapped(_patches(migration))
     notes += [line for text in _coverage(migration) for line in _wrapped(text)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n" + _unread(migration)
 
@@ -81,6 +82,13 @@ def _tests(migration: Migration) -> str:
         f"{count} kyverno-test.yaml {'names' if count == 1 else 'name'} converted policies"
         if count
         else ""
+    )
+
+
+def _patches(migration: Migration) -> str:
+    count = migration.patches.count
+    return (
+        f"{count} kustomize {'patch' if count == 1 else 'patches'} carried along" if count else ""
     )
 
 
@@ -220,7 +228,7 @@ def as_json(migration: Migration) -> str:
         "objects": [_object_body(each) for each in migration.objects],
         "files": [
             {"file": each.file, "changes": each.changes}
-            for each in (*migration.files, *migration.tests)
+            for each in (*migration.files, *migration.tests, *migration.patches.files)
         ],
         "notCarriedAlong": [
             {"file": one.location.file, "line": one.location.line, "what": one.what}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -12,6 +12,7 @@ from chartkit.engine import is_exception, read_exceptions
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch, excepts, policy_key
+from chartkit.migration.files.kustomize.carried import Carried, carried
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
@@ -36,13 +37,14 @@ Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 class Migration:
     """objects: in the order of the inputs; files: those that they are in; tests: the
     `kyverno-test.yaml` files that name them; mentions: what is not carried along; inventory: as it
-    was read."""
+    was read; patches: those of kustomize that follow."""
 
     inventory: Inventory
     objects: Sequence[MigratedObject] = ()
     files: Sequence[FileText] = ()
     tests: Sequence[FileText] = ()
     mentions: Sequence[Mention] = ()
+    patches: Carried = field(default_factory=Carried)
 
     @property
     def text(self) -> str:
@@ -87,10 +89,11 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
             step()
     migrated = _with_exceptions(migrated)
     files = file_texts(migrated)
+    following = carried(inventory, migrated, migrator.migrated)
     found = rewritten(tests, migrated, files)
     outside = left_outside(found.files, paths) if options.folder is not None else ()
-    around = (*mentions(inventory, migrated, patching), *found.mentions, *outside)
-    return Migration(inventory, migrated, files, found.files, around)
+    around = (*mentions(inventory, migrated, patching, following), *found.mentions, *outside)
+    return Migration(inventory, migrated, files, found.files, around, following)
 
 
 def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
@@ -150,14 +153,18 @@ class _Migrator:
     batch: Batch
 
     def __call__(self, legacy: LegacyObject) -> MigratedObject:
-        with Bugs(legacy.resource.location):
-            return self._migrated(legacy)
+        return self.migrated(legacy, self.options.prove)
 
-    def _migrated(self, legacy: LegacyObject) -> MigratedObject:
+    def migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
+        """Return an object migrated, with a proof or without one."""
+        with Bugs(legacy.resource.location):
+            return self._migrated(legacy, proves)
+
+    def _migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
         resource = legacy.resource
         try:
             conversion = self.batch.convert(resource)
-            proof = self._proof(legacy, conversion)
+            proof = self._proof(legacy, conversion) if proves else None
         except CompileError as error:
             return MigratedObject(legacy, None, f"does not compile: {error.message}")
         except ChartkitError as error:
@@ -168,7 +175,7 @@ class _Migrator:
     def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
         """Return the proof of a conversion; the rules that are left are in both forms. An exception
         says nothing by itself."""
-        if not self.options.prove or not conversion.documents or is_exception(legacy.resource):
+        if not conversion.documents or is_exception(legacy.resource):
             return None
         place = legacy.resource.location
         forms = [Resource(body, place) for body in conversion.documents]
@@ -199,13 +206,14 @@ def write(migration: Migration, options: MigrationOptions) -> None:
     if options.write:
         if STDIN in options.inventory.paths:
             raise InputError("standard input cannot be written in place", hint="name a file")
-        changed = [file for file in (*migration.files, *migration.tests) if file.changes]
+        written = (*migration.files, *migration.tests, *migration.patches.files)
+        changed = [file for file in written if file.changes]
         texts = {Path(file.file): file.after for file in changed}
         write_together({path: with_line_ends(path, text) for path, text in texts.items()})
     elif options.folder is not None:
         texts = targets(
             migration.objects,
-            migration.files,
+            [*migration.files, *migration.patches.files],
             migration.tests,
             options.folder,
             options.inventory.paths,

@@ -13,6 +13,7 @@ from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
 from chartkit.migration.convert import policy_key
+from chartkit.migration.files.kustomize.carried import Carried
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.references import PATCH, PATCHES, Steps, references
 from chartkit.migration.plan.inventory import Inventory, LegacyObject, is_status
@@ -47,19 +48,22 @@ class Mention:
 
 
 def mentions(
-    inventory: Inventory, migrated: Sequence[MigratedObject], patches: Iterable[LegacyObject]
+    inventory: Inventory,
+    migrated: Sequence[MigratedObject],
+    patches: Iterable[LegacyObject],
+    carried: Carried,
 ) -> list[Mention]:
     """Return what is not carried along: values, kustomize patches, templates and exceptions.
 
-    patches: the policies of the inventory that are patches.
+    patches: the policies of the inventory that are patches; carried: those patches that follow.
     """
-    found = list(_patched(patches))
+    found = list(_patched(patches, carried))
     files = _Files(
         {each.legacy.resource.name for each in migrated if each.documents},
         {_identity(Resource(body)): each for each in migrated for body in each.documents},
     )
     for documents in inventory.documents.values():
-        found += files.mentions(documents)
+        found += files.mentions(documents, carried)
     for chart in inventory.charts:
         found += _in_chart(chart)
     found += _rendered(migrated)
@@ -67,10 +71,16 @@ def mentions(
     return found
 
 
-def _patched(patches: Iterable[LegacyObject]) -> Iterator[Mention]:
+def _patched(patches: Iterable[LegacyObject], carried: Carried) -> Iterator[Mention]:
     for each in patches:
-        text = PATCH.format(name=resource_id(each.resource))
-        yield Mention(each.resource.location, text)
+        file = Path(each.resource.location.file)
+        if not carried.follows(file):
+            text = PATCH.format(name=resource_id(each.resource))
+            yield Mention(each.resource.location, _with_reason(text, carried.reason(file)))
+
+
+def _with_reason(text: str, reason: str) -> str:
+    return f"{text}: {reason}" if reason else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +91,16 @@ class _Files:
     names: Collection[str]
     new: Mapping[tuple[str, ...], MigratedObject]
 
-    def mentions(self, documents: Iterable[Document]) -> Iterator[Mention]:
+    def mentions(self, documents: Iterable[Document], carried: Carried) -> Iterator[Mention]:
         """Yield what the documents of a file have that is not carried along."""
         for document in documents:
             if is_object(document):
                 yield from filter(None, map(self._object, _objects(document)))
+            file = Path(document.source.file)
             for steps, text in references(document, self.names):
-                yield Mention(document.locate(*steps), text)
+                if not carried.follows(file, steps):
+                    what = _with_reason(text, carried.reason(file, steps))
+                    yield Mention(document.locate(*steps), what)
             yield from _values_in(document)
 
     def _object(self, resource: Resource) -> Mention | None:

@@ -12,6 +12,7 @@ from chartkit.engine import (
     OFFLINE,
     Cleaner,
     Operation,
+    Phase,
     PolicyAttachments,
     Request,
     RunnablePolicy,
@@ -31,6 +32,9 @@ from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping
 
 _VALIDATING: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
 _MUTATING: Final = frozenset((RuleType.MUTATION, RuleType.IMAGE_VERIFY))
+AS_STORED: Final = (Phase.IMAGES, Phase.VALIDATE)
+"""The phases of a background scan, and of what an update is of: objects are judged as they are
+stored (Kyverno, pkg/controllers/report/utils)."""
 _RESULTS: Final = {
     Status.PASS: Result.PASS,
     Status.WARN: Result.WARN,
@@ -66,14 +70,14 @@ class Form:
         self._at_admission = [one for one in self.admitting if one.policy.admission]
         self._in_background = [one for one in self.admitting if one.policy.background]
 
-    def ask(self, case: Case, world: World = OFFLINE) -> Said:
-        """Return what it says of a request."""
+    def ask(self, case: Case, world: World = OFFLINE, phases: Iterable[Phase] = Phase) -> Said:
+        """Return what it says of a request; phases: of its admission."""
         request = case.request()
         if case.is_background:
-            found = evaluate(self._in_background, request, world)
+            found = evaluate(self._in_background, request, world, AS_STORED)
             results = [one for one in found if one.type in _VALIDATING]
         else:
-            found = evaluate(self._at_admission, request, world)
+            found = evaluate(self._at_admission, request, world, phases)
             results = [one for one in found if self._counts(one, request)]
         deletes = self._deletes(request, world) if case.is_background else ""
         return Said(self._answer(case, request, results, deletes), results)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from chartkit.engine import Phase
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
@@ -31,6 +32,7 @@ from chartkit.migration.differences import (
     SKIPS,
     TIDIED_LISTS,
 )
+from chartkit.migration.proof.forms import AS_STORED
 from chartkit.migration.proof.irregular import has_irregular_lists
 from chartkit.migration.proof.model import Answer, Aspect, Result
 from chartkit.migration.proof.requests.case import Case
@@ -45,7 +47,7 @@ _DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
 """The paths of what has labels: an object, and the Pods that it makes."""
 _QUIET: Final = (Result.NONE, Result.PASS)
 
-Ask = Callable[[Case], Answer]
+Ask = Callable[[Case, Iterable[Phase]], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class NamedDifferences:
     def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
         """Return the name of the difference between two answers; empty for one without a name.
 
-        ask_new: gives the new form's answer to another request.
+        ask_new: gives the new form's answer to another request, in phases of an admission.
         """
         if IMAGE_PARTS in self.changes and any(
             _NO_PARTS in each for each in (*legacy.errors, *legacy.failed)
@@ -197,7 +199,7 @@ def _judges_job_annotations(case: Case, legacy: Answer, _new: Answer, ask_new: A
         return False
     same = replace(case, document={**case.document, "object": body})
     refused = (Result.FAIL, Result.ERROR)
-    return (ask_new(same).result in refused) == (legacy.result in refused)
+    return (ask_new(same, Phase).result in refused) == (legacy.result in refused)
 
 
 def _violated_before(case: Case, ask_new: Ask) -> bool:
@@ -207,7 +209,7 @@ def _violated_before(case: Case, ask_new: Ask) -> bool:
         return False
     created = {key: value for key, value in case.document.items() if key != "oldObject"}
     before = replace(case, document={**created, "object": old, "operation": "CREATE"})
-    return ask_new(before).result in (Result.FAIL, Result.ERROR)
+    return ask_new(before, AS_STORED).result in (Result.FAIL, Result.ERROR)
 
 
 _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {

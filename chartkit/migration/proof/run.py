@@ -6,11 +6,11 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.engine import NO_ATTACHMENTS, OFFLINE, PolicyAttachments, World, as_submitted
+from chartkit.engine import NO_ATTACHMENTS, OFFLINE, Phase, PolicyAttachments, World, as_submitted
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
@@ -329,10 +329,9 @@ class _Prover:
     def _name(self, aspect: Aspect, case: Case, legacy: Said, new: Said) -> str:
         """Return the name of a difference that the conversion names; empty for another."""
 
-        def ask(other: Case) -> Answer:
-            return self._without_exceptions.ask(
-                other, world_of(other.document, self._options.world)
-            ).answer
+        def ask(other: Case, phases: Iterable[Phase]) -> Answer:
+            world = world_of(other.document, self._options.world)
+            return self._without_exceptions.ask(other, world, phases).answer
 
         return self._options.named.name_of(aspect, case, legacy.answer, new.answer, ask)
 

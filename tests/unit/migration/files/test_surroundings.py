@@ -59,8 +59,8 @@ def test_kustomize_patches_are_named_and_are_no_policies(tmp_path: Path) -> None
     )
     text = "a kustomize patch of ClusterPolicy/team, which the new policies do not get"
     assert _mentions(tmp_path) == [
-        f"patch.yaml:1: {text}",
-        f"kustomization.yaml:4: {text}",
+        f"patch.yaml:1: {text}: its kustomization has replacements",
+        f"kustomization.yaml:4: {text}: its kustomization has replacements",
         "kustomization.yaml:9: a kustomize replacement in a policy, "
         "which the new policies do not get",
     ]
@@ -91,7 +91,7 @@ _NO_PATCH = "which the new policies do not get"
 def test_patches_are_named_by_what_they_select(tmp_path: Path, patch: str, named: str) -> None:
     (tmp_path / "policy.yaml").write_text(_POLICY)
     (tmp_path / "kustomization.yaml").write_text(f"resources: [policy.yaml]\n{patch}\n")
-    found = [each.what for each in migrated(tmp_path).mentions]
+    found = [each.what.partition(": ")[0] for each in migrated(tmp_path).mentions]
     assert found == ([f"a kustomize patch of {named}, {_NO_PATCH}"] if named else [])
 
 

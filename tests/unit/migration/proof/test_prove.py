@@ -332,3 +332,33 @@ def test_a_broken_conversion_is_found_with_a_request_that_is_stored(part: str, o
         text = text.replace(word, new)
     found = prove(old, [Resource(ast.literal_eval(text))], options=options)
     assert any(one.stored for one in found.differences)
+
+
+@pytest.mark.parametrize(
+    "exclude", ["", "exclude: {any: [{resources: {namespaces: [kube-system]}}]}"]
+)
+def test_scans_and_old_objects_are_judged_without_mutations(exclude: str) -> None:
+    """A policy that adds what it asks for: neither a background scan nor the look at what an update
+    is of mutates first."""
+    deployments = "match: {any: [{resources: {kinds: [Deployment]}}]}"
+    old = policy(
+        f"""
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {{name: owner}}
+spec:
+  rules:
+    - name: owner
+      {deployments}
+      {exclude}
+      validate: {{message: m, pattern: {{metadata: {{labels: {{owner: "?*"}}}}}}}}
+    - name: add
+      {deployments}
+      mutate: {{patchStrategicMerge: {{metadata: {{labels: {{+(owner): none}}}}}}}}
+"""
+    )
+    conversion = convert(old)
+    options = replace(proof_options(conversion, 30), most_requests=700)
+    proof = prove(old, [Resource(body) for body in conversion.documents], options=options)
+    assert proof.equal, proof.differences
+    assert proof.decided > 100

@@ -11,6 +11,7 @@ from chartkit.documents.reader import Document, resources
 from chartkit.errors import InputError
 from chartkit.migration.files.kustomize.entries import (
     JSON_PATCHES,
+    MERGES,
     Change,
     Entry,
     NewEntry,
@@ -30,7 +31,7 @@ Place = tuple[Path, str, int]
 Convert = Callable[[MigratedObject, Body, Sequence[Body]], Sequence[Body]]
 """A function that converts a patched policy, given what it became so far; it raises StaysError."""
 
-_BEFORE: Final = ("patchesStrategicMerge", "patches")
+_BEFORE: Final = (MERGES, "patches")
 """The lists of patches that kustomize applies before names and labels are given."""
 _GENERATING: Final = ("generators", "helmCharts", "helmChartInflationGenerator")
 _CHANGING: Final = (
@@ -42,6 +43,10 @@ _CHANGING: Final = (
     "crds",
     "openapi",
 )
+
+
+class _NothingError(StaysError):
+    """A patch that the new policies do not need."""
 
 
 @dataclass(slots=True)
@@ -120,9 +125,10 @@ class Builds:
             except StaysError as reason:
                 new = None
                 self.reasons[place] = reason.message
+                if not isinstance(reason, _NothingError):
+                    _forget(build, entry, raw)
                 if entry is not None and entry.file is not None:
                     self.file_reasons[entry.file] = reason.message
-                _forget(build, entry, raw)
             if entry is not None and new is not None:
                 self.entries[place] = entry, new
             if entry is not None and entry.file is not None:
@@ -142,7 +148,9 @@ class Builds:
         if not made:
             return None
         if not all(changes.values()):
-            raise StaysError("it changes nothing of the new policies")
+            for each, body, _ in made:
+                each.body = body
+            raise _NothingError("it changes nothing of the new policies: remove it")
         if entry.target is None:
             new = rewritten(entry, changes)
         else:

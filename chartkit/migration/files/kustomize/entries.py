@@ -24,6 +24,7 @@ from chartkit.migration.files.kustomize.patches import (
 from chartkit.migration.files.texts import SEPARATOR
 from chartkit.model import Body, Json
 
+MERGES: Final = "patchesStrategicMerge"
 JSON_PATCHES: Final = "patchesJson6902"
 _RENAMING: Final = ("allowNameChange", "allowKindChange")
 _NOT_READ: Final = "its file is not among the PATHs"
@@ -48,7 +49,7 @@ def read_entry(
 ) -> Entry:
     """Return an entry of a kustomization in a folder; raise StaysError for one of which nothing is
     known."""
-    body = {"path" if "\n" not in raw else "patch": raw} if isinstance(raw, str) else mapping(raw)
+    body = {_source_of(raw): raw} if isinstance(raw, str) else mapping(raw)
     if any(mapping(body.get("options")).get(each) for each in _RENAMING):
         raise StaysError("its options let it rename")
     path, text, file = body.get("path"), body.get("patch"), None
@@ -64,10 +65,21 @@ def read_entry(
             raise StaysError(f"it cannot be read: {error.message}") from None
     target = body.get("target")
     patches = [_patch(each.body) for each in read]
+    if key == MERGES and any(isinstance(one, Merge) and _has_null(one) for one in patches):
+        raise StaysError("kustomize writes null as a text in labels and annotations there")
     is_json = any(isinstance(each, Operations) for each in patches)
     if (is_json or target is not None) and (len(patches) != 1 or not isinstance(target, dict)):
         raise StaysError("kustomize does not apply it")
     return Entry(key, raw, file, read, patches, target)
+
+
+def _source_of(text: str) -> str:
+    return "patch" if "\n" in text or "{" in text else "path"
+
+
+def _has_null(merge: Merge) -> bool:
+    metadata = mapping(merge.body.get("metadata"))
+    return any(None in mapping(metadata.get(key)).values() for key in ("labels", "annotations"))
 
 
 def _patch(body: Json) -> Patch:
@@ -156,9 +168,11 @@ def _text(entry: Entry, contents: Sequence[Json | Document]) -> str:
             raise StaysError(_SEVERAL)
         return json.dumps(contents[0], indent=2, ensure_ascii=False) + "\n"
     kept = [each for each in contents if isinstance(each, Document)]
-    regions = [_region(each) for each in entry.documents if each not in kept]
-    if not kept and entry.documents:
-        regions = [_with_lead(entry.documents[0]), *regions[1:]]
+    regions = [
+        _region(each) if index else _with_lead(each)
+        for index, each in enumerate(entry.documents)
+        if each not in kept
+    ]
     comments = [comment.text for each in regions for comment in comments_in(each)]
     pieces = [_region(each) if isinstance(each, Document) else dump_yaml(each) for each in contents]
     return "".join(f"{each}\n" for each in comments) + SEPARATOR.join(pieces)

@@ -106,12 +106,22 @@ _BESIDE: Final = "give the object, or the answer in a values file; nothing outsi
 def _named(path: _Path, found: dict[tuple[str, str], Body]) -> Body:
     body = found.get((path.namespace, path.name))
     if body is None:
+        kind = next((each["kind"] for each in found.values()), _singular(path.resource))
         resource = f"{path.resource}.{path.group}" if path.group else path.resource
         raise LookupFailed(
-            f"failed to get resource {path.api_version}/{path.resource}/{path.name}: "
+            f"failed to get resource {path.api_version}/{kind}/{path.name}: "
             f"{resource} {quote(path.name)} not found"
         )
     return body
+
+
+def _singular(resource: str) -> str:
+    """Return the kind that Kyverno's program takes a resource for that it has no object of."""
+    for ending, instead in (("ies", "y"), ("es", ""), ("s", "")):
+        if resource.endswith(ending):
+            resource = resource.removesuffix(ending) + instead
+            break
+    return resource[:1].upper() + resource[1:]
 
 
 def _parse(url_path: str) -> _Path:

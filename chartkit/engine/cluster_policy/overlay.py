@@ -75,6 +75,8 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
             patterns = find(context)
         except SubstitutionError as error:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
+        except _NoListError as error:
+            return Checked(Status.ERROR, error.message)
         if value is NO_ELEMENT:
             return None
         mismatches: list[Mismatch] = []
@@ -163,13 +165,19 @@ def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patte
         return lambda context: [cache.compiled(one) for one in split(template.resolve(context))]
     try:
         compiled = [compile_pattern(one) for one in split(template.value)]
-    except (PatternDepthError, _PatternTypeError) as error:
+    except PatternDepthError as error:
         return raising(EvaluationError, error.message)
+    except _PatternTypeError as error:
+        return raising(type(error), error.message)
     return lambda _context: compiled
 
 
 class _PatternTypeError(EvaluationError):
     """Variables that gave something that is no pattern."""
+
+
+class _NoListError(_PatternTypeError):
+    """An anyPattern that is no list."""
 
 
 def _one(body: Json) -> list[Json]:
@@ -183,7 +191,7 @@ def _several(body: Json) -> list[Json]:
         return body
     if body is None:
         raise _PatternTypeError("the anyPattern didn't resolve to anything")
-    raise _PatternTypeError(
+    raise _NoListError(
         "failed to deserialize anyPattern, expected type array: "
         f"json: cannot unmarshal {kind_of(body)} into Go value of type []interface {{}}"
     )

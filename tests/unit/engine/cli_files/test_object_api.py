@@ -64,8 +64,15 @@ def test_object_api_objects(path: str, kind: str) -> None:
         ("GET", "/version", "failed to parse path: version"),
         ("GET", "", "failed to parse path: "),
         ("GET", "/apis", "failed to parse path: apis"),
-        ("GET", "/api/v1/namespaces/shop/pods/x", 'pods "x" not found'),
-        ("GET", "/apis/apps/v1/namespaces/shop/deployments/x", 'deployments.apps "x" not found'),
+        ("GET", "/api/v1/namespaces/shop/pods/x", 'resource v1/Pod/x: pods "x" not found'),
+        (
+            "GET",
+            "/apis/apps/v1/namespaces/shop/deployments/x",
+            'failed to get resource apps/v1/Deployment/x: deployments.apps "x" not found',
+        ),
+        ("GET", "/api/v1/namespaces/shop/secrets/x", 'v1/Secret/x: secrets "x" not found'),
+        ("GET", "/api/v1/namespaces/shop/policies/x", "v1/Policy/x: "),
+        ("GET", "/api/v1/namespaces/shop/ingresses/x", "v1/Ingress/x: "),
     ],
 )
 def test_what_has_no_answer(method: str, path: str, message: str) -> None:

@@ -46,6 +46,10 @@ def _unresolved(path: str) -> str:
 
 
 _X = "{{ request.object.spec.x }}"
+_NO_LIST = (
+    "validation failure: failed to deserialize anyPattern, expected type array: "
+    "json: cannot unmarshal string into Go value of type []interface {}"
+)
 _PASSED = ("r", "pass", "validation rule 'r' passed.")
 
 ANSWERS: dict[str, tuple[Body, Resource, str, list[Body], list[tuple[str, str, str]]]] = {
@@ -62,6 +66,13 @@ ANSWERS: dict[str, tuple[Body, Resource, str, list[Body], list[tuple[str, str, s
         "DELETE",
         [],
         [("r", "error", _unresolved("/0/metadata/name"))],
+    ),
+    "an element is compared with patterns in a list alone": (
+        rule(validate={"foreach": [{"list": "['x']", "anyPattern": "{{ element }}"}]}),
+        obj(),
+        "CREATE",
+        [],
+        [("r", "error", _NO_LIST)],
     ),
     "a deletion is not compared": (rule(), obj(), "DELETE", [], []),
     "a label without a value is an empty text": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -18,6 +18,9 @@ Json = Any
 
 Body = dict[str, Any]
 """A JSON object."""
+
+Path = tuple[str | int, ...]
+"""The keys and indices from a document to a value in it."""
 
 
 class Places(Protocol):
@@ -217,6 +220,23 @@ def mapping_at(body: Json, *path: str) -> Body:
     return body if isinstance(body, dict) else {}
 
 
+def value_at(body: Json, path: Iterable[str | int]) -> Json:
+    """Return the value at a path through mappings; None where there is none."""
+    for step in path:
+        body = body.get(step) if isinstance(body, dict) else None
+    return body
+
+
+def pointed_at(body: Json, steps: Iterable[str]) -> Json:
+    """Return the value at the steps of a JSON pointer; None where there is none."""
+    for step in steps:
+        if isinstance(body, list):
+            body = body[int(step)] if step.isdigit() and int(step) < len(body) else None
+        else:
+            body = body.get(step) if isinstance(body, dict) else None
+    return body
+
+
 def mappings_at(body: Json, *path: str) -> list[Body]:
     """Return the mappings in the list at a path of a document; none without such a list."""
     listed = mapping_at(body, *path[:-1]).get(path[-1])
@@ -236,6 +256,34 @@ def text_of(value: object) -> str:
 def texts_of(value: Json) -> list[str]:
     """Return the texts in a list; none if the value is no list."""
     return [each for each in list_of(value) if isinstance(each, str)]
+
+
+def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """Yield every value that is neither a mapping nor a list, with its path."""
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from leaves(member, (*path, key))
+    elif isinstance(value, list):
+        for index, member in enumerate(value):
+            yield from leaves(member, (*path, index))
+    else:
+        yield path, value
+
+
+def texts_below(value: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield every text in a value, keys aside, with its path."""
+    return ((place, text) for place, text in leaves(value, path) if isinstance(text, str))
+
+
+def same(one: Json, other: Json) -> bool:
+    """Return whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
 
 
 class Status(StrEnum):

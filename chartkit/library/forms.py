@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
 from chartkit.documents.reader import Document, read_file
@@ -14,7 +13,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.policy import FolderPolicy
 from chartkit.library.templating import source_documents
-from chartkit.model import Body, Json, Location, mapping_at
+from chartkit.model import Body, Json, Location, mapping_at, texts_below
 from chartkit.suggestions import nearest
 
 API_VERSION = f"{cel_policy_fields.GROUP}/v1"
@@ -87,7 +86,7 @@ def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Lo
 def _require_pod_fields(spec: Body, policy: FolderPolicy, place: Location) -> None:
     """A policy for Pods is extended by writing its text anew, and that finds not all ways to say a
     thing, and no name in a Pod's template."""
-    for text in _texts(spec):
+    for _, text in texts_below(spec):
         found = _OWN_FIELD.search(text)
         if found:
             message = f"policy '{policy.name}' speaks of {found[0]}, which Pods of controllers lack"
@@ -98,17 +97,6 @@ def _require_pod_fields(spec: Body, policy: FolderPolicy, place: Location) -> No
             message = f"policy '{policy.name}' says '{found[0]}', which controllers do not get"
             hint = "write object.spec or object.metadata: so it is found when it is extended"
             raise InputError(message, place, hint)
-
-
-def _texts(node: Json) -> Iterator[str]:
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, dict):
-        for value in node.values():
-            yield from _texts(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _texts(value)
 
 
 CLEANUP_VERSION: Final = "kyverno.io/v2"

@@ -14,7 +14,7 @@ from chartkit.errors import InputError
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.template_places import outline_of
 from chartkit.library.upstream import UpstreamPolicy
-from chartkit.model import Diagnostic, Json, Location, Severity
+from chartkit.model import Diagnostic, Location, Severity, value_at
 from chartkit.schemas.json_schema import require_single_keys
 
 REPEATED: Final = "repeated-key"
@@ -68,9 +68,7 @@ def _repeated_in(text: Document) -> tuple[Diagnostic, ...]:
 
 def _covered(document: Document) -> Iterator[Diagnostic]:
     for path in _BACKGROUND:
-        value: Json = document.body
-        for step in path:
-            value = value.get(step) if isinstance(value, dict) else None
+        value = value_at(document.body, path)
         is_parameter = isinstance(value, str) and _PARAMETER.fullmatch(value)
         if value is None or isinstance(value, bool) or is_parameter:
             continue

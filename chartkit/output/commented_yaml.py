@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, Path
 
-Path = tuple[str | int, ...]
 Comments = Callable[[Path], str]
 """The comment above the key or list item at a path; empty for none."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Body, Diagnostic, Explanation, Json, Location, Severity
+from chartkit.model import Body, Diagnostic, Explanation, Json, Location, Severity, same
 from chartkit.output import line_merge, round_trip
 from chartkit.output.round_trip import MISSING
 from chartkit.schemas.json_schema import require_single_keys
@@ -127,15 +127,15 @@ def _compare(
         for key in dict.fromkeys((*new, *old)):
             path = (*prefix, key)
             was, have, now = (side.get(key, MISSING) for side in (old, mine, new))
-            if _same(was, now) or _same(have, now):
+            if same(was, now) or same(have, now):
                 continue
-            if _is_unset(was) and _is_unset(now) and not _same(was, have):
+            if _is_unset(was) and _is_unset(now) and not same(was, have):
                 continue
             if isinstance(have, dict) and isinstance(now, dict):
                 todo.append((path, was if isinstance(was, dict) else {}, have, now))
             elif now is MISSING and _added_to(was, have):
                 todo.append((path, was, have, {}))
-            elif _same(was, have):
+            elif same(was, have):
                 changes.append(_Change(path, now))
             else:
                 conflicts.append(_Conflict(path, was, have, now))
@@ -150,17 +150,6 @@ def _added_to(was: Any, have: Any) -> bool:
 def _is_unset(value: Any) -> bool:
     """Return whether a value says nothing: a key that is gone, null, or an empty default."""
     return value is MISSING or value is None or value in ("", [], {})
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal, and of the same kind: 1 and true are not."""
-    if isinstance(one, bool) != isinstance(other, bool):
-        return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
 
 
 def _diagnostic(conflict: _Conflict, document: Document | None, file: str) -> Diagnostic:
@@ -197,6 +186,6 @@ def _changed(values: Body, changes: Sequence[_Change]) -> Body:
 
 def _gives(text: str, wanted: Body) -> bool:
     try:
-        return _same(_mapping(text, "<merged>"), wanted)
+        return same(_mapping(text, "<merged>"), wanted)
     except InputError:
         return False

@@ -17,8 +17,8 @@ from chartkit.errors import InputError
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Json, Location
+from chartkit.model import Path as Place
 from chartkit.project.inheritance import Keys, inherited, whole
-from chartkit.project.inheritance import Path as Place
 from chartkit.project.monitoring import Monitoring, read_monitoring
 from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
 from chartkit.project.settings import (

@@ -12,9 +12,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
-
-Path = tuple[str | int, ...]
+from chartkit.model import Body, Json, Location, Path
 
 ADDED: Final = frozenset({"exclude", "workloads", "actions", "exceptions", "engineValues"})
 """The lists that add up: those of an environment, and `exclude` and `actions` of its policies."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.documents.yaml_dump import yaml_diff
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Resource, RuleResult, RuleType
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, same
 from chartkit.testing.answers import Answer, Answers, Key, Target
 from chartkit.testing.model import (
     EXCLUDED,
@@ -52,17 +52,6 @@ def differs(actual: Body, expected: Body) -> str:
     if same(got, wanted):
         return ""
     return "\n".join(yaml_diff(wanted, got, "wanted", "got"))
-
-
-def same(one: Json, other: Json) -> bool:
-    """Return whether values are equal as JSON: a boolean is not a number."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)
 
 
 def _compared(body: Body) -> Body:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import Values, read_values
-from chartkit.model import Diagnostic, Json, Location, pointer_steps
+from chartkit.model import Diagnostic, Location, pointed_at, pointer_steps
 from chartkit.project.environment import Environment
 from chartkit.schemas.json_schema import require_no_object
 
@@ -47,15 +47,6 @@ def _source(place: Location, written: Document, sources: Sequence[Document]) -> 
     for document in reversed(sources if steps else ()):
         found = document.locate(*steps)
         if found.path == place.path:
-            same = _at(document.body, steps) == _at(written.body, steps)
-            return found if same or isinstance(_at(written.body, steps), dict) else None
+            same = pointed_at(document.body, steps) == pointed_at(written.body, steps)
+            return found if same or isinstance(pointed_at(written.body, steps), dict) else None
     return None
-
-
-def _at(body: Json, steps: Sequence[str]) -> Json:
-    for step in steps:
-        if isinstance(body, list):
-            body = body[int(step)] if step.isdigit() and int(step) < len(body) else None
-        else:
-            body = body.get(step) if isinstance(body, dict) else None
-    return body

@@ -16,8 +16,8 @@ from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalog
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
-from chartkit.model import Body, Json
-from chartkit.output.commented_yaml import Path, comment, commented
+from chartkit.model import Body, Json, Path
+from chartkit.output.commented_yaml import comment, commented
 from chartkit.project.environment import Environment
 from chartkit.project.settings import Exclusion
 

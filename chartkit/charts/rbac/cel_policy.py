@@ -11,19 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.charts.rbac.requirements import (
-    RBAC_GROUP,
-    RBAC_NOTE,
-    READ,
-    Controller,
-    Findings,
-    Path,
-)
+from chartkit.charts.rbac.requirements import RBAC_GROUP, RBAC_NOTE, READ, Controller, Findings
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.model import Body, Json, list_of, mapping_at
+from chartkit.model import Body, Json, Path, list_of, mapping_at, texts_below
 
 _READING: Final[Mapping[str, str]] = {
     "resource.Get": "get",
@@ -58,7 +51,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
     controllers = _CONTROLLERS[kind] + ((Controller.BACKGROUND,) if existing else ())
     scans = background and kind in ("ValidatingPolicy", "ImageValidatingPolicy")
     known = constants(_variables(spec))
-    for text, path in _texts(spec, ("spec",)):
+    for path, text in texts_below(spec, ("spec",)):
         _read_needs(text, known, path, controllers, False, found)
         if scans:
             _read_needs(text, known, path, [Controller.REPORTS], True, found)
@@ -219,17 +212,6 @@ def _variables(spec: Body) -> dict[str, str]:
         and isinstance(each.get("name"), str)
         and isinstance(each.get("expression"), str)
     }
-
-
-def _texts(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
-    if isinstance(node, str):
-        yield node, path
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            yield from _texts(value, (*path, key))
-    elif isinstance(node, list):
-        for index, value in enumerate(node):
-            yield from _texts(value, (*path, index))
 
 
 def _is_on(evaluation: Body, name: str, default: bool) -> bool:

@@ -20,11 +20,10 @@ from chartkit.charts.rbac.requirements import (
     VARIABLE,
     Controller,
     Findings,
-    Path,
     subresource,
 )
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.model import Body, Json, list_of, mapping_at
+from chartkit.model import Body, Json, Path, list_of, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _EXTENDING: Final = (Controller.ADMISSION, Controller.BACKGROUND)

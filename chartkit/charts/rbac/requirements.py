@@ -12,10 +12,7 @@ from typing import Final
 
 from chartkit.charts.engine.controllers import describe
 from chartkit.kyverno.resource_names import CORE, KnownKinds, ResourceName
-from chartkit.model import Body, Json, text_of
-
-Path = tuple[str | int, ...]
-"""A place in a policy: keys and list indexes from its top."""
+from chartkit.model import Body, Json, Path, text_of
 
 VARIABLE: Final = "{{"
 """The start of Kyverno's variables."""

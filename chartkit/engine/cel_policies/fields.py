@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, Path, TraceError
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, TraceError
 from chartkit.engine.cel.tracing.failure import causes_of, traced
 from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
@@ -17,7 +17,7 @@ from chartkit.engine.cel_policies.policy import MatchConstraints
 from chartkit.engine.cel_policies.scope import PolicyScope, RequestScope
 from chartkit.engine.cel_policies.shared import sees_the_request_alone
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.model import pointer_of
+from chartkit.model import Path, pointer_of
 
 _OF_OBJECT: Final[tuple[tuple[str, Path], ...]] = (
     ("name", ("metadata", "name")),

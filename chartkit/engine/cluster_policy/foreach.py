@@ -14,12 +14,12 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.traced import Path, Traced
+from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type
 from chartkit.go.int64 import Int64
-from chartkit.model import Body, Json, Status
+from chartkit.model import Body, Json, Path, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins

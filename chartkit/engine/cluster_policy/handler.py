@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, RuleResult, Status
+from chartkit.model import Body, Json, Path, RuleResult, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins

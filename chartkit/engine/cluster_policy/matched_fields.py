@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from chartkit.engine.cluster_policy.match import Facts, bind_match
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
-from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.model import Path
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _ANY = "*"

@@ -14,6 +14,7 @@ from chartkit.model import (
     Body,
     Diagnostic,
     Json,
+    Path,
     Severity,
     list_of,
     mapping_at,
@@ -22,8 +23,6 @@ from chartkit.model import (
 )
 from chartkit.schemas.kind_selectors import parse_kind_selector
 from chartkit.suggestions import suggestion
-
-_Path = tuple[str | int, ...]
 
 _COMMON: Final = frozenset(kind for _, kind in CLUSTER_SCOPED) | {
     *("*", "Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController"),
@@ -69,7 +68,7 @@ _OBJECTS: Final = frozenset(
 """Keys of a rule below which no conditions are."""
 
 
-def _unread_keys(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
+def _unread_keys(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
     """Yield each key of a block of conditions that is neither of both, with the block's path."""
     for key, each in _members(value):
         here = (*path, key)

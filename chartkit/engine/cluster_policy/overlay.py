@@ -18,11 +18,10 @@ from chartkit.engine.cluster_policy.pattern.fields import mismatched_fields
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.jmespath.traced import Path
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
 from chartkit.go.types import kind_of
-from chartkit.model import Json, Status
+from chartkit.model import Json, Path, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins

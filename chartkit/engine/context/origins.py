@@ -24,11 +24,11 @@ from chartkit.engine.context.variables.syntax import (
     unescape,
 )
 from chartkit.engine.jmespath import JMESPathError
-from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Path, Traced, listed, made, named
+from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, listed, made, named
 from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
-from chartkit.model import Json, pointer_of, pointer_steps
+from chartkit.model import Json, Path, pointer_of, pointer_steps
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""

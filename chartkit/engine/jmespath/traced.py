@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from chartkit.model import Json
-
-Path = tuple[str | int, ...]
-"""The keys and indices that lead to a field of the object."""
+from chartkit.model import Json, Path
 
 ANY_KEY: Final = "\0"
 """Ends a path where an object lacks some key, whichever it is."""

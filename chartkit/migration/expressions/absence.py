@@ -12,7 +12,8 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, Index, Select, children
 from chartkit.migration.expressions.place import Place
-from chartkit.migration.expressions.presence import Path, path_of
+from chartkit.migration.expressions.presence import path_of
+from chartkit.model import Path
 
 _SETTLED: Final = frozenset(("object", "metadata", name) for name in ("name", "namespace"))
 """Fields that a conversion reads plainly only where they are there."""

@@ -18,11 +18,10 @@ from chartkit.engine.cel.syntax.tree import (
     Select,
     Unary,
 )
+from chartkit.model import Path
 
-Path: TypeAlias = tuple[str | int, ...]
-"""The name of a variable and the steps from there."""
 Known: TypeAlias = frozenset[Path]
-"""The paths that are there."""
+"""The paths that are there: the name of a variable and the steps from there."""
 NOTHING: Final[Known] = frozenset()
 _EMPTY: Final = (ListLiteral(()), MapLiteral(()))
 _NULL: Final = Literal(None)

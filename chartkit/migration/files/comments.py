@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-Path = tuple[str | int, ...]
+from chartkit.model import Path
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
 

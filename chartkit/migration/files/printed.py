@@ -10,9 +10,9 @@ from typing import Final
 
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import BlockText, dump_text, dump_yaml
-from chartkit.migration.files.comments import Comment, Path
+from chartkit.migration.files.comments import Comment
 from chartkit.migration.files.notes import indented
-from chartkit.model import Body, Json, mapping_at
+from chartkit.model import Body, Json, Path, mapping_at
 
 _TOP: Final = ("apiVersion", "kind", "metadata", "spec")
 _METADATA: Final = ("name", "namespace", "labels", "annotations")

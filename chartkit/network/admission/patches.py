@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.model import Body, Json, pointer_of
-
-Path = tuple[str | int, ...]
+from chartkit.model import Body, Json, Path, pointer_of, same
 
 
 def patch(before: Json, after: Json, path: Path = ()) -> Iterator[Body]:
@@ -49,14 +47,3 @@ def _lists(before: list[Json], after: list[Json], path: Path) -> Iterator[Body]:
         yield {"op": "remove", "path": pointer_of(*path, first + index)}
     for index in range(common, len(new)):
         yield {"op": "add", "path": pointer_of(*path, first + index), "value": new[index]}
-
-
-def same(one: Json, other: Json) -> bool:
-    """Return whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)

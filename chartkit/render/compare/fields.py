@@ -11,10 +11,8 @@ from typing import Final
 
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import LIST_KEYS
-from chartkit.model import Body, Json, Resource, path_text
+from chartkit.model import Body, Json, Path, Resource, path_text
 from chartkit.render.compare.defaults import with_defaults
-
-Path = tuple[str | int, ...]
 
 
 class Absent(Enum):

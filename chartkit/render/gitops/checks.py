@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.model import Json
+from chartkit.model import Json, value_at
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
 from chartkit.values.lint.rule import ChartValues
@@ -74,13 +74,7 @@ def rows(subjects: Sequence[CheckTarget], deployers: Sequence[str]) -> Iterator[
 def _of_environment(name: str, values: ChartValues, deployers: Sequence[str]) -> Iterator[Row]:
     for pitfall in _PITFALLS:
         concerned = [each for each in deployers if each in pitfall.deployers]
-        if concerned and _at(values.values, pitfall.path) == pitfall.value:
+        if concerned and value_at(values.values, pitfall.path) == pitfall.value:
             message = f"{', '.join(concerned)}: {pitfall.message}"
             place = values.locate(pitfall.path)
             yield Row(name, _CHECK, Outcome.WARNING, message, place, pitfall.hint)
-
-
-def _at(body: Json, path: Sequence[str]) -> Json:
-    for step in path:
-        body = body.get(step) if isinstance(body, dict) else None
-    return body

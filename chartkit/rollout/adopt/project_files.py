@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.charts.new_project import schema_text
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body
-from chartkit.output.commented_yaml import Path as KeyPath
+from chartkit.model import Path as KeyPath
 from chartkit.output.commented_yaml import comment, commented
 from chartkit.project.project import FILE_NAME, SCHEMA
 from chartkit.project.settings import Action

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.model import Body, Json, Path, Resource, mapping_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import object_path
 from chartkit.rollout.install.managers import without_others
 
-Path = tuple[str | int, ...]
 _EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations"})
 _REFUSING: Final = ("Policy", "PolicyBinding", "PolicyException")

@@ -11,8 +11,8 @@ from typing import Final
 
 from chartkit.engine.cel.library.kubernetes.naming import label_1035, subdomain
 from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json
-from chartkit.scan.custom_resources.problems import Path, Problem, Reason, field_name, problem
+from chartkit.model import Body, Json, Path
+from chartkit.scan.custom_resources.problems import Problem, Reason, field_name, problem
 from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import member
 

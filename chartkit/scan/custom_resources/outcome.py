@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.model import Json
-from chartkit.scan.custom_resources.problems import (
-    OMITTED,
-    Omitted,
-    Path,
-    Problem,
-    Reason,
-    Work,
-    problem,
-)
+from chartkit.model import Json, Path
+from chartkit.scan.custom_resources.problems import OMITTED, Omitted, Problem, Reason, Work, problem
 
 
 @dataclass(slots=True)

@@ -11,10 +11,7 @@ from typing import Final
 
 from chartkit.go.fmt import format_float, go_json
 from chartkit.go.strconv import quote
-from chartkit.model import Json
-
-Path = tuple[str | int, ...]
-"""The keys and indices from the object to a value."""
+from chartkit.model import Json, Path
 
 
 class Reason(StrEnum):

@@ -13,6 +13,7 @@ from chartkit.model import (
     Body,
     Diagnostic,
     Json,
+    Path,
     Resource,
     RuleResult,
     RuleType,
@@ -24,13 +25,7 @@ from chartkit.report import PolicyFacts
 from chartkit.scan.custom_resources.definitions import KIND, CustomKind, Definitions
 from chartkit.scan.custom_resources.definitions import RULE as DIAGNOSTIC
 from chartkit.scan.custom_resources.members import member_problems, metadata_problems
-from chartkit.scan.custom_resources.problems import (
-    Path,
-    Problem,
-    Reason,
-    TooMuchWork,
-    field_name,
-)
+from chartkit.scan.custom_resources.problems import Problem, Reason, TooMuchWork, field_name
 from chartkit.scan.custom_resources.rules import has_rules, rule_problems
 from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import decoded

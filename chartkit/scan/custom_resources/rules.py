@@ -27,16 +27,9 @@ from chartkit.engine.cel.types import BOOL, DYN, STRING, Type, optional_of
 from chartkit.engine.cel.values import NONE, Value
 from chartkit.go import GoError
 from chartkit.go.base64_text import decode_base64
-from chartkit.model import Json, pointer_steps
+from chartkit.model import Json, Path, pointer_steps
 from chartkit.scan.custom_resources.formats import read_duration
-from chartkit.scan.custom_resources.problems import (
-    OMITTED,
-    Path,
-    Problem,
-    Reason,
-    field_name,
-    problem,
-)
+from chartkit.scan.custom_resources.problems import OMITTED, Problem, Reason, field_name, problem
 from chartkit.scan.custom_resources.schema import Rule, Schema
 from chartkit.scan.custom_resources.storing import member
 from chartkit.scan.custom_resources.types import self_type, spellings, unescaped

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Body, Json
-from chartkit.scan.custom_resources.problems import Path
+from chartkit.model import Body, Json, Path
 from chartkit.scan.custom_resources.schema import Schema
 
 _OWN: Final = frozenset({"apiVersion", "kind", "metadata"})

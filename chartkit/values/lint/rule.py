@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from chartkit.documents.reader import Document
 from chartkit.helm.chart_values import merge
-from chartkit.model import Body, Diagnostic, Explanation, Json, Location, Resource, Severity
-
-Path = tuple[str | int, ...]
+from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +42,6 @@ class ChartValues:
             if place.path.count("/") >= best.path.count("/"):
                 best = place
         return best
-
-
-def value_at(values: Json, path: Path) -> Json:
-    """Return the value at a path through mappings; None where there is none."""
-    for step in path:
-        if not isinstance(values, dict):
-            return None
-        values = values.get(step)
-    return values
-
-
-def leaves(values: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """Every value that is neither a mapping nor a list, with its path."""
-    if isinstance(values, Mapping):
-        for key, value in values.items():
-            yield from leaves(value, (*path, key))
-    elif isinstance(values, list):
-        for index, item in enumerate(values):
-            yield from leaves(item, (*path, index))
-    else:
-        yield path, values
 
 
 def without_nulls(values: Mapping[str, Any]) -> Body:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.kyverno.controllers import CONTROLLERS
-from chartkit.model import Body, Json, Location, Resource, mapping_at
-from chartkit.values.lint.rule import ChartValues, leaves
+from chartkit.model import Body, Json, Location, Resource, leaves, mapping_at
+from chartkit.values.lint.rule import ChartValues
 
 
 def metrics_services(subject: ChartValues, kind: str) -> Iterator[tuple[str, Body]]:

@@ -12,7 +12,7 @@ from typing import Final
 from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.helm.chart_values import merge
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, value_at
 from chartkit.values.migrate.context import Outcome, Step
 from chartkit.values.migrate.tree import Block, Leaf, Path, Tree
 
@@ -111,10 +111,10 @@ def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:
         path = step.path
         if step.outcome is not Outcome.ASKED or path in holders or not _has(old, path):
             continue
-        value = _at(old, path)
+        value = value_at(old, path)
         targets = (_path(new, target) for target in step.targets)
-        stands = (target is not None and _at(new, target) == value for target in targets)
-        if _at(new, path) != value and not any(stands):
+        stands = (target is not None and value_at(new, target) == value for target in targets)
+        if value_at(new, path) != value and not any(stands):
             found.setdefault(path, {})[step.do] = None
     return {path: " ".join(filter(None, said)) for path, said in found.items()}
 
@@ -142,7 +142,7 @@ def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iter
         yield from (line for line in dict.fromkeys(lines) if line not in there)
         values: Body = {}
         for path in paths:
-            values = merge(values, _below(path, _at(document.body, path)))
+            values = merge(values, _below(path, value_at(document.body, path)))
         yield from (f"#   {line}".rstrip() for line in dump_yaml(values).splitlines())
 
 
@@ -179,9 +179,3 @@ def _path(values: Json, name: str) -> Path | None:
         if below is not None:
             return (head, *below)
     return None
-
-
-def _at(values: Json, path: Path) -> Json:
-    for key in path:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.model import Resource
-from chartkit.testing.matching import differs, find_expected, same
+from chartkit.model import Resource, same
+from chartkit.testing.matching import differs, find_expected
 
 
 def pod(**more: Any) -> dict[str, Any]:

@@ -9,12 +9,10 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.frame import Frame
 from chartkit.engine.cel.values import Value
+from chartkit.model import Path
 
 UNKNOWN: Final = object()
 """The value of what may not be asked again."""
-
-Path: TypeAlias = tuple[str | int, ...]
-"""The keys and indices from an object to one of its values."""
 
 
 class Read(NamedTuple):

@@ -28,7 +28,6 @@ from chartkit.engine.cel.tracing.datum import (
     NO_CAUSES,
     UNKNOWN,
     Datum,
-    Path,
     Step,
     TraceError,
     TraceFrame,
@@ -36,6 +35,7 @@ from chartkit.engine.cel.tracing.datum import (
 )
 from chartkit.engine.cel.tracing.selections import Key, chain, child, presence
 from chartkit.engine.cel.values import Value
+from chartkit.model import Path
 
 Scope: TypeAlias = Mapping[str, int]
 """The variables of macros, by their places in `TraceFrame.locals`."""

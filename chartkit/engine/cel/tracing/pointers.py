@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.cel.tracing.datum import (
-    Absence,
-    Causes,
-    Datum,
-    Each,
-    Guard,
-    Path,
-    Read,
-    Whole,
-)
+from chartkit.engine.cel.tracing.datum import Absence, Causes, Datum, Each, Guard, Read, Whole
 from chartkit.engine.cel.values import Value
-from chartkit.model import pointer_of
+from chartkit.model import Path, pointer_of
 
 MOST_POINTERS: Final = 32
 """More fields than this help nobody."""

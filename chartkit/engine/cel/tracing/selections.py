@@ -15,7 +15,6 @@ from chartkit.engine.cel.tracing.datum import (
     Causes,
     Datum,
     Entries,
-    Path,
     Read,
     Step,
     TraceError,
@@ -24,6 +23,7 @@ from chartkit.engine.cel.tracing.datum import (
     unknown,
 )
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
+from chartkit.model import Path
 
 _new: Final = tuple.__new__
 """Makes a `Datum` in half the time, where many are made."""

@@ -17,7 +17,7 @@ from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, Value
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.scope import Deferred
-from chartkit.model import Body
+from chartkit.model import Body, value_at
 
 _GO_NAME: Final = "v1alpha1.Attestor"
 _COMPUTED: Final = (
@@ -105,10 +105,10 @@ def compile_attestors(
     for index, body in enumerate(bodies):
         computed: list[_Computed] = []
         for path, field, what in _COMPUTED:
-            text = _at(body, (*path, "expression"))
+            text = value_at(body, (*path, "expression"))
             if not isinstance(text, str) or not text:
                 continue
-            if path[:2] == _NOT_COMPILED and _at(body, ("cosign", "key", "expression")):
+            if path[:2] == _NOT_COMPILED and value_at(body, ("cosign", "key", "expression")):
                 continue
             place = f"spec.attestors[{index}].{'.'.join(path)}.expression"
             program = compiler.one(place, text)
@@ -173,13 +173,6 @@ def _attestor(value: Value) -> Attestor:
         # Kyverno would read the names of Go here; whoever vouches stands in the policy.
         raise CelError("an attestor is not written in an expression: name it in spec.attestors")
     return Attestor({"name": text_of(fields.get("Name", ""))})
-
-
-def _at(body: Body, path: Sequence[str]) -> object:
-    value: object = body
-    for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
 
 
 def _filled(body: Body, path: Sequence[str], field: str, text: str) -> Body:

@@ -19,11 +19,10 @@ from chartkit.engine.cluster_policy.conditions.parse import (
 from chartkit.engine.cluster_policy.pattern.build import weight_of
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
-from chartkit.engine.jmespath.traced import Path
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import Int64, mark_literals
-from chartkit.model import Json
+from chartkit.model import Json, Path
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins

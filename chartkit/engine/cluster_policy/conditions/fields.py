@@ -11,11 +11,11 @@ from chartkit.engine.cluster_policy.conditions.parse import Blocks, Condition, F
 from chartkit.engine.context.origins import Origins, Resolve, compile_traced
 from chartkit.engine.context.variables.syntax import OPEN, find_variables
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.traced import Path, Traced, fields_of, with_keys
+from chartkit.engine.jmespath.traced import Traced, fields_of, with_keys
 from chartkit.engine.jmespath.tracing import compared
 from chartkit.errors import ChartkitError
 from chartkit.go.int64 import mark_literals
-from chartkit.model import Json
+from chartkit.model import Json, Path
 
 _IDENTITY: Final = frozenset(
     {("kind",), ("apiVersion",), ("metadata", "name"), ("metadata", "namespace")}

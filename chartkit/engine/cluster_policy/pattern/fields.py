@@ -8,8 +8,8 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.pattern.build import Mismatch, Part
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
-from chartkit.engine.jmespath.traced import Path, Traced
-from chartkit.model import Json
+from chartkit.engine.jmespath.traced import Traced
+from chartkit.model import Json, Path
 
 _ITSELF: Final[tuple[Path, ...]] = ((),)
 

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding
-from chartkit.engine.jmespath.traced import Path, Traced
+from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
+from chartkit.model import Path
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins

@@ -20,12 +20,11 @@ from chartkit.engine.jmespath import (
     JMESPathError,
     compile_expression,
 )
-from chartkit.model import Json, Location, pointer_of
+from chartkit.model import Json, Location, Path, pointer_of, texts_below
 from chartkit.suggestions import nearest, suggestion
 
 Place = tuple[Location, str | None]
 """A place, and a hint about what was meant there."""
-_Path = tuple[str | int, ...]
 
 _RULE_NAME: Final = re.compile(r'for rule (?:autogen-(?:cronjob-)?)?(.+?):|rule "(.+?)" should')
 _RULE_PATH: Final = re.compile(r"spec[./]rules\[(\d+)\]((?:[./]\w+(?:\[\d+\])?)*)")
@@ -60,7 +59,7 @@ def fault_place(policy: Policy, fault: str) -> Place:
     return _named_path(policy, rule, fault)
 
 
-def _rule(policy: Policy, fault: str) -> _Path:
+def _rule(policy: Policy, fault: str) -> Path:
     """Return the path of the rule that a message is about; of the specification without one."""
     if path := _RULE_PATH.search(fault):
         return ("spec", "rules", int(path[1]))
@@ -71,14 +70,14 @@ def _rule(policy: Policy, fault: str) -> _Path:
     return ("spec",)
 
 
-def _named_path(policy: Policy, rule: _Path, fault: str) -> Place:
+def _named_path(policy: Policy, rule: Path, fault: str) -> Place:
     """Return the place of the path in a message, as far as the document has it."""
     path = _RULE_PATH.search(fault)
     steps = (*rule, *_STEP.findall(path[2])) if path else rule
     return policy.resource.location.within(pointer_of(*steps) if len(steps) > 1 else ""), None
 
 
-def _variable(policy: Policy, rule: _Path, named: re.Match[str]) -> Place | None:
+def _variable(policy: Policy, rule: Path, named: re.Match[str]) -> Place | None:
     """Return the place of a variable that is on no list."""
     query = named[1]
     names = {str(each.get("name")) for each in _mappings(_at(policy, rule)) if "name" in each}
@@ -91,7 +90,7 @@ def _variable(policy: Policy, rule: _Path, named: re.Match[str]) -> Place | None
     return None if place is None else (place, hint)
 
 
-def _query(policy: Policy, rule: _Path, named: re.Match[str]) -> Place | None:
+def _query(policy: Policy, rule: Path, named: re.Match[str]) -> Place | None:
     """Return the place in a query that is no JMESPath."""
     query = named[1].strip()
     offset = 0
@@ -105,9 +104,9 @@ def _query(policy: Policy, rule: _Path, named: re.Match[str]) -> Place | None:
     return None if place is None else (place, None)
 
 
-def _operator(policy: Policy, rule: _Path, _named: re.Match[str]) -> Place | None:
+def _operator(policy: Policy, rule: Path, _named: re.Match[str]) -> Place | None:
     """Return the place of the first operator that there is not."""
-    for path, value in _texts(_at(policy, rule), rule):
+    for path, value in texts_below(_at(policy, rule), rule):
         if path[-1] == "operator" and value not in OPERATORS:
             return policy.resource.location.within(pointer_of(*path)), suggestion(value, OPERATORS)
     return None
@@ -121,10 +120,10 @@ _FINDERS: Final[dict[re.Pattern[str], Callable[..., Place | None]]] = {
 
 
 def _text_place(
-    policy: Policy, rule: _Path, is_it: Callable[[str], bool], offset: int = 0
+    policy: Policy, rule: Path, is_it: Callable[[str], bool], offset: int = 0
 ) -> Location | None:
     """Return the place of the first variable with a query, or of a character of it."""
-    for path, text in _texts(_at(policy, rule), rule):
+    for path, text in texts_below(_at(policy, rule), rule):
         for variable in find_variables(text):
             if is_it(variable.query):
                 begin = text.find(variable.query, variable.start)
@@ -133,23 +132,11 @@ def _text_place(
     return None
 
 
-def _at(policy: Policy, path: _Path) -> Json:
+def _at(policy: Policy, path: Path) -> Json:
     value: Json = policy.resource.body
     for step in path:
         value = value[step]
     return value
-
-
-def _texts(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
-    """Yield every text of a value with its path, as it is written."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from _texts(each, (*path, key))
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _texts(each, (*path, index))
 
 
 def _mappings(value: Json) -> Iterator[dict[str, Json]]:
@@ -169,7 +156,7 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
 
     Kyverno accepts such a policy, and its rule fails when the call is reached.
     """
-    for path, text in _texts(policy.resource.body.get("spec"), ("spec",)):
+    for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
         for name, begin in _unknown_calls(text, path[-1] == "jmesPath"):
             place = policy.resource.location.character(pointer_of(*path), begin)
             yield place, name, suggestion(name, FUNCTIONS)
@@ -178,7 +165,7 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
 def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
     """Yield the place and name of each field of `request` that is nearly one that there is, with a
     hint; a field that there is not is null."""
-    for path, text in _texts(policy.resource.body.get("spec"), ("spec",)):
+    for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
         for name, begin in _named(text, path[-1] == "jmesPath", _REQUEST_FIELD):
             if name not in _REQUEST_FIELDS and (hint := suggestion(name, _REQUEST_FIELDS)):
                 place = policy.resource.location.character(pointer_of(*path), begin)

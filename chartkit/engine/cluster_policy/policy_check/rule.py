@@ -15,7 +15,7 @@ from chartkit.engine.cluster_policy.policy_check.actions import (
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, Json, text_of, value_at
 
 
 def only_metadata(rule: Rule) -> bool:
@@ -72,9 +72,7 @@ def _is_text(pattern: dict[str, Json]) -> bool:
     metadata = pattern.get("metadata")
     if isinstance(metadata, dict):
         return _values_are_text(metadata)
-    inner: Json = pattern
-    for key in ("spec", "template", "metadata"):
-        inner = inner.get(key) if isinstance(inner, dict) else None
+    inner = value_at(pattern, ("spec", "template", "metadata"))
     return _values_are_text(inner) if isinstance(inner, dict) else True
 
 

@@ -33,7 +33,7 @@ from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import UNASKED
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, Reraise
-from chartkit.model import Body, Json, RuleResult, Status, pointer_of
+from chartkit.model import Body, RuleResult, Status, pointed_at, pointer_of
 
 _COMPARED: Final = "the images of an object against the entries of verifyImages"
 _NO_DIGEST: Final = "failed to update digest"
@@ -260,7 +260,7 @@ class ImagesHandler:
         """Return whether an update leaves an image as it was when it was verified."""
         if request.old is None:
             return False
-        now, before = (_at(one.body, image.path) for one in (request.resource, request.old))
+        now, before = (pointed_at(one.body, image.path) for one in (request.resource, request.old))
         if now is None or now != before:
             return False
         try:
@@ -358,12 +358,3 @@ def _with_conditions(body: Body, written: Body) -> Body:
     if written.get("validate"):
         kept["validate"] = {**body["validate"], "deny": written["validate"].get("deny")}
     return kept
-
-
-def _at(value: Json, path: Sequence[str]) -> Json:
-    for step in path:
-        if isinstance(value, list):
-            value = value[int(step)] if step.isdigit() and int(step) < len(value) else None
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
-    return value

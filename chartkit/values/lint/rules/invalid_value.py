@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chartkit.model import Body, Diagnostic, Location
+from chartkit.model import Body, Diagnostic, Location, value_at
 from chartkit.schemas import json_schema
-from chartkit.values.lint.rule import ChartValues, Rule, value_at, without_nulls
+from chartkit.values.lint.rule import ChartValues, Rule, without_nulls
 
 _MERGED_ONLY = frozenset({"required"})
 

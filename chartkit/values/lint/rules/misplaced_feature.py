@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chartkit.model import Body, Diagnostic, mapping_at
-from chartkit.values.lint.rule import ChartValues, Path, Rule
+from chartkit.model import Body, Diagnostic, Path, mapping_at
+from chartkit.values.lint.rule import ChartValues, Rule
 
 _PLACES: Final = ("features", "featuresOverride")
 _NAMESAKES: Final = ("cleanupJobs",)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Diagnostic
-from chartkit.values.lint.rule import ChartValues, Rule, leaves
+from chartkit.model import Diagnostic, leaves
+from chartkit.values.lint.rule import ChartValues, Rule
 
 _MONITORING: Final = "monitoring.coreos.com/v1"
 _SWITCHES: Final = frozenset({("serviceMonitor", "enabled"), ("prometheusRule", "enabled")})

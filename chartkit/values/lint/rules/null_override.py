@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.model import Diagnostic, Json
-from chartkit.values.lint.rule import ChartValues, Rule, leaves, value_at
+from chartkit.model import Diagnostic, Json, leaves, value_at
+from chartkit.values.lint.rule import ChartValues, Rule
 
 
 class NullOverride(Rule):

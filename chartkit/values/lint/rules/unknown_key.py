@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Body, Diagnostic
+from chartkit.model import Body, Diagnostic, Path
 from chartkit.suggestions import suggestion
-from chartkit.values.lint.rule import ChartValues, Path, Rule
+from chartkit.values.lint.rule import ChartValues, Rule
 
 _EVERYWHERE: Final = frozenset({"global", "tags"})
 """Top-level keys that Helm itself gives a meaning."""

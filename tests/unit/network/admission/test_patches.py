@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.network.admission.patches import patch, same
+from chartkit.model import same
+from chartkit.network.admission.patches import patch
 from tests.unit.network.admission.patching import patched
 
 _SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(("", "a", "a/b", "~"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from operator import is_
 from typing import Any, Final, Protocol, TypeVar
 
 from chartkit.safe_text import shown
@@ -21,6 +22,9 @@ Body = dict[str, Any]
 
 Path = tuple[str | int, ...]
 """The keys and indices from a document to a value in it."""
+
+
+_MISSING: Final[Any] = object()
 
 
 class Places(Protocol):
@@ -275,15 +279,25 @@ def texts_below(value: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
     return ((place, text) for place, text in leaves(value, path) if isinstance(text, str))
 
 
-def same(one: Json, other: Json) -> bool:
-    """Return whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+def same(left: Json, right: Json) -> bool:
+    """Return whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
+    if left is right:
+        return True
+    if isinstance(left, dict):
+        if not isinstance(right, dict) or len(left) != len(right):
+            return False
+        for key, member in left.items():
+            other = right.get(key, _MISSING)
+            if other is not member and (other is _MISSING or not same(member, other)):
+                return False
+        return True
+    if isinstance(left, list):
+        if not isinstance(right, list) or len(left) != len(right):
+            return False
+        if all(map(is_, left, right)):
+            return True
+        return all(map(same, left, right))
+    return bool(isinstance(left, bool) is isinstance(right, bool) and left == right)
 
 
 class Status(StrEnum):

@@ -9,7 +9,7 @@ pull request would fetch a picture. Every text output goes through `shown` (one 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _CONTROLS: Final = (
@@ -65,6 +65,12 @@ def markdown_cell(text: str) -> str:
     """Return a text for a cell of GitHub's Markdown, which shows it and makes nothing of it: no
     picture, no link, no mention."""
     return "<br>".join(map(_plain, shown_lines(text.strip())))
+
+
+def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of GitHub's Markdown, ending with a newline; cells: Markdown without `|`."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def markdown_block(lines: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from chartkit.model import Body
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.markdown import markdown_table
 from chartkit.report.text.layout import table
+from chartkit.wording import counted
 
 _HEAD: Final = ("POLICY", "LIBRARY", "SEVERITY", "KYVERNO", "KIND", "FORMS", "TITLE")
 _NOTHING: Final = "-"
@@ -19,8 +20,7 @@ _NOTHING: Final = "-"
 def as_text(entries: Sequence[Entry], width: int | None = None) -> str:
     """Return a row for each policy, and their number; width: of the terminal, if it is one."""
     lines = table([_HEAD, *map(_row, entries)], width) if entries else []
-    counted = "1 policy" if len(entries) == 1 else f"{len(entries)} policies"
-    return "\n".join([*lines, counted]) + "\n"
+    return "\n".join([*lines, counted(len(entries), "policy", "policies")]) + "\n"
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -54,9 +53,3 @@ def _longest(text: str) -> int:
 def link(text: str, url: str) -> str:
     """A link; text: as Markdown already."""
     return f"[{text}]({quote(url, safe=_SAFE_IN_URL)})"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, ending with a newline; cells: as Markdown already."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -10,6 +10,7 @@ from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.suggestions import did_you_mean, nearest
+from chartkit.wording import abridged
 
 KINDS: Final = (*map(str, Kind), *FORMS)
 """The values of `--kind`: effects of policies, and their forms."""
@@ -75,9 +76,7 @@ def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lam
     if len(found) == 1:
         return found[0]
     if found:
-        names = ", ".join(entry.qualified for entry in found[:_NEAR])
-        more = f" and {len(found) - _NEAR} more" if len(found) > _NEAR else ""
-        hint = f"say which: {names}{more}"
+        hint = f"say which: {abridged([entry.qualified for entry in found], _NEAR)}"
         raise InputError(f"there are {len(found)} policies '{name}'", hint=hint)
     raise _unknown_policy(entries, wanted)
 

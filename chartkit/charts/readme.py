@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from chartkit.model import Json
@@ -33,12 +33,6 @@ _LONG: Final = 80
 def page(name: str, about: str, sections: Iterable[str]) -> str:
     """Return README.md; about: a paragraph on the chart; sections: Markdown, each with its head."""
     return "\n".join([_HEAD.format(name=name, about=about), *sections])
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; cells: Markdown without `|`."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def prose(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 
 from chartkit.errors import RenderError
 from chartkit.safe_text import shown
+from chartkit.wording import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def warnings(log: str) -> tuple[str, ...]:
 
 def bounded(texts: Sequence[str]) -> tuple[str, ...]:
     """Return texts of strangers as lines to be shown, not too many and none too long."""
-    lines = [_cut(shown(text)) for text in texts[:_MOST]]
+    lines = [shortened(shown(text), _LONGEST) for text in texts[:_MOST]]
     more = len(texts) - _MOST
     return (*lines, f"and {more} more") if more > 0 else tuple(lines)
 
@@ -126,7 +127,3 @@ def _unquoted(message: str) -> str:
         return str(json.loads(message))
     except ValueError:
         return message[1:-1]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -22,8 +22,9 @@ from chartkit.kyverno.resource_names import known_kinds
 from chartkit.model import Body, Resource, mapping_at, mappings_at
 from chartkit.project.project import Project
 from chartkit.render.chart import CheckTarget
-from chartkit.render.model import Outcome, Row, listed
+from chartkit.render.model import Outcome, Row
 from chartkit.schemas.kind_selectors import parse_kind_selector
+from chartkit.wording import abridged
 
 CHECK: Final = "access reviews"
 PROMPT_REVIEWS: Final = 600
@@ -135,9 +136,9 @@ def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterabl
         return
     apis = ", ".join(sorted(set[str]().union(*groups.values())))
     message = (
-        f"{listed(sorted(groups))} match kinds of {apis}, which Kubernetes does not serve itself: "
-        "without their definitions Kyverno reads all APIs of the cluster again for each, and the "
-        "installation takes several times as long"
+        f"{abridged(sorted(groups))} match kinds of {apis}, which Kubernetes does not serve "
+        "itself: without their definitions Kyverno reads all APIs of the cluster again for each, "
+        "and the installation takes several times as long"
     )
     hint = "switch them off where the definitions are not, or say under apis that they are there"
     place = subject.policies.values.location

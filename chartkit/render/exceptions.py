@@ -18,10 +18,11 @@ from chartkit.migration.matching.scope import scope_of
 from chartkit.migration.rule import ConvertedRule
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.project.environment import Environment
-from chartkit.render.model import Outcome, Row, listed
+from chartkit.render.model import Outcome, Row
 from chartkit.scan.exceptions.files import read_files
 from chartkit.scan.exceptions.model import FiledException
 from chartkit.suggestions import suggestion
+from chartkit.wording import abridged
 
 CHECK: Final = "exceptions"
 _FEATURE: Final = "policyExceptions"
@@ -98,7 +99,7 @@ class _Shipping:
         self.filed.append(FiledException(resource, (resource,) if is_same else tuple(forms)))
         if made:
             kinds = " and ".join(dict.fromkeys(each["apiVersion"] for each in made))
-            message = f"{_shown(resource)} lets objects off {listed(known)} ({kinds})"
+            message = f"{_shown(resource)} lets objects off {abridged(known)} ({kinds})"
             self._row(Outcome.NOTE, message, resource.location)
 
     def _is_there(self, resource: Resource, name: str) -> bool:
@@ -171,7 +172,7 @@ class _Shipping:
             if not objects:
                 message = (
                     f"{_shown(resource)} is for policies in CEL, and {name} comes as "
-                    f"{listed(sorted(self._policies[name].kinds))}"
+                    f"{abridged(sorted(self._policies[name].kinds))}"
                 )
                 hint = "write one of kyverno.io/v2, which becomes either kind"
                 self._row(Outcome.FAIL, message, resource.location, hint)

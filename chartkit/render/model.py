@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -78,18 +78,6 @@ def written_folders(project: Project) -> tuple[Path, ...]:
     """Return the folders in which a project's generated folders are."""
     manifests = () if project.manifests is None else (project.manifests,)
     return (project.charts, *manifests, project.root / KUSTOMIZE, project.root / GITOPS)
-
-
-def counted(count: int, one: str, more: str) -> str:
-    """Return a count with its noun: `1 object`, `2 objects`."""
-    return f"{count} {one if count == 1 else more}"
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Return names in a list, with the number of those left out: `a, b and 3 others`."""
-    more = len(names) - most
-    shown = ", ".join(names[:most])
-    return f"{shown} and {counted(more, 'other', 'others')}" if more > 0 else shown
 
 
 def findings(

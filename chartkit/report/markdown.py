@@ -10,7 +10,7 @@ from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
 from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
-from chartkit.safe_text import markdown_cell
+from chartkit.safe_text import markdown_cell, markdown_rows
 
 COMMENT_LIMIT: Final = 65_536
 """The most characters of a comment of a pull request."""
@@ -21,15 +21,11 @@ _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
 def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of GitHub's Markdown, ending with a newline; markup in cells is escaped."""
-    return "".join((_line(headers), _line(["---"] * len(headers)), *map(_row, rows)))
+    return markdown_rows(headers, ([markdown_cell(cell) for cell in cells] for cells in rows))
 
 
 def _row(cells: Sequence[str]) -> str:
-    return _line([markdown_cell(cell) for cell in cells])
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |\n"
+    return f"| {' | '.join(map(markdown_cell, cells))} |\n"
 
 
 def cut_comment(text: str, limit: int = COMMENT_LIMIT) -> str:

@@ -20,6 +20,7 @@ from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
 from chartkit.report import ReportOptions
 from chartkit.scan.reported_forms import ReportedForms
+from chartkit.wording import abridged
 
 _KINDS: Final = (
     ("wgpolicyk8s.io", "PolicyReport"),
@@ -149,10 +150,10 @@ class Comparison:
         if self._in_no_report:
             yield f"  objects in no report: {self._in_no_report}"
         if self._theirs:
-            yield f"  objects only in reports: {_some(list(map(str, self._theirs)))}"
+            yield f"  objects only in reports: {abridged(list(map(str, self._theirs)), _SHOWN)}"
         unnamed = sorted(policy for source, policy in self._known - self._reported)
         if unnamed:
-            yield f"  policies that no report names: {_some(unnamed)}"
+            yield f"  policies that no report names: {abridged(unnamed, _SHOWN)}"
         yield from self._forms.lines()
 
 
@@ -172,8 +173,3 @@ def _kinds(reader: Reader) -> list[ApiResource]:
         if (group, kind) in _KINDS:
             found.setdefault((group, kind), served)
     return list(found.values())
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"

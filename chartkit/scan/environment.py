@@ -14,6 +14,7 @@ from chartkit.report.model import resource_id
 from chartkit.scan.gate.violation import VIOLATIONS
 from chartkit.scan.options import RequestOptions, ScanOptions
 from chartkit.scan.policies import PolicySet, compile_all
+from chartkit.wording import abridged
 
 if TYPE_CHECKING:
     from chartkit.engine import Configuration  # loads CEL, which most scans do without
@@ -114,14 +115,10 @@ class UnsentObjects:
     def lines(self) -> Iterator[str]:
         """Yield a line for each reason."""
         for why, objects in self._objects.items():
-            more = len(objects) - _SHOWN
-            listed = ", ".join(objects[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-            line = f"not sent to Kyverno in {self._environment.name}: {why}: {listed}"
+            place = f"not sent to Kyverno in {self._environment.name}"
+            line = f"{place}: {why}: {abridged(objects)}"
             count = self._violations[why]
             if count:
                 noun = "violation does" if count == 1 else "violations do"
                 line += f"; {count} {noun} not count"
             yield line
-
-
-_SHOWN = 4

@@ -20,6 +20,7 @@ from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import STDIN, is_remote, matching
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.reporting import Console
+from chartkit.wording import abridged
 
 _PAUSE: Final = 0.2
 """The seconds between two looks, unless a look takes long itself."""
@@ -174,6 +175,5 @@ def _require_files(options: ScanOptions) -> None:
 
 def _changed(files: Sequence[str]) -> str:
     """Return the line that a scan of what has changed begins with."""
-    names = ", ".join(os.path.relpath(each) for each in files[:_NAMED])
-    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
-    return f"--- {time.strftime('%H:%M:%S')} {names}{more}"
+    names = abridged(list(map(os.path.relpath, files)), _NAMED)
+    return f"--- {time.strftime('%H:%M:%S')} {names}"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from chartkit.catalog.entries import one_line
-from chartkit.catalog.markdown import cell_code, code, prose, table
+from chartkit.catalog.markdown import cell_code, code, prose
+from chartkit.safe_text import markdown_rows
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _TEXTS = (
@@ -46,6 +47,6 @@ def test_code_in_a_line(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(_TEXTS, _TEXTS)
 def test_cells_of_a_table(one: str, other: str) -> None:
-    rendered = _PARSER.render(table(["A", "B"], [[prose(one), cell_code(other)]]))
+    rendered = _PARSER.render(markdown_rows(["A", "B"], [[prose(one), cell_code(other)]]))
     cells = re.findall(r"<td>(.*?)</td>", rendered)
     assert [_shown(cell) for cell in cells] == [one, other]

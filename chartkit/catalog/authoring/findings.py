@@ -9,22 +9,19 @@ from chartkit.catalog.authoring.check import CheckResult
 from chartkit.model import Explanation, Severity
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
+from chartkit.wording import counted
 
 
 def as_text(found: CheckResult) -> str:
     """A line a finding, and how much was looked at."""
     errors = sum(each.severity is Severity.ERROR for each in found.diagnostics)
     warnings = sum(each.severity is Severity.WARNING for each in found.diagnostics)
-    total = f"{_counted(found.policies, 'policy', 'policies')} checked"
+    total = f"{counted(found.policies, 'policy', 'policies')} checked"
     if found.libraries:
-        vendored = _counted(found.libraries, "vendored library", "vendored libraries")
+        vendored = counted(found.libraries, "vendored library", "vendored libraries")
         total += f", {vendored} compared with the lock file"
-    counts = f"{_counted(errors, 'error', 'errors')}, {_counted(warnings, 'warning', 'warnings')}"
+    counts = f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"
     return "".join(f"{line}\n" for line in [*map(str, found.diagnostics), f"{total}: {counts}"])
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def as_json(found: CheckResult) -> str:

@@ -10,9 +10,10 @@ from typing import Final
 
 from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCover, State
 from chartkit.catalog.coverage.standards import CoverageLevel
-from chartkit.catalog.markdown import cell_code, link, prose, table
+from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.model import Body
 from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.safe_text import markdown_rows
 
 _WIDTH: Final = 120
 _NARROW: Final = 30
@@ -156,7 +157,7 @@ def as_markdown(found: Coverage) -> str:
     head = ["Control", "Title", "Covered", *map(prose, found.environments), "Policies"]
     for section, controls in _sections(found):
         parts.append(f"## {prose(section)}\n")
-        parts.append(table(head, [_cells(found, each) for each in controls]))
+        parts.append(markdown_rows(head, [_cells(found, each) for each in controls]))
     return "\n".join(parts)
 
 

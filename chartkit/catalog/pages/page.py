@@ -17,7 +17,7 @@ from chartkit import bundled
 from chartkit.catalog.authoring.needs import needs_of
 from chartkit.catalog.coverage.standards import built_in_standards, read_standard
 from chartkit.catalog.libraries import BUILT_IN
-from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
+from chartkit.catalog.markdown import block, cell_code, code, link, prose
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import Details, details, does
 from chartkit.charts.rbac.requirements import Permission
@@ -26,6 +26,7 @@ from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.library.policies import read_library
 from chartkit.library.profiles import read_profile, resolve
 from chartkit.model import Body
+from chartkit.safe_text import markdown_rows
 from chartkit.scan.verdicts import CLUSTER_FILE
 
 MARK: Final = "<!-- Written by `chartkit policies docs`: what is changed here is lost. -->\n"
@@ -106,7 +107,7 @@ class _Page:
             "Profiles": prose(", ".join(self.mentioned.profiles)),
         }
         rows = [[name, value] for name, value in traits.items() if value]
-        return table(["", ""], rows)
+        return markdown_rows(["", ""], rows)
 
     def _about(self) -> Iterator[str]:
         if self.shown.entry.description:
@@ -129,7 +130,7 @@ class _Page:
         if self.shown.parameters:
             head = ["Name", "Type", "Default", "Meaning"]
             rows = [_parameter(*each) for each in self.shown.parameters.items()]
-            yield f"## Parameters\n\n{table(head, rows)}"
+            yield f"## Parameters\n\n{markdown_rows(head, rows)}"
 
     def _examples(self) -> Iterator[str]:
         acts, leaves = does(self.shown.entry)
@@ -175,7 +176,7 @@ def _index(libraries: Sequence[DocumentedLibrary]) -> str:
             heading = "###" if prefix else "##"
             if folder:
                 parts.append(f"{heading} {prose(folder)}\n")
-            parts.append(table(_HEAD, [_index_row(each, prefix) for each in entries]))
+            parts.append(markdown_rows(_HEAD, [_index_row(each, prefix) for each in entries]))
     return "\n".join(parts)
 
 
@@ -205,7 +206,7 @@ def needs_lines(entry: Entry) -> Iterator[str]:
     if found.permissions:
         rows = [_needs_row(each) for each in found.permissions]
         lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
-        yield f"## Permissions\n\n{lead}\n\n{table(_NEEDS_HEAD, rows)}"
+        yield f"## Permissions\n\n{lead}\n\n{markdown_rows(_NEEDS_HEAD, rows)}"
     read = [f"ConfigMap {code(str(each))}" for each in found.config_maps]
     read += [f"GlobalContextEntry {code(name)}" for name in found.global_entries]
     if read:

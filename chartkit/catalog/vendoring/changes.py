@@ -11,6 +11,7 @@ from typing import Final
 from chartkit.catalog.index import IndexedLibrary
 from chartkit.catalog.model import Entry
 from chartkit.catalog.vendoring.vendor import Update
+from chartkit.wording import counted
 
 _TRAITS: Final = ("name", "title", "category", "severity", "subjects", "kinds", "forms", "minimum")
 
@@ -169,7 +170,7 @@ def as_text(found: Changes, diffs: bool) -> Iterator[str]:
         if diffs:
             yield from change.diff.splitlines()
     if found.others:
-        yield f"  and {_files(len(found.others))} of no policy"
+        yield f"  and {counted(len(found.others), 'file')} of no policy"
 
 
 def _counted(change: Change) -> str:
@@ -177,9 +178,5 @@ def _counted(change: Change) -> str:
     added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     names: Sequence[str] = list(change.files or ())
     tests = all(any(part.startswith(".") for part in name.split("/")) for name in names)
-    what = f"+{added} -{removed} lines in {_files(len(names))}"
+    what = f"+{added} -{removed} lines in {counted(len(names), 'file')}"
     return f"{what}, tests alone" if tests else what
-
-
-def _files(count: int) -> str:
-    return f"{count} file" if count == 1 else f"{count} files"

@@ -8,10 +8,10 @@ from typing import Final
 from chartkit.charts.plan import POLICIES
 from chartkit.charts.policies.values import upstream_keys
 from chartkit.charts.policies.values_schema import Catalogue
-from chartkit.charts.readme import code, page, prose, table
+from chartkit.charts.readme import code, page, prose
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body
-from chartkit.safe_text import markdown_cell
+from chartkit.safe_text import markdown_cell, markdown_rows
 
 _HEAD: Final = ("Key", "Default", "Description")
 _ABOUT: Final = (
@@ -43,10 +43,11 @@ def readme(catalogue: Catalogue, values: Body, schema: Body) -> str:
     keys = [key for key in properties if key not in upstream]
     own = schema["definitions"]["policy"]["properties"]
     sections = [
-        "## Values\n\n" + table(_HEAD, (_row(key, properties[key], values) for key in keys)),
-        f"{_SETTINGS}\n{table(_HEAD[::2], _described(own, own))}",
+        "## Values\n\n"
+        + markdown_rows(_HEAD, (_row(key, properties[key], values) for key in keys)),
+        f"{_SETTINGS}\n{markdown_rows(_HEAD[::2], _described(own, own))}",
         f"{_POLICIES}\n" + "\n".join(map(_policy, catalogue.policies)),
-        f"{_UPSTREAM}\n{table(_HEAD[::2], _described(properties, upstream))}",
+        f"{_UPSTREAM}\n{markdown_rows(_HEAD[::2], _described(properties, upstream))}",
     ]
     return page(POLICIES, _ABOUT.format(profiles=", ".join(values["profiles"])), sections)
 
@@ -69,5 +70,5 @@ def _policy(policy: LibraryPolicy) -> str:
             (f"`{name}`", code(each.default), prose(each.schema.get("description", "")))
             for name, each in policy.parameters.items()
         )
-        lines.append(table(("Parameter", *_HEAD[1:]), rows))
+        lines.append(markdown_rows(("Parameter", *_HEAD[1:]), rows))
     return "\n".join(lines)

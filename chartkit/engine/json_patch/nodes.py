@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from operator import is_, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 from chartkit.errors import EvaluationError
@@ -110,27 +110,6 @@ def second_key(value: Json) -> SecondKey | None:
                 return key
         members = value.values()
     return next(filter(None, map(second_key, members)), None)
-
-
-def same(left: Json, right: Json) -> bool:
-    """Return whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
-    if left is right:
-        return True
-    if isinstance(left, dict):
-        if not isinstance(right, dict) or len(left) != len(right):
-            return False
-        for key, member in left.items():
-            other = right.get(key, MISSING)
-            if other is not member and (other is MISSING or not same(member, other)):
-                return False
-        return True
-    if isinstance(left, list):
-        if not isinstance(right, list) or len(left) != len(right):
-            return False
-        if all(map(is_, left, right)):
-            return True
-        return all(map(same, left, right))
-    return bool(isinstance(left, bool) is isinstance(right, bool) and left == right)
 
 
 def expect_object(value: Json) -> None:

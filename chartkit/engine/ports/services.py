@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.fmt import go_json
 from chartkit.model import Json
+from chartkit.wording import shortened
 
 MOST_BYTES: Final = 10_000_000
 """The longest answer, as Kyverno's admission controller has it (`maxAPICallResponseLength`)."""
@@ -98,7 +99,7 @@ def said(answer: ServiceAnswer, call: ServiceCall) -> str:
 def printed(text: str, call: ServiceCall) -> str:
     """A foreign text as a message may show it (see `said`)."""
     text = "".join(each if each.isprintable() else " " for each in masked(text, call)).strip()
-    return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}…"
+    return shortened(text, _MOST_SAID)
 
 
 def masked(text: str, call: ServiceCall) -> str:

@@ -18,6 +18,7 @@ from chartkit.kyverno.versions import Release, Version
 from chartkit.model import Body, Diagnostic, Severity
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
+from chartkit.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +122,7 @@ def _title(plan: Plan) -> str:
     if not plan.route.exists:
         return f"There is no order of upgrades {way} in which every step is a supported pair."
     count = len(plan.route.steps)
-    return f"{'Nothing to do' if not count else _counted(count)} {way}"
-
-
-def _counted(count: int) -> str:
-    return f"{count} step{'' if count == 1 else 's'}"
+    return f"{'Nothing to do' if not count else counted(count, 'step')} {way}"
 
 
 def _step(before: Pair, after: Pair) -> str:
@@ -232,7 +229,7 @@ def _reasons(plan: Plan) -> Iterator[str]:
             neither = "neither " if len(wanted) > 1 else "not "
             yield f"no step leads on from {pair}: {neither}to {' nor to '.join(wanted)}"
     if plan.shortcut is not None:
-        yield f"with --skip-minors there is one of {_counted(plan.shortcut)}"
+        yield f"with --skip-minors there is one of {counted(plan.shortcut, 'step')}"
 
 
 def _next_kyverno(plan: Plan, pair: Pair) -> list[Version]:

@@ -28,6 +28,7 @@ from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.errors import ChartkitError
 from chartkit.migration.proof.requests.case import Case
+from chartkit.wording import shortened
 
 MOST_TRACES: Final = 400
 """The most requests that one policy is traced for."""
@@ -161,8 +162,7 @@ def _bookkeeping(loop: Comprehension) -> Iterator[Expr]:
 
 
 def _short(text: str) -> str:
-    joined = " ".join(text.split())
-    return joined if len(joined) <= _LONGEST else f"{joined[:_LONGEST]}…"
+    return shortened(" ".join(text.split()), _LONGEST)
 
 
 def _state(value: Value) -> str:

@@ -14,6 +14,7 @@ from urllib3.util import parse_url
 
 from chartkit.go.strconv import quote
 from chartkit.network.http.addresses import literal
+from chartkit.wording import shortened
 
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 """The schemes that are spoken, and the port that a URL means where it names none."""
@@ -83,7 +84,7 @@ def is_url(text: str) -> bool:
 def shown_url(url: str) -> str:
     """Return a URL for people: without name, password, query, fragment and control characters."""
     text = _CONTROL.sub("", _BEHIND.sub("", _USER.sub("", url)))
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return shortened(text, _MOST_SHOWN)
 
 
 def shown_source(source: str) -> str:

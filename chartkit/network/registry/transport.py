@@ -26,6 +26,7 @@ from chartkit.network.http.urls import shown_url
 from chartkit.network.registry.credentials import Login
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.settings import Settings
+from chartkit.wording import shortened
 
 _ANSWERED: Final = frozenset({Fault.CUT, Fault.SIZE})
 """Faults that Go takes for the end of a response; a reset connection is a fault of the network."""
@@ -126,7 +127,7 @@ def printable(text: str) -> str:
     """Return a text in one line, cut and without control characters."""
     line = " ".join(text.split())
     line = "".join(letter if letter.isprintable() else "�" for letter in line)
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return shortened(line, _LONGEST)
 
 
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)

@@ -9,13 +9,14 @@ from typing import Final
 
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity
 from chartkit.project.environment import Environment
-from chartkit.render.model import Outcome, Row, counted, findings
+from chartkit.render.model import Outcome, Row, findings
 from chartkit.report.findings import Accepted, AcceptedAs
 from chartkit.report.model import resource_id, rule_id
 from chartkit.scan.gate.acceptance import Acceptor
 from chartkit.scan.gate.baseline import open_baseline
 from chartkit.scan.gate.options import GateOptions
 from chartkit.scan.gate.outcome import about_baseline, update
+from chartkit.wording import counted
 
 CHECK: Final = "baseline"
 SUPPRESSED: Final = "suppressed"

@@ -33,20 +33,12 @@ from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.exceptions import heeded
-from chartkit.render.model import (
-    HELM_WARNINGS,
-    POLICIES,
-    Outcome,
-    Row,
-    counted,
-    findings,
-    listed,
-    rows,
-)
+from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, rows
 from chartkit.scan.inputs import ChartOptions, is_chart, read_inputs
 from chartkit.scan.policies import PolicySet, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
 from chartkit.scan.user_inputs import UserInputs
+from chartkit.wording import abridged, counted
 
 
 def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
@@ -258,8 +250,8 @@ def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagn
     for place, objects in by_place.items():
         # Those with violations come first.
         ordered = sorted(objects, key=lambda each: not each.violations)
-        shown = listed([_identity(each.resource) for each in ordered])
-        reasons = listed(list(dict.fromkeys(str(each.reasons[0]) for each in ordered)), 1)
+        shown = abridged([_identity(each.resource) for each in ordered])
+        reasons = abridged(list(dict.fromkeys(str(each.reasons[0]) for each in ordered)), 1)
         violations = sum(each.violations for each in objects)
         message = f"not sent to Kyverno: {reasons}: {shown}"
         if violations:

@@ -26,9 +26,10 @@ from chartkit.render.checks.engine import compiled_set
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.checks.reach import never_acts, unreachable
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
-from chartkit.render.model import Outcome, Row, counted, listed, rows
+from chartkit.render.model import Outcome, Row, rows
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.verdicts import example_world, judge
+from chartkit.wording import abridged, counted
 
 _HIDDEN = (
     "an exclusion may hide it{places}; one by names or selector turns Kyverno's rules for pod "
@@ -238,7 +239,7 @@ def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Dia
     places = ", ".join(str(one.location) for one in given)
     hint = _HIDDEN.format(places=f" ({places})" if places else "")
     for bad in by_file.values():
-        names = listed([_called(each) for each in bad])
+        names = abridged([_called(each) for each in bad])
         which = f"its bad example {names}" if len(bad) == 1 else f"{len(bad)} bad examples: {names}"
         message = f"{shown.title} does nothing about {which}"
         yield Diagnostic(shown.name, Severity.ERROR, message, bad[0].location, hint)
@@ -259,7 +260,7 @@ def _left_out(shown: Iterable[_PolicyExamples], exclusions: Exclusions) -> Itera
             yield Diagnostic(one.name, Severity.WARNING, message, places[0], hint)
     for place, counts in by_place.items():
         count = counted(sum(counts.values()), "bad example", "bad examples")
-        message = f"this exclusion leaves out {count} of {listed(list(counts))}"
+        message = f"this exclusion leaves out {count} of {abridged(list(counts))}"
         yield Diagnostic("exclusion", Severity.NOTE, message, place)
 
 

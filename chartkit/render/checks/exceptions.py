@@ -10,8 +10,9 @@ from typing import Final
 from chartkit.model import Severity, mapping_at
 from chartkit.render.chart import CheckTarget
 from chartkit.render.exceptions import CHECK, heeded
-from chartkit.render.model import Outcome, Row, findings, listed
+from chartkit.render.model import Outcome, Row, findings
 from chartkit.scan.exceptions.lifetime import EXPIRED, lifetime
+from chartkit.wording import abridged
 
 _MILD: Final = {EXPIRED: Severity.WARNING}
 
@@ -34,7 +35,7 @@ def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
     if not shipped.bodies:
         return
     if subject.engine is None:
-        namespaces = listed(sorted(shipped.namespaces))
+        namespaces = abridged(sorted(shipped.namespaces))
         message = f"another chart installs Kyverno: it has to read exceptions in {namespaces}"
         hint = "features.policyExceptions: {enabled: true, namespace: …} in Kyverno's chart"
         yield Row(env.name, CHECK, Outcome.NOTE, message, env.exceptions[0].location, hint)

@@ -26,7 +26,8 @@ from chartkit.model import (
     texts_of,
 )
 from chartkit.render.chart import CheckTarget
-from chartkit.render.model import Row, counted, rows
+from chartkit.render.model import Row, rows
+from chartkit.wording import counted
 
 _KEYS: Final = {
     "admission-controller": "admissionController",

@@ -30,17 +30,9 @@ from chartkit.render.checks.permissions import permissions
 from chartkit.render.checks.unsent import Unsent
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
 from chartkit.render.checks.weakened import weakened
-from chartkit.render.model import (
-    HELM_WARNINGS,
-    POLICIES,
-    POLICY_WARNINGS,
-    Outcome,
-    Row,
-    counted,
-    findings,
-    listed,
-)
+from chartkit.render.model import HELM_WARNINGS, POLICIES, POLICY_WARNINGS, Outcome, Row, findings
 from chartkit.scan.policies import PolicySet
+from chartkit.wording import abridged, counted
 
 
 def check_environment(
@@ -133,7 +125,7 @@ def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     message = f"{count}, with a ValidatingPolicy of the same name that only reports"
     cleaning = {one.resource.name for one in compiled.cleanup if isinstance(one, CleanupPolicy)}
     if alone := sorted(legacy - in_cel | cleaning):
-        message += f"; in one form: {listed(alone)}"
+        message += f"; in one form: {abridged(alone)}"
     yield Row(env.name, FORMS, Outcome.NOTE, message, env.locate_policy_type())
 
 

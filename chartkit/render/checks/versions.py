@@ -16,8 +16,9 @@ from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
 from chartkit.render.chart import Chart, CheckTarget
-from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, rows
+from chartkit.render.model import HELM_WARNINGS, Outcome, Row, findings, rows
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
+from chartkit.wording import counted
 
 
 def compatibility(subject: CheckTarget) -> Iterable[Row]:

@@ -18,8 +18,9 @@ from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Json, Location, Severity, mapping_at, mappings_at
 from chartkit.project.settings import Action, PolicyType
 from chartkit.render.chart import CheckTarget
-from chartkit.render.model import Outcome, Row, counted, listed
+from chartkit.render.model import Outcome, Row
 from chartkit.values.lint.rule import ChartValues
+from chartkit.wording import abridged, counted
 
 CHECK: Final = "weakened"
 _ACTION: Final = "validationFailureAction"
@@ -83,7 +84,7 @@ def _actions(subject: CheckTarget) -> Iterator[Finding]:
     audited = [name for name, action in given.items() if action and not _enforces(action)]
     if audited:
         count = counted(len(audited), "policy only reports", "policies only report")
-        message = f"{count} (Audit), where {env.name} says Enforce: {listed(audited)}"
+        message = f"{count} (Audit), where {env.name} says Enforce: {abridged(audited)}"
         yield message, _action_place(subject, values, audited[0])
 
 
@@ -115,7 +116,9 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
         and not each.policy.bound
     ]
     if bound and resolved is not None and resolved.actions:
-        message = f"actions of namespaces do not reach {listed(bound)}: its bindings are elsewhere"
+        message = (
+            f"actions of namespaces do not reach {abridged(bound)}: its bindings are elsewhere"
+        )
         yield message, resolved.actions[0].location
     values = subject.policies.lint_subject()
     merged, env = values.values, subject.environment
@@ -176,7 +179,7 @@ def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
         if resolved is not None and resolved.exclude:
             place = resolved.exclude[0].location
         whose = "its own" if len(own) == 1 else "their own"
-        yield f"{count} out objects of {whose}: {listed(own)}", place
+        yield f"{count} out objects of {whose}: {abridged(own)}", place
     for key in _NARROWING:
         if merged.get(key):
             yield f"values narrow policies: {key}", values.locate((key,))
@@ -201,7 +204,7 @@ def _further_exceptions(subject: CheckTarget) -> Iterator[Finding]:
     if found:
         count = counted(len(found), "exception is", "exceptions are")
         place = subject.policies.lint_subject().locate(("exceptions",))
-        yield f"{count} in the chart's values, and not in chartkit.yaml: {listed(found)}", place
+        yield f"{count} in the chart's values, and not in chartkit.yaml: {abridged(found)}", place
 
 
 def _filters(subject: CheckTarget) -> Iterator[Finding]:
@@ -230,7 +233,7 @@ def _added(before: Json, after: Json) -> str:
     if not isinstance(after, list):
         return ""
     new = [str(each) for each in after if not isinstance(before, list) or each not in before]
-    return f" has {listed(new)}" if new else ""
+    return f" has {abridged(new)}" if new else ""
 
 
 def _forms(subject: CheckTarget) -> Iterator[Finding]:
@@ -246,7 +249,7 @@ def _forms(subject: CheckTarget) -> Iterator[Finding]:
     others = [name for kind in KINDS for name in kinds.get(kind, ())]
     if asked in (PolicyType.VALIDATING, PolicyType.ADMISSION) and others:
         count = counted(len(others), "policy comes", "policies come")
-        message = f"{count} as ClusterPolicy, without a form in CEL: {listed(others)}"
+        message = f"{count} as ClusterPolicy, without a form in CEL: {abridged(others)}"
         yield message, env.locate_policy_type()
     if own := kinds.get(_ADMISSION, ()):
         count = counted(len(own), "policy is", "policies are")
@@ -274,7 +277,7 @@ def _versions(subject: CheckTarget) -> Iterator[Finding]:
     others = [each for each in off if each not in late]
     for found, why in ((others, ""), (late, f", for a newer Kyverno than {env.kyverno}")):
         if found:
-            names = listed([each.policy.name for each in found])
+            names = abridged([each.policy.name for each in found])
             count = counted(len(found), "policy is", "policies are")
             yield f"{count} switched off{why}: {names}", found[0].location
     values = subject.policies.lint_subject()

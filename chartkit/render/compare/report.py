@@ -16,10 +16,10 @@ from chartkit.render.compare.forms import is_form_change, joined, policy_names
 from chartkit.render.compare.policy_risks import is_policy, refuses
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
-from chartkit.render.model import counted, listed
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_block, markdown_cell, shown
+from chartkit.wording import abridged, counted, shortened
 
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
 _COLOURS: Final = {Level.HIGH: "red", Level.MEDIUM: "yellow", Level.LOW: "cyan"}
@@ -162,7 +162,7 @@ def headlines(found: Comparison) -> Iterator[str]:
         names = policy_names(each.identity.name for each in policies)
         if names:
             count = counted(len(names), f"policy {one}", f"policies {more}")
-            yield f"{count} before: {listed(names)}"
+            yield f"{count} before: {abridged(names)}"
 
 
 def _totals(found: Comparison) -> str:
@@ -194,7 +194,7 @@ def _field(field: FieldChange) -> str:
 
 def _shown(value: Json) -> str:
     text = shown(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+    return shortened(text, _WIDTH)
 
 
 def _body(each: RatedChange) -> Body:

@@ -14,6 +14,7 @@ from chartkit.render.compare import policy_risks
 from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
 from chartkit.render.compare.forms import is_form_change
 from chartkit.render.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
+from chartkit.wording import abridged
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _WORKLOADS: Final = ("", "apps", "batch")
@@ -158,8 +159,7 @@ def roles(change: ObjectChange) -> Iterator[Risk]:
     if kind in ("Role", "ClusterRole"):
         more = widened(change.before or {}, change.after or {})
         if more:
-            rest = f" and {len(more) - _SHOWN} more" if len(more) > _SHOWN else ""
-            yield Risk(Level.HIGH, f"allows to {', '.join(map(str, more[:_SHOWN]))}{rest}")
+            yield Risk(Level.HIGH, f"allows to {abridged(list(map(str, more)), _SHOWN)}")
         elif grants(change.before or {}) != grants(change.after or {}):
             yield Risk(Level.MEDIUM, "allows less")
     elif kind in ("RoleBinding", "ClusterRoleBinding"):

@@ -21,10 +21,10 @@ from chartkit.rollout.adopt.actions import described_actions
 from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row, Substitute, plain, text_of
 from chartkit.rollout.adopt.variants import described, settings_for
 from chartkit.temporary import temporary_folder
+from chartkit.wording import abridged
 
 LIBRARY: Final = "policies"
 """The folder of the project that has the policies, each in a folder of its name."""
-_SHOWN: Final = 4
 _DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
 
 
@@ -173,8 +173,7 @@ def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
     """Return the fields in which a variant differs, as people write them."""
     before, after = (Resource(plain(each.resource.body)) for each in (policy.piece, variant))
     names = [field.name for change in compare([before], [after]) for field in change.fields]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return (", ".join(names[:_SHOWN]) or "its kind") + more
+    return abridged(names) or "its kind"
 
 
 def _refusal(resource: Resource) -> tuple[str, str] | None:

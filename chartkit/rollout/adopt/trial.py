@@ -23,6 +23,7 @@ from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.rollout.adopt.model import Estate, Outcome, Row, plain
 from chartkit.temporary import temporary_folder
+from chartkit.wording import abridged
 
 _METADATA: Final = (("metadata", "labels"), ("metadata", "annotations"))
 _SHOWN: Final = 6
@@ -128,9 +129,8 @@ def _changes(changes: Iterable[RatedChange], environment: str) -> Iterator[Row]:
             labelled[change.what] += 1
             continue
         message = _WORDS[change.what]
-        shown = ", ".join(field.name for field in fields[:_SHOWN])
-        more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-        message += f": {shown}{more}" if shown else ""
+        shown = abridged([field.name for field in fields], _SHOWN)
+        message += f": {shown}" if shown else ""
         message += f" ({each.risk.reason})" if each.risk.reason else ""
         outcome = Outcome.LEFT if change.what is What.REMOVED else Outcome.CHANGED
         yield Row(outcome, str(change.identity), message, None, "", environment)

@@ -16,6 +16,7 @@ from chartkit.rollout.adopt.actions import (
     without_actions,
 )
 from chartkit.rollout.adopt.model import plain
+from chartkit.wording import counted
 
 _NARROWING: Final = frozenset(("namespaces", "kinds", "names", "selector", "namespaceSelector"))
 """The fields of Kyverno's resource descriptions that `exclude` of chartkit.yaml takes."""
@@ -52,7 +53,7 @@ def described(settings: Body) -> str:
     for name, value in (settings.get("parameters") or {}).items():
         parts.append(f"{name}: {go_json(value)}")
     if excluded := settings.get("exclude"):
-        parts.append(f"{len(excluded)} exclusion{'' if len(excluded) == 1 else 's'} more")
+        parts.append(f"{counted(len(excluded), 'exclusion')} more")
     return ", ".join(parts)
 
 

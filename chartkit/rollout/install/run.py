@@ -12,11 +12,11 @@ from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError, TerminatedError
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import CutShortError, NotReadyError, ReleaseError
-from chartkit.render.model import counted
 from chartkit.rollout.install.plan import Action, Plan, Step, remove_ownerless
 from chartkit.rollout.install.releases import Release, Releases, Status, driver, record_name
 from chartkit.rollout.install.stored import StoredObjects, listed
 from chartkit.rollout.install.waiting import Waiter, is_policy
+from chartkit.wording import counted
 
 FOREIGN_SECONDS = 900
 """The age from which an unfinished operation that is not chartkit's own counts as interrupted."""

@@ -18,6 +18,7 @@ from chartkit.model import Body, Json, Path, Resource, mapping_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import object_path
 from chartkit.rollout.install.managers import without_others
+from chartkit.wording import shortened
 
 _EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations"})
@@ -176,7 +177,7 @@ def _patch(one: Difference) -> Body:
 
 def _shown(value: Json) -> str:
     text = "missing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shortened(text, _LONGEST)
 
 
 def listed(found: Sequence[Difference], shown: int = 5) -> list[str]:

@@ -13,6 +13,7 @@ from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import CRDS, DEPLOYMENTS, VALIDATING, Collection
 from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
+from chartkit.wording import abridged
 
 WEBHOOK_LABEL: Final = "webhook.kyverno.io/managed-by=kyverno"
 """The label of the webhook configurations that Kyverno writes while it runs."""
@@ -58,7 +59,7 @@ class Waiter:
 
         def missing() -> str:
             left.difference_update([name for name in sorted(left) if self._is_established(name)])
-            return _listed(sorted(left))
+            return abridged(sorted(left), _SHOWN)
 
         self.until("CRDs are not established", missing)
         return len(names)
@@ -68,7 +69,7 @@ class Waiter:
         wanted = {_kind(each) for each in resources if is_policy(each)}
         self.until(
             "kinds of Kyverno's are not there",
-            lambda: _listed(sorted(wanted - self._plurals().keys())),
+            lambda: abridged(sorted(wanted - self._plurals().keys()), _SHOWN),
         )
 
     def controllers(self, resources: Iterable[Resource], namespace: str) -> None:
@@ -79,7 +80,7 @@ class Waiter:
             found = self.cluster.objects(DEPLOYMENTS, namespace)
             there = {body["metadata"]["name"]: body for body in found}
             lacking = [_lacking(each.name, there.get(each.name)) for each in wanted]
-            return _listed([text for text in lacking if text])
+            return abridged([text for text in lacking if text], _SHOWN)
 
         self.until("controllers are not ready", missing)
 
@@ -102,7 +103,9 @@ class Waiter:
         """Wait until Kyverno reports each of these policies as ready."""
         wanted = [each for each in resources if is_policy(each)]
         plurals = self._plurals() if wanted else {}
-        self.until("policies are not ready", lambda: _listed(self._not_ready(wanted, plurals)))
+        self.until(
+            "policies are not ready", lambda: abridged(self._not_ready(wanted, plurals), _SHOWN)
+        )
 
     def _not_ready(self, policies: Sequence[Resource], plurals: Mapping[str, str]) -> list[str]:
         """Return the policies that Kyverno does not report as ready, as `Kind name`."""
@@ -189,8 +192,3 @@ def _is_ready(body: Body) -> bool:
 def _condition(body: Body, kind: str) -> bool:
     conditions = (body.get("status") or {}).get("conditions") or []
     return any(each.get("type") == kind and each.get("status") == "True" for each in conditions)
-
-
-def _listed(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return ", ".join(texts[:_SHOWN]) + more

@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.model import Body, list_of, mapping_at, mappings_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import MUTATING, VALIDATING, Collection
+from chartkit.wording import abridged
 
 FAIL: Final = "Fail"
 IGNORE: Final = "Ignore"
@@ -59,9 +60,7 @@ class Webhook:
     def covers(self) -> str:
         """The resources that it is asked about, the first few of many."""
         listed = (str(each) for rule in self.rules for each in list_of(rule.get("resources")))
-        names = list(dict.fromkeys(listed))
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return ", ".join(names[:_SHOWN]) + more
+        return abridged(list(dict.fromkeys(listed)), _SHOWN)
 
 
 def kyverno_webhooks(cluster: Cluster) -> list[Webhook]:

@@ -12,6 +12,7 @@ from chartkit.scan.estimate.measurements import MEBIBYTE, MEGABYTE, AdmissionLoa
 from chartkit.scan.estimate.model import CREATE, Advice, Estimate, Reviews
 from chartkit.scan.estimate.objects import Cluster
 from chartkit.scan.estimate.webhooks import matches_everything, names_no_operation
+from chartkit.wording import abridged
 
 _HEADROOM: Final = 1.5
 """A memory limit as a multiple of what was measured: upstream's figures are the peak of one run."""
@@ -113,7 +114,7 @@ def _fewer_reviews(
     if wide:
         message = (
             "Kyverno is asked about every object of the cluster, also about those that nobody "
-            f"thought of, for {_listed(wide)}"
+            f"thought of, for {abridged(wide, _SHOWN)}"
         )
         yield Advice(Severity.NOTE, "match", message, "name the kinds in place of *")
     total = found.reviews.total
@@ -122,7 +123,8 @@ def _fewer_reviews(
         open_ = [each.policy.key for each in policies if names_no_operation(each)]
         message = (
             f"{saved:,} of {total:,} reviews are about deletions, which these rules pass over; "
-            f"they name no operation, so that Kyverno is asked all the same: {_listed(open_)}"
+            "they name no operation, so that Kyverno is asked all the same: "
+            f"{abridged(open_, _SHOWN)}"
         )
         values = "operations: [CREATE, UPDATE] in match, or policyType: ValidatingPolicy"
         yield Advice(Severity.NOTE, "operations", message, values)
@@ -172,8 +174,8 @@ def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
     guessed = sorted({each.kind for each in found.kinds if not each.is_measured and not each.made})
     if guessed:
         notes.append(
-            f"upstream counted no requests for {_listed(guessed)}: at the least one for each "
-            "operation, and what it counted for their Pods"
+            f"upstream counted no requests for {abridged(guessed, _SHOWN)}: at the least one for "
+            "each operation, and what it counted for their Pods"
         )
     if any(each.kind == "DaemonSet" for each in found.kinds):
         notes.append(f"a DaemonSet counts as {cluster.nodes} Pods: --nodes says how many nodes")
@@ -190,8 +192,3 @@ def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which takes an s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
+from chartkit.catalog.markdown import block, cell_code, code, link, prose
+from chartkit.safe_text import markdown_rows
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_markdown_code(text: str, shown: str) -> None:
 
 
 def test_code_in_a_cell_keeps_the_table() -> None:
-    assert table(["A"], [[cell_code("a|b")]]) == "| A |\n| --- |\n| `a\\|b` |\n"
+    assert markdown_rows(["A"], [[cell_code("a|b")]]) == "| A |\n| --- |\n| `a\\|b` |\n"
 
 
 def test_a_block_is_longer_than_what_stands_in_it() -> None:

@@ -227,7 +227,7 @@ def test_advice_to_authors_is_there_once(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / f"{name}.yaml").write_text(_REPLICAS.replace("NAME", name))
     found = load_policies([str(tmp_path)], {})
-    assert [each.message for each in found.remarks] == [f"a and 2 others: {_ADVICE}"]
+    assert [each.message for each in found.remarks] == [f"a and 2 more: {_ADVICE}"]
     assert [each.message for each in found.warnings] == [f"{n}: {_ADVICE}" for n in "abc"]
 
 

@@ -10,7 +10,6 @@ from chartkit.engine.budget import Budget, check_object
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template
-from chartkit.engine.json_patch.nodes import same
 from chartkit.engine.kubernetes.kinds import parse_api_version, resource_name
 from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, key_of, labels_of
@@ -18,7 +17,7 @@ from chartkit.errors import EvaluationError, raising
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64
 from chartkit.go.strconv import quote
-from chartkit.model import Body, Json, mapping_at, text_of
+from chartkit.model import Body, Json, mapping_at, same, text_of
 from chartkit.schemas.kind_selectors import is_version
 
 

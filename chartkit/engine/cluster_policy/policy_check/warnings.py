@@ -13,6 +13,7 @@ from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+from chartkit.wording import counted
 
 _ACTIONS: Final = (
     "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
@@ -81,7 +82,7 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
         if text := deprecation(resource):
             of_kinds.setdefault(text, []).append(resource)
     for text, found in of_kinds.items():
-        count = "1 policy" if len(found) == 1 else f"{len(found)} policies"
+        count = counted(len(found), "policy", "policies")
         place = found[0].location
         yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", place, _PLAN)
 

@@ -40,7 +40,6 @@ UNKNOWN: Final = "helm-value"
 LIBRARY_TEMPLATES: Final = ("kyverno-policies.labels", "kyverno-policies.name")
 """The chart's own templates that a policy may include."""
 _TEMPLATE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}")
-_OWN_TEMPLATES: Final = "kyverno-policies."
 _ROOTS: Final = ("Values", "Release", "Chart", "Capabilities")
 _HAS_API: Final = ".Capabilities.APIVersions.Has"
 _FORMAT: Final = re.compile(r"(?:[^%]|%[sdvqt%])*")

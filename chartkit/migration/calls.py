@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 from urllib.parse import parse_qs, unquote
 
 from chartkit.engine.cel.shapes.table import known_kinds, type_of_kind
@@ -17,8 +16,6 @@ from chartkit.migration.jmespath import Names
 from chartkit.migration.jmespath.terms import mixed
 from chartkit.migration.texts import term_of, text_expression
 from chartkit.model import Body
-
-_NAMESPACES: Final = "namespaces"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,12 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(markdown_cell, cells))} |\n"
 
 
-def cut_comment(text: str, limit: int = COMMENT_LIMIT) -> str:
+def cut_comment(text: str) -> str:
     """Return a text of Markdown that a comment of a pull request takes: its first lines, and how
     many are left out."""
-    if len(text) <= limit:
+    if len(text) <= COMMENT_LIMIT:
         return text
-    kept, left = [], limit - _FRAME
+    kept, left = [], COMMENT_LIMIT - _FRAME
     lines = text.splitlines(keepends=True)
     for line in lines:
         left -= len(line)

@@ -97,9 +97,7 @@ def load_requests(
     options: RequestOptions,
     stdin: TextIO,
     note: Note,
-    is_json: bool = False,
     environment: ProjectEnvironment | None = None,
-    changes: Changes | None = None,
     needs_objects: bool = True,
 ) -> Requests:
     """Load policies, objects and user inputs, as `load_judges` and `read_requests` do;
@@ -107,7 +105,7 @@ def load_requests(
     if needs_objects:
         require_paths(options)
     judges = load_judges(options, note, environment)
-    return read_requests(judges, options, stdin, note, is_json, environment, changes)
+    return read_requests(judges, options, stdin, note, environment=environment)
 
 
 def require_paths(options: RequestOptions) -> None:

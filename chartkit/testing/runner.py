@@ -22,7 +22,6 @@ _JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 def run_tests(
     paths: Sequence[Path],
     file_name: str = FILE_NAME,
-    sources: Sources | None = None,
     track: Track = untracked,
     spread: Spread = unspread,
 ) -> Iterator[CaseResult]:
@@ -32,7 +31,7 @@ def run_tests(
     A faulty test reports its error in its result, and the others run. Raise InputError for a path
     that does not exist or holds no test.
     """
-    sources = sources or Sources()
+    sources = Sources()
     for path in paths:
         if not path.exists():
             raise InputError("no such file or folder", Location(str(path)))

@@ -122,18 +122,16 @@ def plan(project: Project, exceptions_of: ExceptionsOf = lambda *_: ()) -> Chart
     return ChartPlan(POLICIES, made, files, chart.policies, resolved, cluster_policies)
 
 
-def plan_for_profile(
-    reference: str, parameters: Mapping[str, Json], folder: Path | None = None
-) -> ChartPlan:
+def plan_for_profile(reference: str, parameters: Mapping[str, Json]) -> ChartPlan:
     """The policies of one profile, without a project.
 
-    reference: a built-in profile, or a file's path from folder; its policies are those of the
-    project that the file stands in, or the built-in ones and those in the folder's vendor/;
+    reference: a built-in profile, or a file's path; its policies are those of the
+    project that the file stands in, or the built-in ones and those in the vendor/ here;
     parameters: values by name, or by policy and name (`disallow-latest-tag.tags`). Raises
     InputError.
     """
-    root = folder or Path()
-    project = _project_around(root / reference)
+    root = Path()
+    project = _project_around(Path(reference))
     built_in = [bundled.library_dir()]
     library = (
         read_library(built_in, {}, vendored_libraries(root))

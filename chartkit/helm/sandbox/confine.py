@@ -38,7 +38,6 @@ _SIGKILL: Final = 9
 _CREATE_RULESET: Final = 444
 _ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
-_ASK_VERSION: Final = 1
 _PATH_BENEATH: Final = 1
 _EXECUTE: Final = 1 << 0
 _READ_FILE: Final = 1 << 2

@@ -24,7 +24,6 @@ Known: TypeAlias = frozenset[Path]
 """The paths that are there: the name of a variable and the steps from there."""
 NOTHING: Final[Known] = frozenset()
 _EMPTY: Final = (ListLiteral(()), MapLiteral(()))
-_NULL: Final = Literal(None)
 
 
 def path_of(expr: Expr) -> Path | None:

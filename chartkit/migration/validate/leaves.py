@@ -33,7 +33,6 @@ from chartkit.model import Json
 _WHOLE: Final = re.compile(r"[-+]?\d+", re.ASCII)
 _COMPARED: Final = {"": "==", "!": "!="}
 _WORDS: Final = {"true": True, "false": False}
-_SIZED: Final = ("quantity", "int-or-string", UNKNOWN)
 _ZEROS: Final[Mapping[str, Json]] = {TEXT: "", "int": 0, "bool": False, "double": 0.0}
 _OBJECTS: Final = "the pattern compares an object or a list of objects with a text"
 

@@ -15,7 +15,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
 from chartkit.engine.request.run import Run
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import RuleResult, Status
 from chartkit.network.admission import denials
 from chartkit.network.admission.patches import patch
 from chartkit.network.admission.review import Answer, Review
@@ -327,8 +327,3 @@ class _Mutation:
 def _spec_flag(policy: RunnablePolicy, key: str) -> bool:
     spec = policy.policy.resource.body.get("spec")
     return isinstance(spec, dict) and spec.get(key) is True
-
-
-def resource_of(verdict: Verdict) -> Resource | None:
-    """Return the object that a verdict is about; None where no policy was asked."""
-    return None if verdict.request is None else verdict.request.resource

@@ -144,7 +144,11 @@ def as_markdown(promotion: Promotion) -> str:
     ready, held = plan.of(Verdict.PROMOTE), plan.of(Verdict.HELD)
     if ready:
         rows = [(each.candidate.name, _evidence_line(each), _notes(each)) for each in ready]
-        lines += ["## To Enforce", "", _table(("policy", "evidence", "not in the evidence"), rows)]
+        lines += [
+            "## To Enforce",
+            "",
+            markdown_table(("policy", "evidence", "not in the evidence"), rows),
+        ]
     if held:
         rows = [
             (
@@ -154,13 +158,17 @@ def as_markdown(promotion: Promotion) -> str:
             )
             for each in held
         ]
-        lines += ["## Held back", "", _table(("policy", "why", "owners"), rows)]
+        lines += ["## Held back", "", markdown_table(("policy", "why", "owners"), rows)]
     if blocked := plan.blocked:
         objects = [
             (str(each.subject), each.owner, each.rule, single_line(each.message))
             for each in blocked
         ]
-        lines += ["## To fix first", "", _table(("object", "owner", "rule", "message"), objects)]
+        lines += [
+            "## To fix first",
+            "",
+            markdown_table(("object", "owner", "rule", "message"), objects),
+        ]
     if plan.sources:
         lines += ["## Evidence", ""]
         lines += [f"- {markdown_cell(name)}: {count}" for name, count in plan.sources]
@@ -174,10 +182,6 @@ def as_markdown(promotion: Promotion) -> str:
 
 def _notes(planned: PlannedPolicy) -> str:
     return "; ".join(planned.candidate.caveats) or "-"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return markdown_table(head, rows)
 
 
 def as_json(promotion: Promotion) -> str:

@@ -17,7 +17,6 @@ from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import member
 
 _ABSENT: Final = object()
-_LONGEST: Final = 253
 
 
 def metadata_problems(body: Body) -> Iterator[Problem]:

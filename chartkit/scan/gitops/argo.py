@@ -18,6 +18,7 @@ from chartkit.model import (
     mapping_at,
     mappings_at,
     pointer_of,
+    text_of,
     texts_of,
 )
 from chartkit.scan.gitops.model import (
@@ -103,12 +104,14 @@ def _of_application(
     several = mappings_at(spec, "sources")
     if several:
         sources = [(each, (*prefix, "spec", "sources", str(at))) for at, each in enumerate(several)]
-    namespace = _text(mapping_at(spec, "destination"), "namespace") or "default"
+    namespace = text_of(mapping_at(spec, "destination").get("namespace")) or "default"
     metadata = mapping_at(body, "metadata")
-    name = _text(metadata, "name") or resource.name
-    references = {_text(each, "ref"): each for each in several if _text(each, "ref")}
+    name = text_of(metadata.get("name")) or resource.name
+    references = {text_of(each.get("ref")): each for each in several if text_of(each.get("ref"))}
     for source, path in sources:
-        if not source or (_text(source, "ref") and not (source.get("path") or source.get("chart"))):
+        if not source or (
+            text_of(source.get("ref")) and not (source.get("path") or source.get("chart"))
+        ):
             continue
         yield _of_source(resource, source, path, name, namespace, references, repository)
 
@@ -125,15 +128,15 @@ def _of_source(
     helm = mapping_at(source, "helm")
     found = DeclaredRelease(
         resource,
-        release=_text(helm, "releaseName") or name,
-        namespace=_text(helm, "namespace") or namespace,
-        kube_version=_text(helm, "kubeVersion") or None,
+        release=text_of(helm.get("releaseName")) or name,
+        namespace=text_of(helm.get("namespace")) or namespace,
+        kube_version=text_of(helm.get("kubeVersion")) or None,
         api_versions=tuple(texts_of(helm.get("apiVersions"))),
     )
-    found.chart = _text(source, "chart") or _text(source, "path")
+    found.chart = text_of(source.get("chart")) or text_of(source.get("path"))
     found.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
     if source.get("chart"):
-        found.origin = _text(source, "repoURL")
+        found.origin = text_of(source.get("repoURL"))
         found.version = str(source.get("targetRevision") or "")
     _add_files(found, helm, path, references, repository)
     text = helm.get("values")
@@ -145,18 +148,14 @@ def _of_source(
     values = mapping_document(resource, helm.get("valuesObject"), *path, "helm", "valuesObject")
     found.values += [] if values is None else [values]
     _add_parameters(found, helm, path)
-    for key in ("fileParameters",):
-        if helm.get(key):
-            found.note(f"its {key} are not applied", pointer_of(*path, "helm", key))
-    for key in ("kustomize", "plugin", "directory"):
-        if source.get(key) and key != "directory":
+    if helm.get("fileParameters"):
+        found.note(
+            "its fileParameters are not applied", pointer_of(*path, "helm", "fileParameters")
+        )
+    for key in ("kustomize", "plugin"):
+        if source.get(key):
             found.note(f"its {key} is not applied", pointer_of(*path, key))
     return found
-
-
-def _text(body: Body, key: str) -> str:
-    value = body.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def _add_files(

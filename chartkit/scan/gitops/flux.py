@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import ValuesSource
-from chartkit.model import Body, Resource, list_of, mapping_at, pointer_of, texts_of
+from chartkit.model import Body, Resource, list_of, mapping_at, pointer_of, text_of, texts_of
 from chartkit.scan.gitops.model import (
     DeclaredRelease,
     Repository,
@@ -47,10 +47,10 @@ def read_helm_release(
     read."""
     spec = mapping_at(resource.body, "spec")
     own = resource.namespace or "default"
-    target = _text(spec, "targetNamespace")
+    target = text_of(spec.get("targetNamespace"))
     name = f"{target}-{resource.name}" if target else resource.name
     found = DeclaredRelease(
-        resource, release=_text(spec, "releaseName") or name, namespace=target or own
+        resource, release=text_of(spec.get("releaseName")) or name, namespace=target or own
     )
     _add_chart(found, spec, repository)
     for at, each in enumerate(list_of(spec.get("valuesFrom"))):
@@ -64,28 +64,23 @@ def read_helm_release(
     return found
 
 
-def _text(body: Body, key: str) -> str:
-    value = body.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> None:
     reference = mapping_at(spec, "chartRef")
     if reference:
         found.pointer = "/spec/chartRef"
-        found.chart = _text(reference, "name")
-        found.origin = f"{_text(reference, 'kind')} '{found.chart}'"
+        found.chart = text_of(reference.get("name"))
+        found.origin = f"{text_of(reference.get('kind'))} '{found.chart}'"
         return
     chart = mapping_at(spec, "chart", "spec")
     found.pointer = "/spec/chart/spec/chart"
-    found.chart, found.version = _text(chart, "chart"), str(chart.get("version") or "")
+    found.chart, found.version = text_of(chart.get("chart")), str(chart.get("version") or "")
     source = mapping_at(chart, "sourceRef")
-    kind = _text(source, "kind")
+    kind = text_of(source.get("kind"))
     if kind not in ("GitRepository", "Bucket"):
-        found.origin = f"{kind} '{_text(source, 'name')}'"
+        found.origin = f"{kind} '{text_of(source.get('name'))}'"
         return
     # Named files stand in the place of the chart's own values.
-    files = [*texts_of(chart.get("valuesFiles")), *filter(None, [_text(chart, "valuesFile")])]
+    files = [*texts_of(chart.get("valuesFiles")), *filter(None, [text_of(chart.get("valuesFile"))])]
     for name in files:
         file = repository.find(found.owner, name)
         if file is not None and file.is_file():
@@ -97,9 +92,9 @@ def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> No
 def _add_reference(
     found: DeclaredRelease, reference: Body, at: int, configs: Configs, room: Room
 ) -> None:
-    kind, name = _text(reference, "kind"), _text(reference, "name")
+    kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))
     namespace = found.owner.namespace or "default"
-    key = _text(reference, "valuesKey") or _DEFAULT_KEY
+    key = text_of(reference.get("valuesKey")) or _DEFAULT_KEY
     pointer = f"/spec/valuesFrom/{at}"
     config = configs.get((kind, namespace, name))
     text = None if config is None else _entry(config, key)
@@ -110,7 +105,7 @@ def _add_reference(
             found.fault(f"the {what} of its valuesFrom is not among the inputs", pointer, hint)
         return
     room.take(len(text))
-    path = _text(reference, "targetPath")
+    path = text_of(reference.get("targetPath"))
     if path:
         found.values.append(_at_path(found, path, text, pointer))
         return

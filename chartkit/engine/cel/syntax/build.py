@@ -120,16 +120,6 @@ def has(target: Expr, key: str) -> Expr:
     return contains(target, key)
 
 
-def has_path(root: str | Expr, *keys: str) -> Expr:
-    """Return `has(root.a) && has(root.a.b)`: every step is there."""
-    target: Expr = ident(root) if isinstance(root, str) else root
-    terms: list[Expr] = []
-    for key in keys:
-        terms.append(has(target, key))
-        target = field(target, key)
-    return all_of(terms)
-
-
 def call(function: str, *args: Operand) -> Expr:
     """Return `function(args)`."""
     return tree.Call(function, None, tuple(map(literal, args)))

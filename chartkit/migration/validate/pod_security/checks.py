@@ -5,7 +5,7 @@ Source of the rules: `engine/cluster_policy/podsecurity`, which has them as Kyve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -303,7 +303,7 @@ def restricted_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> I
             test = disjunction(test, first)
     if any(not each.field and not each.images for each in exclusions):
         test = cel.TRUE
-    words = f"volumes must be of type {_listed(sorted(ALLOWED_VOLUMES))}"
+    words = f"volumes must be of type {either(sorted(ALLOWED_VOLUMES))}"
     yield Fact(words, _all(place, "volume", test))
 
 
@@ -326,7 +326,8 @@ def _all(place: Place, variable: str, test: Expr) -> Expr:
     return cel.macro(place.or_value([]), "all", variable, test)
 
 
-def _listed(names: list[str]) -> str:
+def either(names: Sequence[str]) -> str:
+    """Return names as a choice: `a, b or c`."""
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 

@@ -5,7 +5,7 @@ Source of the rules: as in `checks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
@@ -21,7 +21,7 @@ from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction, negated
 from chartkit.migration.expressions.wildcards import fits_any
-from chartkit.migration.validate.pod_security.checks import Fact, Facts, unless_windows
+from chartkit.migration.validate.pod_security.checks import Fact, Facts, either, unless_windows
 from chartkit.migration.validate.pod_security.exclusions import (
     ContainerCheck,
     Exclusions,
@@ -41,7 +41,7 @@ _FIELDS: Final = 19
 def app_armor(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
     """AppArmor is the runtime's default or a local profile, by field and by annotation."""
     yield Fact(
-        f"the type of an AppArmor profile must be {_either(ALLOWED)}",
+        f"the type of an AppArmor profile must be {either(ALLOWED)}",
         _types_allowed(pod, "appArmorProfile", exclusions),
     )
     if any(each.field.startswith(_METADATA) for each in exclusions):
@@ -85,7 +85,7 @@ def seccomp_required(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iter
 
 
 def _seccomp_types(pod: PodPlaces, exclusions: Exclusions) -> Fact:
-    words = f"the type of a seccomp profile must be {_either(ALLOWED)}"
+    words = f"the type of a seccomp profile must be {either(ALLOWED)}"
     return Fact(words, _types_allowed(pod, _SECCOMP_FIELD, exclusions))
 
 
@@ -171,7 +171,7 @@ def _is_allowed(value: Expr, *names: str) -> Expr:
 def selinux(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
     """SELinux types are container types, and neither user nor role is set."""
     types = sorted(SELINUX_TYPES[since])
-    words = f"the type of SELinux options must be {_either(each for each in types if each)}"
+    words = f"the type of SELinux options must be {either(list(filter(None, types)))}"
     yield Fact(words, _selinux_field(pod, exclusions, "type", types))
     for field in ("user", "role"):
         words = f"the {field} of SELinux options must not be set"
@@ -194,11 +194,6 @@ def _selinux_field(
     )
     own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, text(value(pod.security)))
     return conjunction(own, check.everywhere(pod, exclusions))
-
-
-def _either(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} or {last}"
 
 
 BY_ID: Final[Mapping[str, Facts]] = {

@@ -26,7 +26,6 @@ OBJECT = cel.ident("object")
         (cel.variable("images"), "variables.images"),
         (cel.has(OBJECT, "spec"), "has(object.spec)"),
         (cel.has(OBJECT, "my-key"), "'my-key' in object"),
-        (cel.has_path("object", "a", "b-c"), "has(object.a) && 'b-c' in object.a"),
         (cel.macro(A, "all", "c", cel.equal(C, 1)), "a.all(c, c == 1)"),
         (cel.bind("x", A, cel.path("x", "y")), "cel.bind(x, a, x.y)"),
         (cel.call("size", A), "size(a)"),

@@ -38,6 +38,7 @@ from chartkit.scan.inputs import (
     render_inputs,
     walk,
 )
+from chartkit.wording import abridged
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
@@ -82,9 +83,8 @@ class PolicySet:
                     text = each.message.removeprefix(f"{key}: ")
                     advised.setdefault((each.rule_id, text), []).append((key, each))
         for (_, text), given in advised.items():
-            (first, note), more = given[0], len(given) - 1
-            who = first if not more else f"{first} and {more} {'other' if more == 1 else 'others'}"
-            found.append(replace(note, message=f"{who}: {text}"))
+            names = abridged([key for key, _ in given], 1)
+            found.append(replace(given[0][1], message=f"{names}: {text}"))
         return (*self.notes, *found)
 
     @property

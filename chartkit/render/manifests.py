@@ -22,7 +22,8 @@ from chartkit.model import Body, Location
 from chartkit.output import write
 from chartkit.output.write import Tree
 from chartkit.render.chart import ALL, Chart, CheckTarget
-from chartkit.render.model import Outcome, Row, listed
+from chartkit.render.model import Outcome, Row
+from chartkit.wording import abridged
 
 _RECORD: Final = ".chartkit"
 """A file that `kubectl apply` of the folder leaves alone, as its name has no suffix."""
@@ -73,7 +74,7 @@ def drift_rows(tree: Tree) -> Iterator[Row]:
         return
     own = [name for name in names if not write.is_record(name)]
     is_there = tree.folder.exists()
-    message = f"differs from what chartkit.yaml gives: {listed(own or names)}"
+    message = f"differs from what chartkit.yaml gives: {abridged(own or names)}"
     yield Row(
         ALL,
         "files",

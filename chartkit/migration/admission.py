@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel_policies.admission.api_server import refused_by_server
-from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
+from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten, of_templates
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB
@@ -68,6 +68,8 @@ def admission_policies(body: Body, target: Target) -> list[Body]:
     _require_plain(body)
     policy = read_cel_policy(Resource(body))
     rewrite = mutations_rewritten if policy.kind is CelKind.MUTATING else None
+    if of_templates(policy) is not None:
+        raise NotConvertible("an API server cannot look for Pod templates in custom workloads")
     found: list[Body] = []
     for name, spec in [
         (policy.name, policy.spec),

@@ -7,7 +7,8 @@ messages and string literals too; `object.metadata.namespace` stays, for templat
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
@@ -45,6 +46,22 @@ def extended(policy: CelPolicy, rewrite: Rewrite | None = None) -> tuple[CelPoli
     return tuple(found)
 
 
+def of_templates(policy: CelPolicy) -> CelPolicy | None:
+    """The policy for workloads of custom kinds, which its controllers name as
+    `RESOURCE.VERSION.GROUP`; None where they name none. Its expressions stay those about a Pod."""
+    if policy.constraints is None or not can_extend(policy.constraints):
+        return None
+    resources = [found for name in policy.controllers or () if (found := _custom(name))]
+    return replace(_matching(policy, resources), of_templates=True) if resources else None
+
+
+def _custom(name: str) -> tuple[str, str, str] | None:
+    """Return group, version and resource of a custom kind; Kyverno ignores other names."""
+    resource, _, rest = name.partition(".")
+    version, _, group = rest.partition(".")
+    return (group, version, resource) if resource and version and group else None
+
+
 def _template(resource: str) -> str:
     return CONTROLLERS[resource].template
 
@@ -67,21 +84,28 @@ def can_extend(constraints: MatchConstraints) -> bool:
 
 
 def _for(policy: CelPolicy, template: str, resources: list[str], rewrite: Rewrite) -> CelPolicy:
+    form = _matching(policy, [(CONTROLLERS[name].group, "v1", name) for name in resources])
+    return with_spec(policy, rewrite(form.spec, template))
+
+
+def _matching(policy: CelPolicy, resources: Iterable[tuple[str, str, str]]) -> CelPolicy:
+    """Return the policy for other resources: group, version and resource of each."""
     constraints: Body = policy.spec["matchConstraints"]
     operations = list((constraints["resourceRules"][0].get("operations")) or ())
+    found = sorted(set(resources))
     rules = [
         {
             "apiGroups": [group],
-            "apiVersions": ["v1"],
+            "apiVersions": [version],
             "operations": operations,
-            "resources": [name for name in resources if CONTROLLERS[name].group == group],
+            "resources": [name for *place, name in found if place == [group, version]],
         }
-        for group in sorted({CONTROLLERS[name].group for name in resources})
+        for group, version in dict.fromkeys((group, version) for group, version, _ in found)
     ]
     matched: Body = {"resourceRules": rules}
     if constraints.get("namespaceSelector") is not None:
         matched["namespaceSelector"] = constraints["namespaceSelector"]
-    return with_spec(policy, rewrite({**policy.spec, "matchConstraints": matched}, template))
+    return with_spec(policy, {**policy.spec, "matchConstraints": matched})
 
 
 def rewritten(spec: Body, template: str) -> Body:

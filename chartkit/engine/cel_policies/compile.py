@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
+from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten, of_templates
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.kinds.admission_mutating import compile_mutating_admission
@@ -21,6 +21,7 @@ from chartkit.engine.cel_policies.kinds.validating import ValidatingEvaluator
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.cel_policies.templates import TemplateEvaluator
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Resource
 
@@ -40,25 +41,33 @@ def _validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator,
     exceptions = _exceptions(policy, attached)
     environment = _environment("vpol", policy)
     forms = (policy, *extended(policy))
-    return tuple(ValidatingEvaluator(form, environment, exceptions) for form in forms)
+    found = [ValidatingEvaluator(form, environment, exceptions) for form in forms]
+    return (*found, *_of_templates(policy, found[0]))
 
 
 def _mutating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     exceptions = _exceptions(policy, attached)
     environment = _environment("mpol", policy)
     forms = (policy, *extended(policy, mutations_rewritten))
-    return tuple(MutatingEvaluator(form, environment, exceptions) for form in forms)
+    found = [MutatingEvaluator(form, environment, exceptions) for form in forms]
+    return (*found, *_of_templates(policy, found[0]))
 
 
 def _image_validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     exceptions = _exceptions(policy, attached)
     environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
     forms = (policy, *extended(policy))
-    evaluators = [ImageValidatingEvaluator(form, environment, exceptions) for form in forms]
+    found = [ImageValidatingEvaluator(form, environment, exceptions) for form in forms]
+    evaluators = (*found, *_of_templates(policy, found[0]))
     settings = policy.spec.get("validationConfigurations") or {}
     if policy.json or settings.get("mutateDigest") is False:
-        return tuple(evaluators)
+        return evaluators
     return (*evaluators, *(DigestEvaluator(form, environment, exceptions) for form in forms))
+
+
+def _of_templates(policy: CelPolicy, pods: Evaluator) -> tuple[Evaluator, ...]:
+    form = of_templates(policy)
+    return () if form is None else (TemplateEvaluator(form, pods),)
 
 
 def _generating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:

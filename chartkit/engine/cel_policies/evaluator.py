@@ -19,7 +19,7 @@ from chartkit.engine.cel_policies.attributes import Attributes, identified
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import JsonScope, RequestScope, server_scope
+from chartkit.engine.cel_policies.scope import NOTHING, JsonScope, RequestScope, server_scope
 from chartkit.engine.footprint import Footprint, UnboundedError
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.phase import Phase
@@ -47,16 +47,20 @@ class Admission:
 
 
 def admission(
-    attributes: Attributes, world: World, evidence: RequestEvidence | None = None
+    attributes: Attributes,
+    world: World,
+    evidence: RequestEvidence | None = None,
+    absent: Body | None = NOTHING,
 ) -> Admission:
     """A request as CEL policies see it; what it asks of the cluster goes to the world.
 
-    evidence: of the same request before it was changed.
+    evidence: of the same request before it was changed; absent: what stands for an object that
+    there is not.
     """
     found = RequestEvidence() if evidence is None else evidence
     if attributes.request.is_json:
         return Admission(attributes, JsonScope(attributes), world, found)
-    scope = RequestScope(attributes, _namespace(attributes))
+    scope = RequestScope(attributes, _namespace(attributes), absent)
     return Admission(attributes, scope, world, found)
 
 

@@ -82,8 +82,9 @@ class CelPolicy:
     ignores_errors: whether a match condition that fails to evaluate leaves the request alone;
     actions: `Deny`, `Audit`, `Warn`; controllers: the pod controllers that it is extended to as
     written, None for all; json: whether it judges any JSON and not admission requests;
-    allows_http: whether policies of a namespace may call services; body: the specification, for
-    what one kind alone has.
+    of_templates: whether it is a policy's form for workloads of custom kinds, which is asked about
+    the Pod templates found in them; allows_http: whether policies of a namespace may call services;
+    body: the specification, for what one kind alone has.
     """
 
     kind: CelKind
@@ -101,6 +102,7 @@ class CelPolicy:
     json: bool = False
     admission: bool = True
     background: bool = True
+    of_templates: bool = False
     allows_http: bool = False
     spec: Body = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)

@@ -199,7 +199,7 @@ def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
     found: list[Body] = []
     constraints = forms[0].constraints
     is_extended = constraints is not None and can_extend(constraints)
-    for form in forms:
+    for form in (each for each in forms if not each.of_templates):
         prefix, guard = "autogen", " || ".join(_kinds_of(form))
         if form is not forms[0]:
             prefix += "-cronjobs" if "'CronJob'" in guard else "-defaults"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from chartkit.cache_folder import Store, code_digest, digest_of
 from chartkit.helm.model import DryRun, Finding, Target, Texts
-from chartkit.helm.repeatable import may_differ
+from chartkit.helm.repeatable import may_differ, templates_of
 from chartkit.model import Body, Json
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class KeptResults:
             texts = Texts(known["files"], tuple(known["warnings"]))
         else:
             texts = self._backend.render(chart, values, target)
-        if not may_differ(_templates_of(values)) and _comes_to_nothing(_by_chance(chart), texts):
+        if not may_differ(templates_of(values)) and _comes_to_nothing(_by_chance(chart), texts):
             self._repeatable.add(_subject(chart, values))
             if known is None:
                 found = {"files": dict(texts.files), "warnings": texts.warnings}
@@ -145,12 +145,3 @@ def _comes_to_nothing(names: Iterable[str], texts: Texts) -> bool:
         name.startswith(_TEMPLATES) and not Path(name).name.startswith("_") and name not in shown
         for name in names
     )
-
-
-def _templates_of(values: Json) -> Iterator[str]:
-    """Yield the texts of values that a template may evaluate."""
-    if isinstance(values, str):
-        yield from (values,) if "{{" in values else ()
-    elif isinstance(values, (dict, list)):
-        for each in values.values() if isinstance(values, dict) else values:
-            yield from _templates_of(each)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
+
+from chartkit.model import Json
 
 _OTHERWISE: Final = re.compile(
     rb"\b(?:rand[A-Z]\w*|gen[A-Z]\w*|shuffle|uuidv4|htpasswd|bcrypt|encryptAES|getHostByName"
@@ -43,3 +45,12 @@ def _without_comments(text: bytes) -> bytes:
         parts.append(text[at : begin.start()])
         at = end.end()
     return b"".join([*parts, text[at:]])
+
+
+def templates_of(values: Json) -> Iterator[str]:
+    """Yield the texts of values that a template may evaluate, those of keys among them."""
+    if isinstance(values, str):
+        yield from (values,) if "{{" in values else ()
+    elif isinstance(values, (dict, list)):
+        for each in (*values, *values.values()) if isinstance(values, dict) else values:
+            yield from templates_of(each)

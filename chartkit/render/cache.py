@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.cache_folder import Store
 from chartkit.helm.repeatable import may_differ
@@ -12,11 +12,16 @@ from chartkit.model import Body, Json, Location
 from chartkit.output import atomic_folder
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
-from chartkit.render.inputs import inputs_digest, workload_files
+from chartkit.render.inputs import environment_digest, inputs_digest, workload_files
 from chartkit.render.model import Outcome, RenderResult, Row, failed
+from chartkit.render.repeatable import is_repeatable
 from chartkit.scan.parallel.judged import KnownPlaces
 
+if TYPE_CHECKING:
+    from chartkit.render.chart import CheckTarget
+
 _STORE: Final = "render"
+_ENVIRONMENTS: Final = "environments"
 
 
 def cached_result(
@@ -44,10 +49,40 @@ def cached_result(
         return known
     result = render()
     if result.is_repeatable and not result.written and not failed(result.rows):
-        files = workload_files(project, workloads)
+        files = workload_files(project.environments.values(), workloads)
         if not may_differ(each.read_bytes() for each in files):
             _save(store, key, result, inputs_digest(project, workloads, options))
     return result
+
+
+def cached_rows(subject: CheckTarget, check: Callable[[], Sequence[Row]]) -> Sequence[Row]:
+    """Return the rows of an environment of an earlier run that checked the same, or check it and
+    keep the rows, as `cached_result` keeps results."""
+    key = _environment_key(subject)
+    if key is None:
+        return check()
+    store = Store(_ENVIRONMENTS)
+    known = store.load(key)
+    if known is not None:
+        return list(map(_row, known))
+    found = check()
+    if not failed(found) and is_repeatable([subject]):
+        files = workload_files((subject.environment,), _further(subject))
+        is_lasting = not may_differ(each.read_bytes() for each in files)
+        if is_lasting and _environment_key(subject) == key:
+            store.save(key, list(map(_row_body, found)))
+    return found
+
+
+def _environment_key(subject: CheckTarget) -> str | None:
+    charts = {each.name: each.files.folder for each in subject.charts}
+    layers = [[each.source.text for each in one.layers] for one in subject.charts]
+    env = subject.environment
+    return environment_digest(subject.project, env, _further(subject), charts, layers)
+
+
+def _further(subject: CheckTarget) -> list[Path]:
+    return [each.path for each in subject.workloads]
 
 
 def checked(project: Project, environments: Sequence[Environment]) -> RenderResult:

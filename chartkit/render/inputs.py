@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from chartkit.helm.backend import identity
 from chartkit.model import Json, mapping_at
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.output.atomic_folder import left_behind
+from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.model import written_folders
 
@@ -40,50 +41,84 @@ def inputs_digest(
     None where it cannot be told, as for a Helm that is a script, or folders that an interrupted
     render left. workloads: those of the command line.
     """
+    if any(map(left_behind, written_folders(project))):
+        return None
+    paths = (*written_folders(project), *workloads)
+    every = tuple(project.environments.values())
+    return _digest(project, every, paths, {}, dict(options))
+
+
+def environment_digest(
+    project: Project,
+    environment: Environment,
+    workloads: Sequence[Path],
+    charts: Mapping[str, Path],
+    values: Json,
+) -> str | None:
+    """Return a digest of all that the checks of an environment depend on: as that of a result, with
+    its charts as they are laid out; None where it cannot be told.
+
+    workloads: those of the command line; charts: folders by name; values: the environment's own.
+    """
+    manifests = project.manifests
+    paths = [*workloads, *([] if manifests is None else [manifests / environment.file_name])]
+    own = [environment.name, str(project.charts), values]
+    return _digest(project, (environment,), paths, charts, own)
+
+
+def _digest(
+    project: Project,
+    environments: Sequence[Environment],
+    paths: Iterable[Path],
+    charts: Mapping[str, Path],
+    options: Json,
+) -> str | None:
     try:
         helm = identity()
-        paths = dict.fromkeys([*_paths(project), *workloads])
         files = _Files()
-        for each in paths:
+        for each in dict.fromkeys([*_paths(project, environments), *paths]):
             files.add(each)
+        for name, folder in charts.items():
+            files.add_below(name, folder)
     except (_UnknownError, InputError, RenderError, OSError, ValueError):
         return None
-    if helm is None or any(map(left_behind, written_folders(project))):
+    if helm is None:
         return None
     days = [str(datetime.now(UTC).date()), str(date.today())]
     around = [os.getcwd(), os.environ.get(_TIME_ZONE), str(project.file)]
-    return digest_of(program_digest(), helm, dict(options), days, around, files.digest())
+    return digest_of(program_digest(), helm, options, days, around, files.digest())
 
 
-def workload_files(project: Project, workloads: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files of the workloads, those of charts among them."""
+def workload_files(
+    environments: Iterable[Environment], workloads: Sequence[Path]
+) -> Iterator[Path]:
+    """Yield the files of the workloads, those of charts among them; workloads: further ones."""
     files = _Files()
-    for each in (*_workloads(project), *workloads):
+    for each in (*_workloads(environments), *workloads):
         files.add(each)
     yield from files.paths
 
 
-def _paths(project: Project) -> Iterator[Path]:
-    """Yield the files and folders that a render of all environments reads or compares."""
+def _paths(project: Project, environments: Sequence[Environment]) -> Iterator[Path]:
+    """Yield the files and folders that a render of environments reads, but for what it writes."""
     root = project.root
     yield project.file
     yield from project.library
     yield root / VENDOR
-    yield from written_folders(project)
-    yield from _workloads(project)
-    for each in project.environments.values():
+    yield from _workloads(environments)
+    for each in environments:
         yield from (one.path for one in (*each.engine_values, *each.exceptions))
         yield from () if each.baseline is None else (each.baseline,)
     body = project.document.body
     versions = body.get("versions")
     if versions is not None and not isinstance(versions, dict):
         yield from (root / one for one in ([versions] if isinstance(versions, str) else versions))
-    profiles = {one for each in project.environments.values() for one in each.profiles}
+    profiles = {one for each in environments for one in each.profiles}
     yield from _profiles({*profiles, *body.get("profiles", ())}, root, 0)
 
 
-def _workloads(project: Project) -> Iterator[Path]:
-    for environment in project.environments.values():
+def _workloads(environments: Iterable[Environment]) -> Iterator[Path]:
+    for environment in environments:
         for each in environment.workloads:
             yield each.path
             yield from each.values
@@ -133,6 +168,14 @@ class _Files:
             self._add_file(path, real)
         else:
             raise _UnknownError
+
+    def add_below(self, name: str, folder: Path) -> None:
+        """Add the files in a folder by a name that stands for it."""
+        self._write(name)
+        for path in sorted(folder.rglob("*")):
+            if path.is_symlink() or path.is_file():
+                self._write(path.relative_to(folder).as_posix())
+                self._add_file(path, os.path.realpath(path))
 
     def _add_file(self, path: Path, real: str) -> None:
         self.paths.append(path)

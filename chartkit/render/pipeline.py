@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from chartkit.charts.engine import chart as engine_chart
@@ -35,6 +36,7 @@ from chartkit.project.project import Project
 from chartkit.project.settings import Workload
 from chartkit.render import overlays
 from chartkit.render.access_reviews import webhook_timeouts
+from chartkit.render.cache import cached_rows
 from chartkit.render.chart import (
     ALL,
     Chart,
@@ -54,6 +56,7 @@ from chartkit.render.exceptions import (
 from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
 from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
+from chartkit.render.layout import lay_out
 from chartkit.render.manifests import drift, drift_rows, manifests, uncompared
 from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
 from chartkit.render.repeatable import is_repeatable
@@ -139,7 +142,8 @@ def _generate(
         exceptions: dict[str, ShippedExceptions] = {}
         for plan in plan_charts(project, upstream, exceptions):
             composed.append(_compose(project, plan, options.prefer))
-            files = _lay_out(composed[-1], parent, upstream)
+            is_upstream = plan.name in upstream
+            files = lay_out(composed[-1].tree, parent, project.environments.values(), is_upstream)
             charts += _start_helm(files, options.environments, executor, writes_manifests)
         others = [
             _compose(project, plan, options.prefer) for plan in plan_values_alone(project, upstream)
@@ -173,11 +177,6 @@ def _generate(
 
 def _compose(project: Project, plan: ChartPlan, prefer: Prefer) -> _ChartTree:
     return _ChartTree(plan, write.compose(plan, project.charts / plan.name, prefer))
-
-
-def _lay_out(chart: _ChartTree, parent: Path, upstream: Mapping[str, Vendored]) -> ChartFiles:
-    folder = write.lay_out(chart.tree, parent)
-    return ChartFiles(chart.tree, folder, is_upstream=chart.plan.name in upstream)
 
 
 def _start_helm(
@@ -219,13 +218,13 @@ def _check(
     subjects: Sequence[CheckTarget], plans: Sequence[ChartPlan], options: RenderOptions
 ) -> Iterator[Row]:
     policies, today = _policies(plans).policies, datetime.now(UTC).date()
-    return merge_environments(
-        [
-            row
-            for each in options.track(subjects)
-            for row in check_environment(each, policies, today, options.update_baseline)
-        ]
-    )
+
+    def rows(subject: CheckTarget) -> Sequence[Row]:
+        check = partial(check_environment, subject, policies, today, options.update_baseline)
+        is_new = options.update_baseline or not options.uses_cache
+        return check() if is_new else cached_rows(subject, check)
+
+    return merge_environments([row for each in options.track(subjects) for row in rows(each)])
 
 
 def _policies(plans: Iterable[ChartPlan]) -> ChartPlan:

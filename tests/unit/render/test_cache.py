@@ -5,24 +5,31 @@ from __future__ import annotations
 import re
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chartkit.cli.render import _report
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.helm.repeatable import may_differ
+from chartkit.helm.repeatable import may_differ, templates_of
 from chartkit.model import Location
 from chartkit.output import atomic_folder
+from chartkit.output.write import compose
 from chartkit.project.project import Project, read_project
-from chartkit.render import cache
+from chartkit.render import cache, pipeline
 from chartkit.render.cache import cached_result
+from chartkit.render.chart import CheckTarget
+from chartkit.render.checks.run import check_environment
+from chartkit.render.layout import asks_for_all, lay_out
 from chartkit.render.model import Outcome, RenderResult, Row
+from chartkit.render.pipeline import RenderOptions, plan_charts, render_project
 from chartkit.report.command_report import write_report
 from chartkit.report.formats import FORMATS
 from chartkit.report.outputs import Output
 from chartkit.report.text.layout import Screen
 
+ROOT = Path(__file__).parents[3]
 PROJECT = """\
 workloads: [app.yaml]
 environments:
@@ -172,3 +179,76 @@ def test_long_texts_are_looked_through_once() -> None:
     """With a look ahead at each word, or for the end of each comment, these would take hours."""
     assert not may_differ(["now " * 300_000, "{{/* " * 300_000])
     assert may_differ([f"{'now ' * 300_000}{{{{ now }}}}"])
+
+
+TWO = """\
+environments:
+  dev: {kyverno: "1.19", kubernetes: "1.34", engine: false}
+  qa: {kyverno: "1.19", kubernetes: "1.34", engine: false}
+"""
+
+
+def test_environments_whose_inputs_are_as_they_were_are_not_checked(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = list[str]()
+
+    def check(subject: CheckTarget, *rest: Any) -> list[Row]:
+        checked.append(subject.environment.name)
+        return check_environment(subject, *rest)
+
+    def render(is_check: bool = False, uses_cache: bool = True) -> list[str]:
+        checked.clear()
+        found = read_project(project.root)
+        every = tuple(found.environments.values())
+        result = render_project(found, RenderOptions(every, check=is_check, uses_cache=uses_cache))
+        notes.append([each for each in result.rows if each.check != "files"])
+        return list(checked)
+
+    notes = list[list[Row]]()
+    monkeypatch.setattr(pipeline, "check_environment", check)
+    (project.root / "chartkit.yaml").write_text(TWO)
+    assert render() == ["dev", "qa"]
+    assert render() == ["dev", "qa"], "what was written is compared with the last render"
+    assert render() == []
+    assert notes[-1] == notes[-2]
+    assert render(uses_cache=False) == ["dev", "qa"]
+    assert notes[-1] == notes[-2]
+    values = project.root / "charts" / "kyverno-policies" / "values_qa.yaml"
+    values.write_text(f"{values.read_text()}failurePolicy: Fail\n")
+    assert render() == ["qa"]
+    (project.root / "chartkit.yaml").write_text(f"# a line more\n{TWO}")
+    assert render() == ["dev", "qa"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_any"),
+    [
+        ("a.b: $5 {x}", False),
+        ('{{ include "a" . }} {{ .Values.a }}', False),
+        ('{{ include "a" . }}.{{ include "b" $ }}.svc', False),
+        ("{{ .Files.Get `a` }}", True),
+        ("{{ toYaml . }}", True),
+        ("{{ range $k, $v := $ }}", True),
+        ("{{ $.Files }}", True),
+        ('{{ include "a" (index . 0) }}', True),
+    ],
+)
+def test_values_that_may_read_any_file(text: str, is_any: bool) -> None:
+    body = {"a": [{text: 1}]}
+    assert any(map(asks_for_all, templates_of(body))) is is_any
+
+
+def test_charts_are_laid_out_without_values_of_environments(tmp_path: Path) -> None:
+    """A change of one environment is none of the others, in chartkit's own charts."""
+    found = read_project(ROOT)
+    environments = found.environments.values()
+    for plan in plan_charts(found, {}):
+        tree = compose(plan, tmp_path / plan.name)
+        folder = lay_out(tree, tmp_path, environments, is_upstream=False).folder
+        assert not list(folder.rglob("values_*"))
+        assert (folder / "values.yaml").is_file()
+        (tree.folder / "templates" / "more.yaml").write_text("a: 1\n")
+        (tmp_path / "again").mkdir(exist_ok=True)
+        folder = lay_out(tree, tmp_path / "again", environments, is_upstream=False).folder
+        assert (folder / "values_dev.yaml").is_file()

@@ -224,7 +224,9 @@ _WATCH = """
 import json, os, sys
 from pathlib import Path
 from chartkit.project.project import read_project
-from chartkit.render import inputs
+from chartkit.render import inputs, pipeline
+from chartkit.render.checks.run import check_environment
+from chartkit.render.model import written_folders
 from chartkit.render.pipeline import RenderOptions, render_project
 
 root, touched = Path.cwd(), set()
@@ -245,18 +247,48 @@ sys.addaudithook(lambda event, given: note(given[0]) if event in EVENTS else Non
 EVENTS = {"open", "os.listdir", "os.scandir"}
 os.stat, os.lstat = watched(os.stat), watched(os.lstat)
 project = read_project(root)
+every = tuple(project.environments.values())
+
+def check(subject, *rest):
+    # Note what is read that the key of the environment does not name.
+    before = set(touched)
+    touched.clear()
+    found = check_environment(subject, *rest)
+    env = subject.environment
+    own = [*inputs._paths(project, (env,)), root / "rendered" / env.file_name]
+    strange.update(unknown(touched, map(os.path.abspath, own)))
+    touched.update(before)
+    return found
+
+def unknown(paths, known):
+    known = list(known)
+    return [
+        each for each in paths
+        if each.startswith(str(root) + os.sep)
+        and not any((each + os.sep).startswith(one + os.sep) or one.startswith(each + os.sep)
+                    for one in known)
+    ]
+
+strange, pipeline.check_environment = set(), check
 result = render_project(project, RenderOptions(tuple(project.environments.values()), check=True))
 seen = {each for each in touched if each.startswith(str(root) + os.sep)}
-known = [os.path.abspath(each) for each in inputs._paths(project)]
+folders = written_folders(project)
+known = [os.path.abspath(each) for each in (*inputs._paths(project, every), *folders)]
 print(json.dumps({
     "rows": len(result.rows),
     "seen": sorted(seen),
-    "unknown": sorted(
-        each for each in seen
-        if not any((each + os.sep).startswith(one + os.sep) or one.startswith(each + os.sep)
-                   for one in known)
-    ),
+    "unknown": sorted(unknown(seen, known)),
+    "of others": sorted(strange),
 }))
+"""
+
+
+_OTHER = """\
+  qa:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+    engine: false
+    workloads: [more.yaml]
 """
 
 
@@ -271,7 +303,9 @@ def test_a_render_reads_nothing_of_the_project_but_its_inputs(tmp_path: Path) ->
         "chart/templates/a.yaml": pod,
         "charts/kyverno-policies/values.yaml": "{}\n",
         "charts/kyverno-policies/.chartkit/files.json": '{"files": {}}\n',
+        "more.yaml": pod,
     }
+    files["chartkit.yaml"] += _OTHER
     for name, text in files.items():
         if not name.startswith("vendor"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -297,3 +331,4 @@ def test_a_render_reads_nothing_of_the_project_but_its_inputs(tmp_path: Path) ->
     }
     assert read >= {*expected, "chart/templates/a.yaml", "baseline.yaml"}
     assert not found["unknown"]
+    assert not found["of others"]

@@ -1,4 +1,4 @@
-"""What Helm makes of charts, kept for the next run by all that it depends on."""
+"""Answers of Helm about charts, kept for the next run by all that they depend on."""
 
 from __future__ import annotations
 

@@ -45,6 +45,15 @@ class Admission:
         """The variables that Kubernetes' own policies see; there is always somebody who asks."""
         return server_scope(self.attributes, identified(self.attributes.request.user))
 
+    @cached_property
+    def as_payload(self) -> RequestScope | JsonScope:
+        """The variables that policies for any JSON see: the object, whatever is done with it."""
+        if isinstance(self.scope, JsonScope):
+            return self.scope
+        scope = RequestScope(self.attributes, None)
+        scope.update(object=self.attributes.request.resource.body, oldObject=None, request=None)
+        return scope
+
 
 def admission(
     attributes: Attributes,

@@ -74,7 +74,7 @@ class ValidatingEvaluator(Evaluator):
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; a skip where a match condition does not hold."""
         policy, host = self.policy, self.host(admission)
-        scope = PolicyScope(admission.scope)
+        scope = PolicyScope(admission.as_payload if policy.json else admission.scope)
         try:
             allowed = self._exceptions.ask(scope, host, policy.ignores_errors)
             if allowed.full:

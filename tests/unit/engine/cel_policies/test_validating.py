@@ -137,6 +137,14 @@ def test_payloads_that_are_no_requests(expression: str, status: str) -> None:
     assert said(judged, Resource({"a": 1}), is_json=True)[0] == status
 
 
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
+def test_objects_are_payloads_whatever_is_done_with_them(operation: str) -> None:
+    text = "object.spec.a == 3 && oldObject == null && request == null && namespaceObject == null"
+    judged = validating(text, evaluation={"mode": "JSON"}, matchConstraints=None)
+    given = {"operation": Operation(operation), "namespace_labels": {"a": "b"}}
+    assert said(judged, pod(spec={"a": 3}), **given) == ("pass", "success")
+
+
 def test_payloads_have_no_audit_annotations() -> None:
     made = [{"key": "k", "valueExpression": "there_is_no_such_function()"}]
     judged = validating(

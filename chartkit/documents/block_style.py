@@ -73,7 +73,7 @@ def read_documents(text: str, file: str, lines: int = 0) -> list[BuiltDocument]:
     if not any(each in text for each in _OTHER_BREAKS):
         with contextlib.suppress(InputError):
             return list(_by_parts(text, file))
-    # What is wrong is told of the whole text.
+    # Errors are reported for the whole text.
     return [each for each in build_documents(text, file, lines) if each.body is not None]
 
 

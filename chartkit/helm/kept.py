@@ -25,7 +25,7 @@ _TEMPLATES: Final = "templates/"
 
 
 class KeptResults:
-    """A `Backend` that asks another one what it has not asked before, in this run or an earlier.
+    """A `Backend` that asks another one each question once, also over several runs.
 
     Errors are never kept, nor what the clock or chance may have decided: functions of these in a
     template that comes to nothing do not count, as rendering shows. Charts are checked copies,

@@ -1,4 +1,4 @@
-"""Templates and policies that give the same again: none asks for the time or for chance."""
+"""Templates and policies that depend on their inputs alone, not on the time or on chance."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 
 
 def may_differ(texts: Iterable[str | bytes]) -> bool:
-    """Return whether templates or policies may say something else the next time; in time that
-    grows with their length alone."""
+    """Return whether templates or policies may give another result the next time. The time that
+    this takes grows with their length alone."""
     found = (each.encode("utf-8", "replace") if isinstance(each, str) else each for each in texts)
     return any(map(_may_differ, map(_without_comments, found)))
 

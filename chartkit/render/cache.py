@@ -32,9 +32,9 @@ def cached_result(
 ) -> RenderResult:
     """Return the result of an earlier run with the same inputs, or render and keep the result.
 
-    Kept is only what the same inputs give again: nothing was written, no check failed, and nothing
-    depends on the clock or on chance. workloads: those of the command line; options: all others
-    that the result depends on.
+    A result is kept only if the same inputs give it again: nothing was written, no check failed,
+    and nothing depends on the clock or on chance. workloads: those of the command line;
+    options: all others that the result depends on.
     """
     key = inputs_digest(project, workloads, options)
     if key is None:

@@ -1,4 +1,4 @@
-"""Charts and policies that give the same again: none asks for the time or for chance."""
+"""Charts and policies that depend on their inputs alone, not on the time or on chance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
-    """Return whether the charts of environments, and their policies, come to the same again."""
+    """Return whether the charts of environments, and their policies, give the same result again."""
     charts = [chart for each in subjects for chart in each.charts]
     policies = (text for each in subjects for text in each.policies.rendered().texts.values())
     return not may_differ(policies) and not any(may_differ(_evaluated(each)) for each in charts)

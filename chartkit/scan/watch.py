@@ -1,7 +1,7 @@
 """`scan --watch`: a scan, and another of what has changed each time that files change.
 
-Files are looked at again and again rather than by the system's notifications, which network file
-systems and containers do not pass on.
+Files are polled: network file systems and containers do not pass on
+the system's notifications.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def watch(
     """Scan, and scan what has changed whenever files change; return the exit code of a scan that is
     interrupted.
 
-    What cannot be used is reported, and tried again once it changes. Raise InputError for options
+    What cannot be used is reported, and tried again when it changes. Raise InputError for options
     that do not go together with it.
     """
     _require_files(options)
@@ -132,7 +132,7 @@ def _look(options: ScanOptions, others: Sequence[Path], before: Seen) -> Seen:
     try:
         paths = [*map(Path, matching(options.request.paths)), *deciding(options), *others]
     except InputError:
-        # A pattern matches nothing for the time being.
+        # A pattern matches nothing at the moment.
         return found
     for path in paths:
         for file in files_at(str(path.resolve())):

@@ -1,4 +1,4 @@
-"""The option for what earlier runs worked out."""
+"""The option that reuses results of earlier runs."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from chartkit.cli.options.groups import Option
 cache_option: Final[Option] = click.option(
     "--cache/--no-cache",
     default=True,
-    help="Whether to use what earlier runs worked out. Default: it is used.",
+    help="Whether to use results of earlier runs. Default: they are used.",
 )

@@ -45,9 +45,9 @@ def estimate(
     """Estimate the load of policies on a cluster with the objects at PATH: AdmissionReviews,
     PolicyReports, etcd and memory.
 
-    Without PATH the objects are the workloads of --env. The engine counts; what it cannot know is
-    taken from upstream's measurements, and the report says what is measured and what is not. It
-    names the values that bring the load down.
+    Without PATH the objects are the workloads of --env. The engine counts requests and
+    reports; etcd and memory follow from upstream's measurements. The report says which figures are
+    measured, and names the values that reduce the load.
 
     Exits 1 if something of a cluster cannot be read, or if a policy cannot be compiled.
     """

@@ -70,7 +70,7 @@ class _References:
             yield from ((steps, PATCH.format(name=name)) for name in _patched(value))
 
     def _text(self, body: Body, steps: Steps) -> str:
-        """Return what to say of an object among others, empty for nothing."""
+        """Return the text about an object among others; empty if there is none."""
         is_item = len(steps) == 2 and steps[0] == "items"
         if is_item and _is_own(body):
             return ""

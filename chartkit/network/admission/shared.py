@@ -1,6 +1,7 @@
-"""Results that reviews share: what is equal in all that policies read is judged once.
+"""Results that reviews share: objects that are equal in all fields that policies read are judged
+once.
 
-Most objects of a cluster are made by controllers, and differ in what no policy looks at.
+Controllers make most objects of a cluster, and these differ only in fields that no policy reads.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from chartkit.engine.kubernetes.kinds import kind_of
 T = TypeVar("T")
 
 _FEW: Final = 8
-"""The reviews of a kind that are judged before it is worked out what is read of them."""
+"""The reviews of a kind that are judged before chartkit works out which fields are read."""
 _TRIAL: Final = 512
 _LEAST: Final = 3
 """After how many reviews one in how many must have been equal to an earlier one."""

@@ -20,7 +20,7 @@ _FAILED: Final = frozenset({Status.FAIL, Status.ERROR})
 
 
 class Spans(Protocol):
-    """A place for spans."""
+    """A sink for spans."""
 
     def add(
         self,
@@ -39,7 +39,7 @@ class Spans(Protocol):
 
 
 class NoSpans:
-    """Spans that nobody asked for."""
+    """No spans."""
 
     def add(self, *_of_review: object) -> None:
         """Do nothing."""

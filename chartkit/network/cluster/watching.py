@@ -15,7 +15,7 @@ from chartkit.network.cluster.source import with_query
 _OK: Final = 200
 _CONNECT: Final = 10.0
 _LASTS: Final = 300
-"""Seconds after which a server is asked to end a watch, for it to begin anew."""
+"""Seconds after which a server ends a watch, which then begins again."""
 _PAUSE: Final = 5.0
 _PART: Final = 1 << 16
 _LONGEST_LINE: Final = 16 << 20
@@ -40,7 +40,7 @@ class Watches:
         return found
 
     def close(self) -> None:
-        """End; a thread that waits for the server ends when that says something."""
+        """End. A thread that waits for the server ends with the next event."""
         self._stop.set()
 
     def _version(self, path: str) -> str:

@@ -1,7 +1,7 @@
 """Takes a revision of a repository over SSH, by the programs `git` and `ssh`.
 
-The user's own keys, agent and known hosts decide; nothing is asked on a terminal, and of a host
-whose key is unknown nothing is taken. The address is looked up and checked before.
+The user's own keys, agent and known hosts decide; there are no prompts, and a host with an unknown
+key is refused. The address is looked up and checked first.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def fetch_ssh_revision(
 
 
 def _command(repository: SshRepository, address: str, port: int) -> str:
-    """Return ssh with what holds whatever the user's configuration says; the key is that of the
-    host as it was named."""
+    """Return ssh with options that the user's configuration cannot override; the host's key is
+    looked up by the name that the URL has."""
     place = repository.place
     alias = place.host if place.port == SSH_PORT else f"[{place.host}]:{place.port}"
     options = {

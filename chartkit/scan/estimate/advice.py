@@ -1,4 +1,4 @@
-"""Advice: values that bring a load down, and faults that it leads to."""
+"""Advice: values that reduce a load, and the problems that it causes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def advice_for(
     narrow: Reviews | None,
     by_kind: Mapping[str, int],
 ) -> list[Advice]:
-    """Return what goes wrong first, then what brings the load down; narrow: the reviews if all
+    """Return the problems first, then the values that reduce the load; narrow: the reviews if all
     rules named CREATE and UPDATE; by_kind: the reviews about objects of each kind."""
     wrong = [*_reports_pile_up(found), *_resources(found)]
     less = [*_fewer_reviews(found, policies, narrow, by_kind), *_fewer_reports(found)]
@@ -113,7 +113,7 @@ def _fewer_reviews(
     wide = [each.policy.key for each in policies if matches_everything(each)]
     if wide:
         message = (
-            "Kyverno is asked about every object of the cluster, also about those that nobody "
+            "Kyverno is asked about every object of the cluster, even about those that nobody "
             f"thought of, for {abridged(wide, _SHOWN)}"
         )
         yield Advice(Severity.NOTE, "match", message, "name the kinds in place of *")

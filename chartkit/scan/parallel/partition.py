@@ -171,7 +171,7 @@ def _of_list(
 
 
 def _release(content: mmap.mmap, start: int, end: int) -> None:
-    """Give back the memory of a part of a file that has been looked at; its pages stay cached."""
+    """Release the memory of a part of a file that has been searched; its pages stay cached."""
     begin = start // mmap.PAGESIZE * mmap.PAGESIZE
     if hasattr(content, "madvise"):
         content.madvise(mmap.MADV_DONTNEED, begin, end - begin)

@@ -159,7 +159,7 @@ def scan_stream(
     except NotStreamable:
         return None
     except InputError:
-        # What is read as a whole has all its mistakes in the order of the files.
+        # Inputs that are read as a whole report all their errors, in the order of the files.
         if stream.size > _READ_AGAIN:
             raise
         return None

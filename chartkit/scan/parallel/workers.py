@@ -137,7 +137,7 @@ class Pool(Generic[T, R]):
             worker.pipe.send(self._tasks[number].content)
 
     def _wait(self) -> None:
-        """Take what workers answer, and put new ones in the place of those that ended."""
+        """Take the answers of workers, and replace those that ended."""
         by_pipe = {each.pipe: each for each in self._workers}
         for pipe in wait(list(by_pipe)):
             worker = by_pipe[pipe]  # type: ignore[index]
@@ -170,9 +170,9 @@ class Pool(Generic[T, R]):
 
     def _start(self) -> _Worker[T]:
         ours, theirs = Pipe()
-        # What is there already is not looked at again, nor copied for that.
+        # Objects that exist already are not traced again, so that their pages are not copied.
         gc.freeze()
-        # A signal must find the new process at its work, not in a copy of what this one does.
+        # A signal must reach the new process in its own loop, not in a copy of this one's.
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         process = os.fork()
         if not process:

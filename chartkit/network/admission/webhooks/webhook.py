@@ -1,4 +1,4 @@
-"""A webhook, and what its makers share."""
+"""A webhook of policies, and the types that describe it."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Final
 
 import click
 
-from chartkit.cli.options.cluster import context_option
+from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.terminal import progress
@@ -37,17 +37,7 @@ _INPUTS: Final = (
         type=click.Path(path_type=Path),
         help="A values file for the charts among the paths; the last one wins; repeatable.",
     ),
-    click.option(
-        "-n",
-        "--namespace",
-        "named_namespace",
-        help="The namespace that charts are rendered for. Of a cluster, the only namespace to "
-        "read. Default: default.",
-    ),
-    click.option(
-        "--release", default="release", show_default=True, help="The charts' release name."
-    ),
-    click.option("--kube-version", help="The Kubernetes version that charts are rendered for."),
+    *CHART_OPTIONS,
     click.option(
         "--cluster",
         is_flag=True,
@@ -55,12 +45,7 @@ _INPUTS: Final = (
         "as a cluster without this option.",
     ),
     context_option,
-    click.option(
-        "--record",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="Write everything that is read to DIR, to take as PATH without the cluster.",
-    ),
+    record_option,
     helm_option(),
 )
 

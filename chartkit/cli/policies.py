@@ -15,18 +15,12 @@ from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.numbers import download_timeout_option
 from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
+from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import track
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
 
-_project = click.option(
-    "--project",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    default=Path(),
-    metavar="FOLDER",
-    help="The folder with chartkit.yaml and vendor/; the current one if not given.",
-)
 _output = reports(formats=DATA)
 
 
@@ -45,7 +39,7 @@ class _Selection:
 
 _takes_selection = takes(
     _Selection,
-    _project,
+    project_folder_option,
     click.option(
         "--category",
         default="",
@@ -138,7 +132,7 @@ def _complain(catalogue: Catalogue) -> None:
 
 @policies.command(short_help="Show one policy, what it refuses and accepts.")
 @click.argument("name")
-@_project
+@project_folder_option
 @_output
 def show(options: OutputOptions, name: str, project: Path) -> None:
     """Show the policy NAME: its text and parameters, an object it refuses and one it accepts.
@@ -169,7 +163,7 @@ def show(options: OutputOptions, name: str, project: Path) -> None:
 @click.option("--name", default="", help="The library's name; what SOURCE suggests if not given.")
 @click.option("--ref", default="", help="A branch, tag or commit of a git checkout.")
 @download_timeout_option
-@_project
+@project_folder_option
 def vendor(source: str, name: str, ref: str, timeout: float | None, project: Path) -> None:
     """Vendor the library at SOURCE into vendor/, with a lock file.
 
@@ -194,7 +188,7 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
 @click.option("--yes", is_flag=True, help="Apply the changes without asking.")
 @click.option("--diff", "diffs", is_flag=True, help="Show the differences of every file as well.")
 @download_timeout_option
-@_project
+@project_folder_option
 def update(
     name: str | None,
     source: str,
@@ -254,7 +248,7 @@ def update(
     metavar="FOLDER",
     help="The library for it; the first one of chartkit.yaml, or policies/, if not given.",
 )
-@_project
+@project_folder_option
 def new(name: str, kind: str, library: Path | None, project: Path) -> None:
     """Start a policy of your own, NAME or folder/NAME: a working example in both forms, with
     metadata and with objects that it acts on and leaves alone."""
@@ -276,7 +270,7 @@ _LEAST = 6
 
 @policies.command(short_help="Check the quality of policies.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
-@_project
+@project_folder_option
 @jobs_option("check policies")
 @reports()
 def check(options: OutputOptions, paths: Sequence[Path], project: Path, jobs: int) -> None:
@@ -315,7 +309,7 @@ policies.add_command(lint)
     "one, if not given.",
 )
 @click.option("--new-profile", "new", is_flag=True, help="Create the profile that --profile names.")
-@_project
+@project_folder_option
 def add(name: str, profile: str, new: bool, project: Path) -> None:
     """Add the policy NAME to a profile of your own, and list what else it needs.
 
@@ -372,7 +366,7 @@ def coverage(options: OutputOptions, standard: str, project: Path | None) -> Non
 @click.option(
     "--check", "compare", is_flag=True, help="Write nothing; list the pages that are out of date."
 )
-@_project
+@project_folder_option
 def docs(names: Sequence[str], output: Path, compare: bool, project: Path) -> None:
     """Write a page of Markdown for each policy at and below each PATH or in each LIBRARY, and an
     index; without any, for every library.

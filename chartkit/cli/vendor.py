@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from chartkit.cli.options.numbers import download_timeout_option
+from chartkit.cli.options.project import project_folder_option
 
 
 @click.group()
@@ -25,13 +26,7 @@ def vendor() -> None:
     help="A Helm repository, an archive or a folder; where the chart is published if not given.",
 )
 @download_timeout_option
-@click.option(
-    "--project",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    default=Path(),
-    metavar="FOLDER",
-    help="The folder with chartkit.yaml; the current one if not given.",
-)
+@project_folder_option
 def vendor_chart(
     name: str, version: str, source: str, timeout: float | None, project: Path
 ) -> None:

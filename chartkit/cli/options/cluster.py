@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from chartkit.cli.options.groups import Option
 
 context_option = click.option(
     "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
+)
+record_option = click.option(
+    "--record",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write everything that is read to DIR, to take as PATH without the cluster.",
 )
 
 

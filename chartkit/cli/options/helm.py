@@ -1,11 +1,25 @@
-"""The option that chooses the Helm that renders charts."""
+"""The options for charts: the Helm that renders them, and for which release."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import click
+
+CHART_OPTIONS: Final = (
+    click.option(
+        "-n",
+        "--namespace",
+        "named_namespace",
+        help="The namespace that charts are rendered for. Of a cluster, the only namespace to "
+        "read. Default: default.",
+    ),
+    click.option(
+        "--release", default="release", show_default=True, help="The charts' release name."
+    ),
+    click.option("--kube-version", help="The Kubernetes version that charts are rendered for."),
+)
 
 
 def helm_option() -> Callable[[Any], Any]:

@@ -19,6 +19,14 @@ project_option = click.option(
     help="The project file or its folder; the current folder if not given.",
 )
 
+project_folder_option = click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path(),
+    metavar="FOLDER",
+    help="The folder with chartkit.yaml and vendor/; the current one if not given.",
+)
+
 environment_option = click.option(
     "--env",
     metavar="NAME",

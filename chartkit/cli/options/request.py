@@ -9,8 +9,8 @@ from typing import Final
 import click
 
 from chartkit.cli.options.cache import cache_option
-from chartkit.cli.options.helm import helm_option
-from chartkit.scan.options import DEFAULT_NAMESPACE, DEFAULT_PROFILE
+from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
+from chartkit.scan.options import DEFAULT_PROFILE
 
 _path_option = partial(click.option, type=click.Path(path_type=Path))
 
@@ -136,17 +136,7 @@ REQUEST_OPTIONS: Final = (
         help="A file of kind Context (cli.kyverno.io) with objects and images that CEL policies "
         "look up.",
     ),
-    click.option(
-        "-n",
-        "--namespace",
-        "named_namespace",
-        help="The namespace that charts are rendered for. Of a cluster, the only namespace to "
-        f"read. Default: {DEFAULT_NAMESPACE}.",
-    ),
-    click.option(
-        "--release", default="release", show_default=True, help="The charts' release name."
-    ),
-    click.option("--kube-version", help="The Kubernetes version that charts are rendered for."),
+    *CHART_OPTIONS,
     click.option(
         "--api-defaults",
         is_flag=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.cluster import context_option
+from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
@@ -58,12 +58,7 @@ _FILE = click.Path(path_type=Path)
         "without this option.",
     ),
     context_option,
-    click.option(
-        "--record",
-        type=_FILE,
-        metavar="DIR",
-        help="Write everything that is read to DIR, to take as PATH without the cluster.",
-    ),
+    record_option,
     click.option("--force", is_flag=True, help="Overwrite files of a project that is there."),
     click.option("--dry-run", is_flag=True, help="Write nothing; report what would be written."),
     helm_option(),

@@ -26,6 +26,11 @@ class Int64(int):
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
+def wrapped(number: int) -> int:
+    """Return the lowest 64 bits of a number as an int64, as Go's conversions and sums do."""
+    return (number - _LEAST) % 2**64 + _LEAST
+
+
 def mark_literals(value: Json) -> Json:
     """A literal container with its whole numbers marked; a scalar is returned as it is."""
     if isinstance(value, dict):

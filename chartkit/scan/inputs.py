@@ -212,7 +212,7 @@ def folder_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     """Return the objects of documents in a folder; note is called for answers of API servers."""
     for gap in incomplete_lists(documents):
         note(gap)
-    return without_answers(_objects_of(documents), is_named=False, note=note)
+    return without_answers(objects_of(documents), is_named=False, note=note)
 
 
 def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> list[Resource]:
@@ -291,9 +291,7 @@ def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
         objects: list[Resource] = []
         for file in walk(where) if where.is_dir() and not is_chart(where) else [where]:
             objects += (
-                render_inputs(file, options, note)
-                if file.is_dir()
-                else _objects_of(read_file(file))
+                render_inputs(file, options, note) if file.is_dir() else objects_of(read_file(file))
             )
         here = [each for each in objects if is_definition(each)]
         if not here:
@@ -307,7 +305,8 @@ def is_definition(resource: Resource) -> bool:
     return resource.kind == "CustomResourceDefinition" and group_of(resource) == CRD_GROUP
 
 
-def _objects_of(documents: Iterable[Document]) -> list[Resource]:
+def objects_of(documents: Iterable[Document]) -> list[Resource]:
+    """Return the Kubernetes objects among documents."""
     return resources(document for document in documents if is_object(document))
 
 

@@ -23,6 +23,7 @@ from chartkit.engine import (
 )
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
 from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
+from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import CompileError, InputError, system_errors
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
 
@@ -165,7 +166,7 @@ def _is_policy(resource: Resource) -> bool:
     """Return whether an object is a policy that Kyverno's test command runs; it does not run
     cleanup policies."""
     return is_cel_policy(resource) or (
-        _group(resource) == "kyverno.io" and resource.kind in _POLICIES
+        group_of(resource) == "kyverno.io" and resource.kind in _POLICIES
     )
 
 
@@ -189,7 +190,3 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
         elif path.suffix in _SUFFIXES:
             refuse_special(path)
             yield path
-
-
-def _group(resource: Resource) -> str:
-    return resource.api_version.partition("/")[0]

@@ -17,6 +17,7 @@ from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque
 from chartkit.go.calendar import Moment, days_before, is_leap
 from chartkit.go.duration import MINUTE, SECOND, DurationError, parse_duration
+from chartkit.go.int64 import wrapped
 from chartkit.go.strconv import NumberError, parse_int, quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 
@@ -188,11 +189,7 @@ def _fixed_offset(zone: str) -> int:
     hours, minutes = _number(hours_text), _number(minutes_text)
     offset = hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes
     # Go computes in 64 bits and does not ask whether the hours fit.
-    return Duration(_wrapped(_wrapped(offset) * MINUTE)).whole(SECOND)
-
-
-def _wrapped(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
+    return Duration(wrapped(wrapped(offset) * MINUTE)).whole(SECOND)
 
 
 def _number(text: str) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.documents.reader import Document, read_file, read_text, resources
+from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.model import Diagnostic, Resource, Severity
+from chartkit.model import Diagnostic, Severity
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
 from chartkit.scan.gitops.releases import checkout_of, declared_releases, declares_release
-from chartkit.scan.inputs import Note, is_chart, is_object
+from chartkit.scan.inputs import Note, is_chart, objects_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ReleasedValues:
 
 def declares_releases(documents: Sequence[Document]) -> bool:
     """Return whether any document is an object that declares releases."""
-    return any(map(declares_release, _objects(documents)))
+    return any(map(declares_release, objects_of(documents)))
 
 
 def released_values(
@@ -45,8 +45,8 @@ def released_values(
 ) -> Iterator[ReleasedValues]:
     """Yield the values of the releases that documents declare; files: in which ConfigMaps and
     Secrets are looked for, too; note is called for what cannot be found."""
-    own = _objects(documents)
-    others = [one for file in files for one in _objects(read_file(file))]
+    own = objects_of(documents)
+    others = [one for file in files for one in objects_of(read_file(file))]
     configs = [each for each in others if not declares_release(each)]
     repository = Repository(sorted({file.parent for file in files}), checkout_of)
     for release in declared_releases([*own, *configs], repository, note):
@@ -72,7 +72,3 @@ def _document(release: DeclaredRelease, values: object) -> Document:
     if isinstance(values, Path):
         return (read_file(values) or read_text("{}", str(values)))[0]
     return read_text(dump_yaml(values), str(release.owner.location))[0]
-
-
-def _objects(documents: Sequence[Document]) -> list[Resource]:
-    return resources(document for document in documents if is_object(document))

@@ -12,7 +12,7 @@ from chartkit.engine.context.images import extract_images, image_parts, members_
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_json, go_sprint
-from chartkit.model import Body, Json, kind_of, text_of
+from chartkit.model import Body, Json, kind_of, mapping_at, text_of
 
 _KYVERNO: Final = "kyverno"
 
@@ -177,7 +177,7 @@ def recorded_status(resource: Body, policy: str, rule: str, image: str) -> str:
         record = json.loads(text)
     found: Json = _policies(record)
     for key in (policy, rule, image):
-        found = _object(found).get(key)
+        found = mapping_at(found).get(key)
     return found if isinstance(found, str) else "fail"
 
 
@@ -190,19 +190,19 @@ def with_record(resource: Body, policy: str, rule: str, images: Mapping[str, str
     written = {image: str(status) for image, status in images.items()}
     annotations = _annotations(resource)
     policies = _policies(_read(annotations.get(_SCOPED)))
-    rules = {**_object(policies.get(policy)), rule: written}
+    rules = {**mapping_at(policies.get(policy)), rule: written}
     scoped = go_json({**policies, policy: rules})
     made = {
         **annotations,
-        _ANNOTATION: go_json({**_object(_read(annotations.get(_ANNOTATION))), **written}),
+        _ANNOTATION: go_json({**mapping_at(_read(annotations.get(_ANNOTATION))), **written}),
         _SCOPED: f'{{"version":{_VERSION},"policies":{scoped}}}',
     }
-    metadata = {**_object(resource.get("metadata")), "annotations": made}
+    metadata = {**mapping_at(resource, "metadata"), "annotations": made}
     return {**resource, "metadata": metadata}
 
 
 def _annotations(resource: Body) -> Body:
-    return _object(_object(resource.get("metadata")).get("annotations"))
+    return mapping_at(mapping_at(resource, "metadata").get("annotations"))
 
 
 def _read(text: Json) -> Json:
@@ -218,9 +218,5 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _policies(record: Json) -> Body:
-    read = _object(record)
-    return _object(read.get("policies")) if read.get("version") == _VERSION else {}
-
-
-def _object(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}
+    read = mapping_at(record)
+    return mapping_at(read, "policies") if read.get("version") == _VERSION else {}

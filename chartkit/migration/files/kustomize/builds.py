@@ -20,9 +20,9 @@ from chartkit.migration.files.kustomize.entries import (
     rewritten,
 )
 from chartkit.migration.files.kustomize.objects import Build, BuiltObject, built
-from chartkit.migration.files.kustomize.patches import Merge, Patch, StaysError, difference, mapping
+from chartkit.migration.files.kustomize.patches import Merge, Patch, StaysError, difference
 from chartkit.migration.files.migrated import MigratedObject
-from chartkit.model import Body, Json, list_of
+from chartkit.model import Body, Json, list_of, mapping_at
 from chartkit.output.round_trip import loaded
 from chartkit.scan.ineffective import is_kustomization
 
@@ -78,7 +78,7 @@ class Builds:
 
     def _built(self, file: Path) -> Build:
         documents = self.documents[file]
-        body = mapping(documents[0].body) if documents else {}
+        body = mapping_at(documents[0].body) if documents else {}
         build = Build(is_open=any(map(body.get, _GENERATING)))
         for name in (*list_of(body.get("resources")), *list_of(body.get("bases"))):
             build.add(self._resources(file.parent, str(name)))
@@ -176,11 +176,11 @@ def _unknown(documents: Sequence[Document]) -> str:
     """Return why what a kustomization makes of policies is not known, empty where it is."""
     if len(documents) != 1:
         return "its kustomization has several documents"
-    body = mapping(documents[0].body)
+    body = mapping_at(documents[0].body)
     if not any(map(body.get, (*_BEFORE, JSON_PATCHES, *_CHANGING))):
         return ""
     changing = next((key for key in _CHANGING if body.get(key)), "")
-    if any("fields" in mapping(each) for each in list_of(body.get("labels"))):
+    if any("fields" in mapping_at(each) for each in list_of(body.get("labels"))):
         changing = "labels.fields"
     if changing:
         return f"its kustomization has {changing}"
@@ -222,7 +222,7 @@ def _selected(build: Build, target: Body) -> Iterator[Body]:
 
 def _forget(build: Build, entry: Entry | None, raw: Json) -> None:
     """Forget the new form of the objects that a patch which does not follow may be for."""
-    target = mapping(raw).get("target")
+    target = mapping_at(raw).get("target")
     for each in build.objects:
         if isinstance(target, dict):
             try:

@@ -18,11 +18,10 @@ from chartkit.migration.files.kustomize.patches import (
     Operations,
     Patch,
     StaysError,
-    mapping,
     operations,
 )
 from chartkit.migration.files.texts import SEPARATOR
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at
 
 MERGES: Final = "patchesStrategicMerge"
 JSON_PATCHES: Final = "patchesJson6902"
@@ -49,8 +48,8 @@ def read_entry(
 ) -> Entry:
     """Return an entry of a kustomization in a folder; raise StaysError for one of which nothing is
     known."""
-    body = {_source_of(raw): raw} if isinstance(raw, str) else mapping(raw)
-    if any(mapping(body.get("options")).get(each) for each in _RENAMING):
+    body = {_source_of(raw): raw} if isinstance(raw, str) else mapping_at(raw)
+    if any(mapping_at(body, "options").get(each) for each in _RENAMING):
         raise StaysError("its options let it rename")
     path, text, file = body.get("path"), body.get("patch"), None
     if isinstance(path, str) and "\x00" not in path:
@@ -78,12 +77,12 @@ def _source_of(text: str) -> str:
 
 
 def _has_null(merge: Merge) -> bool:
-    metadata = mapping(merge.body.get("metadata"))
-    return any(None in mapping(metadata.get(key)).values() for key in ("labels", "annotations"))
+    metadata = mapping_at(merge.body, "metadata")
+    return any(None in mapping_at(metadata.get(key)).values() for key in ("labels", "annotations"))
 
 
 def _patch(body: Json) -> Patch:
-    return Operations(body) if isinstance(body, list) else Merge(mapping(body))
+    return Operations(body) if isinstance(body, list) else Merge(mapping_at(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +95,13 @@ class Change:
     @property
     def body(self) -> Body:
         """The merge as a patch that names its object."""
-        named = mapping(self.document.get("metadata"))
+        named = mapping_at(self.document, "metadata")
         metadata = {key: named[key] for key in ("name", "namespace") if key in named}
         rest = {key: each for key, each in self.merge.items() if key != "metadata"}
         return {
             "apiVersion": self.document["apiVersion"],
             "kind": self.document["kind"],
-            "metadata": {**metadata, **mapping(self.merge.get("metadata"))},
+            "metadata": {**metadata, **mapping_at(self.merge, "metadata")},
             **rest,
         }
 
@@ -130,7 +129,7 @@ def retargeted(entry: Entry, changes: Sequence[Change], selects: Selects) -> New
     contents = [each.operations if is_json else each.merge for each in changes]
     if all(each == contents[0] for each in contents):
         wanted = {id(each.document) for each in changes}
-        for target in _targets(mapping(entry.target), [each.document for each in changes]):
+        for target in _targets(mapping_at(entry.target), [each.document for each in changes]):
             if {id(each) for each in selects(target)} == wanted:
                 return NewEntry(target, _text(entry, [contents[0] if is_json else changes[0].body]))
     if entry.key == JSON_PATCHES:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
-from chartkit.migration.files.kustomize.patches import Merge, StaysError, mapping
+from chartkit.migration.files.kustomize.patches import Merge, StaysError
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.references import fits
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json, Resource, mapping_at
 
 _BY_LABELS: Final = ("labelSelector", "annotationSelector")
 
@@ -34,7 +34,7 @@ class BuiltObject:
     @property
     def name(self) -> str:
         """Its kind and name."""
-        return f"{self.body.get('kind')}/{mapping(self.body.get('metadata')).get('name')}"
+        return f"{self.body.get('kind')}/{mapping_at(self.body.get('metadata')).get('name')}"
 
     def copy(self) -> BuiltObject:
         """Return an object that another build may change."""
@@ -57,7 +57,7 @@ class BuiltObject:
 
     def is_named(self, merge: Merge) -> bool:
         """Return whether a strategic merge without a target is for it."""
-        metadata = mapping(merge.body.get("metadata"))
+        metadata = mapping_at(merge.body, "metadata")
         return (
             all(merge.body.get(key) == self.body.get(key) for key in ("apiVersion", "kind"))
             and metadata.get("name") in self._names(self.body)
@@ -65,11 +65,11 @@ class BuiltObject:
         )
 
     def _names(self, body: Body) -> tuple[str, str]:
-        name = str(mapping(body.get("metadata")).get("name"))
+        name = str(mapping_at(body, "metadata").get("name"))
         return name, f"{self.prefix}{name}{self.suffix}"
 
     def _namespaces(self, body: Body) -> tuple[str, str]:
-        own = mapping(body.get("metadata")).get("namespace") or DEFAULT_NAMESPACE
+        own = mapping_at(body, "metadata").get("namespace") or DEFAULT_NAMESPACE
         return str(own), str(own if self.namespace is None else self.namespace)
 
 
@@ -110,10 +110,13 @@ class Build:
 
     def transform(self, kustomization: Body) -> None:
         """Give the objects the names, namespace, labels and annotations of a kustomization."""
-        labels = {**mapping(kustomization.get("commonLabels"))}
+        labels = {**mapping_at(kustomization, "commonLabels")}
         for each in kustomization.get("labels") or ():
-            labels |= mapping(mapping(each).get("pairs"))
-        given = {"labels": labels, "annotations": mapping(kustomization.get("commonAnnotations"))}
+            labels |= mapping_at(mapping_at(each).get("pairs"))
+        given = {
+            "labels": labels,
+            "annotations": mapping_at(kustomization, "commonAnnotations"),
+        }
         added: Body = {"metadata": {key: each for key, each in given.items() if each}}
         for each in self.objects:
             each.prefix = f"{kustomization.get('namePrefix') or ''}{each.prefix}"

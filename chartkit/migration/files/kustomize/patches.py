@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, pointer_of, pointer_steps
+from chartkit.model import Body, Json, mapping_at, pointer_of, pointer_steps
 
 _OPERATIONS: Final = ("add", "remove", "replace")
 _END: Final = "-"
@@ -29,7 +29,7 @@ class Merge:
         _refuse_directives(self.body)
         made: Body = _merged(target, self.body)
         kept = {key: target["metadata"].get(key) for key in ("name", "namespace")}
-        metadata = {**mapping(made.get("metadata")), **kept}
+        metadata = {**mapping_at(made, "metadata"), **kept}
         metadata = {key: each for key, each in metadata.items() if each is not None}
         return {**made, "kind": target["kind"], "metadata": metadata}
 
@@ -44,7 +44,7 @@ class Operations:
         """Return the patched object; raise StaysError."""
         made: Json = target
         for each in self.items:
-            operation = mapping(each)
+            operation = mapping_at(each)
             name, path = operation.get("op"), operation.get("path")
             if name not in _OPERATIONS or not isinstance(path, str):
                 raise StaysError(f"the operation {name} is not carried along")
@@ -57,13 +57,8 @@ class Operations:
 Patch: TypeAlias = Merge | Operations
 
 
-def mapping(value: Json) -> Body:
-    """Return a value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
 def _identity(body: Body) -> tuple[Json, ...]:
-    metadata = mapping(body.get("metadata"))
+    metadata = mapping_at(body, "metadata")
     return body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace")
 
 
@@ -82,7 +77,7 @@ def _refuse_directives(value: Json) -> None:
 def _merged(target: Json, patch: Json) -> Json:
     if not isinstance(patch, dict):
         return patch
-    made = dict(mapping(target))
+    made = dict(mapping_at(target))
     for key, each in patch.items():
         if each is None:
             made.pop(key, None)

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from cryptography import x509
 
 from chartkit.engine.ports import KeySource, SignatureError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,
@@ -206,15 +206,11 @@ def _chain(body: Body) -> list[x509.Certificate]:
     if not isinstance(listed, list) or not 0 < len(listed) <= _MOST:
         raise SignatureError("CertificateAuthority cert chain is empty")
     with within(f"failed to parse certificate for {body.get('uri', '')}", " "):
-        return [read_certificate(_bytes(_object(one).get("rawBytes"))) for one in listed]
+        return [read_certificate(_bytes(mapping_at(one).get("rawBytes"))) for one in listed]
 
 
 def _member(body: Body, key: str) -> Body:
-    return _object(body.get(key))
-
-
-def _object(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}
+    return mapping_at(body.get(key))
 
 
 def _bytes(value: Json) -> bytes:

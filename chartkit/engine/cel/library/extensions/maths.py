@@ -23,6 +23,7 @@ from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.extensions.bindings import is_namespace
 from chartkit.engine.cel.numbers import checked_int
 from chartkit.engine.cel.values import UINT_MAX, Uint, Value
+from chartkit.go.int64 import wrapped
 
 _NUMBERS: Final = ("double", "int", "uint")
 _SIGN_BIT: Final = 2**63
@@ -111,10 +112,6 @@ def _root(value: float) -> float:
     return math.sqrt(number) if number >= 0 else math.nan
 
 
-def _wrapped(value: int) -> int:
-    return (value + _SIGN_BIT) % 2**64 - _SIGN_BIT
-
-
 def _uint(code: Callable[[int, int], int]) -> Implementation:
     def of_uints(left: Uint, right: Uint) -> Uint:
         return Uint(code(int(left), int(right)))
@@ -127,7 +124,7 @@ def _shift(name: str, code: Callable[[int, int], int]) -> Implementation:
         if bits < 0:
             raise CelError(f"math.{name}() negative offset: {bits}")
         unsigned = code(value % 2**64, bits) if bits < 64 else 0
-        return Uint(unsigned & UINT_MAX) if value.__class__ is Uint else _wrapped(unsigned)
+        return Uint(unsigned & UINT_MAX) if value.__class__ is Uint else wrapped(unsigned)
 
     return shifted
 

@@ -15,6 +15,7 @@ from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.scalars.semver_range import SemverError, parse_version
+from chartkit.go.int64 import wrapped
 
 SEMVER: Final = named(struct("kubernetes.Semver"))
 
@@ -70,11 +71,6 @@ def _without_zeros(part: str) -> str:
     return rest if rest[:1] in _DIGITS else f"0{rest}"
 
 
-def _int64(number: int) -> int:
-    # Kubernetes casts the unsigned number.
-    return (number + 2**63) % 2**64 - 2**63
-
-
 _NORMALIZE: Final = "with `true`, a leading `v`, leading zeros and missing numbers are set right"
 
 _semver = overload(
@@ -128,19 +124,19 @@ _major = overload(
     "semver_major: kubernetes.Semver.major() -> int",
     "The first number.",
     "semver('1.2.3').major()  // 1",
-)(lambda value: _int64(value.version.major))
+)(lambda value: wrapped(value.version.major))
 
 _minor = overload(
     "semver_minor: kubernetes.Semver.minor() -> int",
     "The second number.",
     "semver('1.2.3').minor()  // 2",
-)(lambda value: _int64(value.version.minor))
+)(lambda value: wrapped(value.version.minor))
 
 _patch = overload(
     "semver_patch: kubernetes.Semver.patch() -> int",
     "The third number.",
     "semver('1.2.3-rc.1').patch()  // 3",
-)(lambda value: _int64(value.version.patch))
+)(lambda value: wrapped(value.version.patch))
 
 LIBRARY: Final = Library(
     "kubernetes.Semver",

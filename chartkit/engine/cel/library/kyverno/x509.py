@@ -8,6 +8,7 @@ from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
+from chartkit.go.int64 import wrapped
 from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
 
@@ -38,12 +39,8 @@ def decode(text: str) -> Value:
 def _certificate(fields: Body) -> Body:
     kept = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
     # Kyverno takes the serial number's lowest 64 bits, whatever its length.
-    kept["SerialNumber"] = _signed(fields["SerialNumber"])
+    kept["SerialNumber"] = wrapped(fields["SerialNumber"])
     return kept
-
-
-def _signed(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
 
 
 LIBRARY = Library("kyverno.x509", overloads=declared(globals()), doc="Certificates.")

@@ -20,7 +20,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.times import Duration, timestamp_of_text
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Struct, Value
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, text_of
 
 _Read = Callable[[Json], Value]
 """From what JSON has to the value of Go; None gives the zero of the type."""
@@ -58,10 +58,6 @@ def _struct(name: str, fields: Mapping[str, _Field]) -> _Read:
         return Struct(kind, made, unset.unset)
 
     return read
-
-
-def _text(value: Json) -> Value:
-    return value if isinstance(value, str) else ""
 
 
 def _number(value: Json) -> int:
@@ -115,45 +111,45 @@ def _named(read: _Read, *names: str) -> dict[str, _Field]:
     return {name: _Field(name, read) for name in names}
 
 
-_TEXTS: Final = _list(_text)
+_TEXTS: Final = _list(text_of)
 _EMPTY: Final = _struct(".", {})
 _HASH: Final = _struct(
-    "v1.Hash", {"Algorithm": _Field("algorithm", _text), "Hex": _Field("hex", _text)}
+    "v1.Hash", {"Algorithm": _Field("algorithm", text_of), "Hex": _Field("hex", text_of)}
 )
 _PLATFORM: Final = _struct(
     "v1.Platform",
     {
-        "Architecture": _Field("architecture", _text),
-        "OS": _Field("os", _text),
-        "OSVersion": _Field("os.version", _text),
+        "Architecture": _Field("architecture", text_of),
+        "OS": _Field("os", text_of),
+        "OSVersion": _Field("os.version", text_of),
         "OSFeatures": _Field("os.features", _TEXTS),
-        "Variant": _Field("variant", _text),
+        "Variant": _Field("variant", text_of),
         "Features": _Field("features", _TEXTS),
     },
 )
 _DESCRIPTOR: Final = _struct(
     "v1.Descriptor",
     {
-        "MediaType": _Field("mediaType", _text),
+        "MediaType": _Field("mediaType", text_of),
         "Size": _Field("size", _number),
         "Digest": _Field("digest", _digest),
         "Data": _Field("data", _octets),
         "URLs": _Field("urls", _TEXTS),
-        "Annotations": _Field("annotations", _map(_text)),
+        "Annotations": _Field("annotations", _map(text_of)),
         "Platform": _Field("platform", _PLATFORM),
-        "ArtifactType": _Field("artifactType", _text),
+        "ArtifactType": _Field("artifactType", text_of),
     },
 )
 _MANIFEST: Final = _struct(
     "v1.Manifest",
     {
         "SchemaVersion": _Field("schemaVersion", _number),
-        "MediaType": _Field("mediaType", _text),
+        "MediaType": _Field("mediaType", text_of),
         "Config": _Field("config", _DESCRIPTOR),
         "Layers": _Field("layers", _list(_DESCRIPTOR)),
-        "Annotations": _Field("annotations", _map(_text)),
+        "Annotations": _Field("annotations", _map(text_of)),
         "Subject": _Field("subject", _DESCRIPTOR),
-        "ArtifactType": _Field("artifactType", _text),
+        "ArtifactType": _Field("artifactType", text_of),
     },
 )
 _HEALTH: Final = _struct(
@@ -171,53 +167,53 @@ _RUNNING: Final = _struct(
         **_named(_flag, "Tty", "ArgsEscaped", "NetworkDisabled"),
         **_named(_TEXTS, "Cmd", "Entrypoint", "Env", "OnBuild", "Shell"),
         **_named(_HEALTH, "Healthcheck"),
-        **_named(_text, "Domainname", "Hostname", "Image", "User", "WorkingDir"),
-        **_named(_text, "MacAddress", "StopSignal"),
-        **_named(_map(_text), "Labels"),
+        **_named(text_of, "Domainname", "Hostname", "Image", "User", "WorkingDir"),
+        **_named(text_of, "MacAddress", "StopSignal"),
+        **_named(_map(text_of), "Labels"),
         **_named(_map(_EMPTY), "Volumes", "ExposedPorts"),
     },
 )
 _HISTORY: Final = _struct(
     "v1.History",
     {
-        "Author": _Field("author", _text),
+        "Author": _Field("author", text_of),
         "Created": _Field("created", _time),
-        "CreatedBy": _Field("created_by", _text),
-        "Comment": _Field("comment", _text),
+        "CreatedBy": _Field("created_by", text_of),
+        "Comment": _Field("comment", text_of),
         "EmptyLayer": _Field("empty_layer", _flag),
     },
 )
 _CONFIG: Final = _struct(
     "v1.ConfigFile",
     {
-        "Architecture": _Field("architecture", _text),
-        "Author": _Field("author", _text),
-        "Container": _Field("container", _text),
+        "Architecture": _Field("architecture", text_of),
+        "Author": _Field("author", text_of),
+        "Container": _Field("container", text_of),
         "Created": _Field("created", _time),
-        "DockerVersion": _Field("docker_version", _text),
+        "DockerVersion": _Field("docker_version", text_of),
         "History": _Field("history", _list(_HISTORY)),
-        "OS": _Field("os", _text),
+        "OS": _Field("os", text_of),
         "RootFS": _Field(
             "rootfs",
             _struct(
                 "v1.RootFS",
-                {"Type": _Field("type", _text), "DiffIDs": _Field("diff_ids", _list(_digest))},
+                {"Type": _Field("type", text_of), "DiffIDs": _Field("diff_ids", _list(_digest))},
             ),
         ),
         "Config": _Field("config", _RUNNING),
-        "OSVersion": _Field("os.version", _text),
-        "Variant": _Field("variant", _text),
+        "OSVersion": _Field("os.version", text_of),
+        "Variant": _Field("variant", text_of),
         "OSFeatures": _Field("os.features", _TEXTS),
     },
 )
 _REFERENCE: Final = {
-    "Image": _Field("image", _text),
-    "ResolvedImage": _Field("resolvedImage", _text),
-    "Registry": _Field("registry", _text),
-    "Repository": _Field("repository", _text),
-    "Identifier": _Field("identifier", _text),
-    "Tag": _Field("tag", _text),
-    "Digest": _Field("digest", _text),
+    "Image": _Field("image", text_of),
+    "ResolvedImage": _Field("resolvedImage", text_of),
+    "Registry": _Field("registry", text_of),
+    "Repository": _Field("repository", text_of),
+    "Identifier": _Field("identifier", text_of),
+    "Tag": _Field("tag", text_of),
+    "Digest": _Field("digest", text_of),
 }
 _DESCRIBED: Final = {
     "ImageReference": _Field("", _struct("imagedataloader.ImageReference", _REFERENCE)),

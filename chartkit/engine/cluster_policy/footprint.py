@@ -16,6 +16,11 @@ from chartkit.model import Body, Json
 
 _OF_LOOPS: Final = ("element", "elementIndex")
 _MOST_LOOPS: Final = 4
+_OF_ALL: Final = (
+    *("kind", "resource", "namespace", "operation", "oldObject"),
+    *("userInfo", "roles", "clusterRoles"),
+)
+"""The fields of a request that are the same for all new objects of a kind, namespace and user."""
 _NAMESPACE: Final = "Namespace"
 
 
@@ -86,7 +91,8 @@ def _read_patterns(patterns: Iterable[Json], variables: Root, found: Footprint) 
 
 def _variables(found: Footprint, *, in_loop: bool) -> Root:
     """Return the variables of a request for a new object, without what the world has."""
-    request = Root({"object": Values([(found, 0)])})
+    alike = dict.fromkeys(_OF_ALL, NOTHING_READ)
+    request = Root({"object": Values([(found, 0)]), **alike}, others=None)
     members: dict[str, Values] = {"request": request}
     if in_loop:
         numbered = (f"{name}{level}" for name in _OF_LOOPS for level in ("", *range(_MOST_LOOPS)))

@@ -15,6 +15,7 @@ from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Operation, Request, User, given_operation
 from chartkit.errors import EvaluationError
+from chartkit.go.int64 import mark_literals
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -39,9 +40,14 @@ _APPLIED: Final = {
 
 
 class RuleView:
-    """A run as ClusterPolicies see it."""
+    """A run as ClusterPolicies see it.
 
-    __slots__ = ("_base", "_before_digests", "_facts", "_run")
+    In an admission, whole numbers of the object are int64 for patterns. Expressions see float64
+    until the first rule of a policy that matches has run: Kyverno puts the object itself back
+    then, and its JMESPath takes int64 for no number (`to_number`, `sum` and `>` of them fail).
+    """
+
+    __slots__ = ("_base", "_before_digests", "_facts", "_request", "_run")
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -50,6 +56,7 @@ class RuleView:
 
     def changed(self) -> None:
         run = self._run
+        self._request = _with_int64(run.request)
         self._facts = Facts(run.request)
         self._base = context_of(run.request, run.world, run.budget)
 
@@ -66,7 +73,7 @@ class RuleView:
         if run.request.variables or self._before_digests is not None:
             request, facts, base = self._seen_in(policy, phase)
         else:
-            request, facts, base = run.request, self._facts, self._base
+            request, facts, base = self._request, self._facts, self._base
         timings = run.world.timings
         skips = request.user is not None and request.user.name == BACKGROUND_CONTROLLER
         for rule in rules:
@@ -77,6 +84,8 @@ class RuleView:
             else:
                 run_once = partial(rule.run, base, request, facts)
                 result = timings.rule(policy.id, rule.rule.name, run_once)
+            if request.review is not None and base is self._base and phase is not Phase.GENERATE:
+                base = context_of(request, run.world, run.budget)
             if result is None:
                 continue
             result = run.record(result, scored, results)
@@ -88,6 +97,9 @@ class RuleView:
                 request, facts, base = self._seen_in(policy, phase)
             if policy.apply_one and result.status in _APPLIED[phase]:
                 break
+        if phase is Phase.MUTATE and request.review is not None:
+            # Later policies of an admission see the object as this one left it.
+            self._base = base
 
     def is_sent(
         self, policy: Policy, webhook: WebhookConditions, results: list[RuleResult]
@@ -139,6 +151,21 @@ class RuleView:
         return request, Facts(request), context_of(request, run.world, run.budget)
 
 
+def _with_int64(request: Request) -> Request:
+    """Return an admission with the whole numbers of its object as int64; any other as it is."""
+    if request.review is None or request.unmarked is not None:
+        return request
+    if request.operation is Operation.DELETE:
+        return request
+    try:
+        body: Body = mark_literals(request.resource.body)
+    except RecursionError:
+        # Its rules say so.
+        return request
+    resource = Resource(body, request.resource.location)
+    return replace(request, resource=resource, unmarked=request.resource)
+
+
 def _is_skipped(rule: Rule) -> bool:
     """Return whether a rule for the background controller leaves out what that controller
     itself does (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
@@ -156,6 +183,7 @@ def context_of(request: Request, world: World = OFFLINE, budget: Budget | None =
         operation=str(request.operation),
         namespace=request.resource.namespace,
         user=_user_info(request.user) if request.user is not None else None,
+        review=request.review,
         world=world,
         budget=budget,
     )

@@ -252,19 +252,26 @@ def admission_context(
     operation: str = "CREATE",
     namespace: str = "",
     user: Mapping[str, Json] | None = None,
+    review: Body | None = None,
     world: World = OFFLINE,
     budget: Budget | None = None,
 ) -> Context:
-    """The context of one admission request, as Kyverno's command-line program makes it.
+    """The context of one admission request, as Kyverno's command-line program makes it, or as its
+    admission controller does of a review.
 
     resource, old: `request.object` and `request.oldObject`, left out where None; namespace:
     `request.namespace`; user: the fields next to it in the request (`userInfo`, `roles`,
-    `clusterRoles`), from which the service account's name and namespace are read.
+    `clusterRoles`), from which the service account's name and namespace are read; review: all
+    other fields of the request, in which an object that is missing is null.
     """
-    request: dict[str, Json] = {"namespace": namespace, "operation": operation}
-    if resource is not None:
+    request: dict[str, Json] = {"operation": operation}
+    if review is not None:
+        request |= review
+    else:
+        request["namespace"] = namespace
+    if resource is not None or review is not None:
         request["object"] = resource
-    if old is not None:
+    if old is not None or review is not None:
         request["oldObject"] = old
     data: dict[str, Json] = {"request": request}
     if user is not None:

@@ -66,7 +66,8 @@ class Request:
     kind: that of the whole object where the request is about a subresource with a kind of its own;
     variables: a user's values (dotted names), by the policy's name; is_json: whether it is any JSON
     and no Kubernetes object, for policies of JSON only; plural: the resource name of the kind as an
-    API server has it, empty where that is guessed.
+    API server has it, empty where that is guessed; review: the fields of an AdmissionReview's
+    request beside its objects, for expressions; None where no API server sent it.
 
     A run sets before_digests, the object before rules added digests to its images, and unmarked, a
     mutated object without the marks that JMESPath needs at its numbers.
@@ -83,6 +84,7 @@ class Request:
     variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     is_json: bool = False
     plural: str = ""
+    review: Body | None = None
     before_digests: Resource | None = None
     unmarked: Resource | None = None
 

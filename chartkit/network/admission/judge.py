@@ -125,6 +125,7 @@ class Judge:
             subresource=review.subresource,
             kind=kind,
             plural=review.resource,
+            review=review.fields,
             namespace_labels=given.namespace_labels or _labels(review.namespace),
         )
 

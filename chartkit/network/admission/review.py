@@ -30,7 +30,8 @@ class Review:
 
     kind: of the object; resource: the name of the whole object's resource in URLs, api_version:
     its group and version; object: what is written, None for a deletion; old: what was there, None
-    for a creation; user: `userInfo` as it stands; is_dry_run: whether nothing is stored.
+    for a creation; user: `userInfo` as it stands; is_dry_run: whether nothing is stored; fields:
+    the request as expressions see it, without its objects.
     """
 
     uid: str
@@ -45,6 +46,7 @@ class Review:
     old: Resource | None
     user: Body
     is_dry_run: bool
+    fields: Body
 
     @property
     def subject(self) -> Resource:
@@ -124,10 +126,23 @@ def _request(request: Body) -> Review:
         _object(request, "oldObject", kind, namespace),
         user if isinstance(user, dict) else {},
         request.get("dryRun") is True,
+        _fields(request),
     )
     if found.object is None and found.old is None:
         raise ReviewError("the request has neither object nor oldObject")
     return found
+
+
+def _fields(request: Body) -> Body:
+    """Return what Kyverno decodes of a request and writes as JSON again, without the objects."""
+    found = {key: request[key] for key in _FIELDS if request.get(key) not in (None, "")}
+    return {**found, "options": request.get("options")}
+
+
+_FIELDS: Final = (
+    *("uid", "kind", "resource", "subResource", "requestKind", "requestResource"),
+    *("requestSubResource", "name", "namespace", "operation", "userInfo", "dryRun"),
+)
 
 
 def _text(body: Body, *path: str) -> str:

@@ -293,3 +293,51 @@ def test_no_review_breaks_the_judge(data: st.DataObject) -> None:
 
 
 _JUDGE = Judge(Served(policies(TEAM, AUDITED, CEL, LABELS)))
+
+
+_SHOWN = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: shown}
+spec:
+  background: false
+  rules:
+  - name: first
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: "<{{ to_string(QUERY) }}>", deny: {}}
+  - name: later
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: "<{{ to_string(QUERY) }}>", deny: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "later"),
+    [
+        ("request.object.spec.priority", "3", "3"),
+        ("request.object.spec.priority > `2`", "true", "null"),
+        ("request.object.spec.priority == `3`", "true", "false"),
+        ("contains([request.object.spec.priority], `3`)", "true", "false"),
+        ("request.object.metadata.name", "web", "web"),
+        ("request.oldObject", "null", "null"),
+        ("request.name", "web", "web"),
+        ("request.kind.kind", "Pod", "Pod"),
+        ("request.dryRun", "true", "true"),
+    ],
+)
+def test_expressions_see_the_whole_request_and_later_rules_int64(
+    query: str, first: str, later: str
+) -> None:
+    body = {**POD, "spec": {**POD["spec"], "priority": 3}}
+    verdict = judged(
+        "/validate", review(body, name="web", dryRun=True), _SHOWN.replace("QUERY", query)
+    )
+    (found,) = verdict.evaluated
+    assert [each.message for each in found.results] == [f"<{first}>", f"<{later}>"]
+
+
+def test_expressions_see_what_is_deleted() -> None:
+    text = _SHOWN.replace("QUERY", "[request.object.metadata.name, request.operation]")
+    content = review(POD, operation="DELETE", object=None, oldObject=POD)
+    (found,) = judged("/validate", content, text).evaluated
+    assert [each.message for each in found.results] == ['<["web","DELETE"]>'] * 2

@@ -108,6 +108,11 @@ def test_functions(query: str, operator: str, value: str, expression: str) -> No
             ("2024-05-06T07:08:07.6Z", "2024-05-06T07:08:08Z"),
         ),
         ("time_truncate(NOTE, '1h')", "'2024-05-06T07:00:00Z'", (_BEFORE,)),
+        (
+            "time_parse('2006-01-02T15:04:05Z07:00', NOTE)",
+            f"'{_BEFORE}'",
+            (_BEFORE, _BEFORE.replace("Z", ".7Z"), "2024-05-06T07:08:08Z", "2024-05-06"),
+        ),
         ("regex_replace_all('a*', NOTE, '<$0>')", "'<aa>b<>'", ("aab", "b", "")),
         ("regex_replace_all('(a)|b', NOTE, '${1}$$$7-')", "a$-", ("a", "b")),
         ("regex_replace_all_literal('a', NOTE, '$1')", "$1b", ("ab",)),

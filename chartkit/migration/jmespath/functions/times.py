@@ -111,6 +111,17 @@ def time_now_utc(_names: Names, _args: Sequence[Term]) -> Term:
 
 
 @declare
+def time_parse(names: Names, args: Sequence[Term]) -> Term:
+    """A time in RFC 3339, without its fraction of a second."""
+    layout, moment = args
+    _layout(layout)
+    if layout == Constant(""):
+        raise NotConvertible("a time in an empty layout")
+    parsed = _moment(names, moment)
+    return computed(parsed, TIME) if _is_whole(moment) else _without_fraction(parsed)
+
+
+@declare
 def time_add(names: Names, args: Sequence[Term]) -> Term:
     """A time so much later."""
     moment, span = args

@@ -153,7 +153,9 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), steps)
     for fault in migration.inventory.faults:
         stderr(str(fault))
-    if not migration.inventory.faults:
+    if migration.inventory.faults:
+        stderr("nothing was converted: correct these, or name other PATHs")
+    else:
         write(migration, options)
     if is_text and not migration.inventory.faults:
         if not (options.check or options.write or options.folder):

@@ -71,7 +71,7 @@ GENERAL: Final = (
 """In the order in which they matter."""
 
 DELETIONS: Final = "deletions are no longer judged: the rule says nothing of them"
-"""A change of a deny rule that does not speak of operations."""
+"""A change of a `deny` or of a `validate.cel` that does not speak of operations."""
 NEVER_REFUSES: Final = "it refuses nothing, as before: delete it, or correct what it asks"
 """A remark about a rule that no object can violate."""
 CEL_ERRORS: Final = "an expression that cannot be evaluated is an error, and no failure"

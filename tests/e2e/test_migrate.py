@@ -162,7 +162,9 @@ def test_migrate_policies_writes_nothing_for_bad_input(tmp_path: Path) -> None:
     (folder / "policies" / "template.yaml").write_text(f"{{{{- if .Values.x }}}}\n{_HARD}")
     done = chartkit(folder, "migrate", "policies", "policies", "--write")
     assert (done.code, done.out) == (2, "")
-    assert done.line.startswith("policies/template.yaml:1: error helm-syntax: ")
+    finding, last = done.err.splitlines()
+    assert finding.startswith("policies/template.yaml:1: error helm-syntax: ")
+    assert last == "nothing was converted: correct these, or name other PATHs"
     assert (folder / "policies" / "require-owner.yaml").read_text() == _HARD
     report = chartkit(folder, "migrate", "policies", "policies", "-o", "json")
     assert json.loads(report.out)["findings"][0]["id"] == "helm-syntax"

@@ -13,6 +13,7 @@ from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.notes import difference_sentence, faults, smallest
 from chartkit.migration.files.run import Migration
+from chartkit.migration.plan.report import columns
 from chartkit.migration.proof import Proof
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.report.command_report import CommandReport, own_writers
@@ -37,7 +38,7 @@ def as_text(migration: Migration) -> str:
     totals = [sum(int(row[at]) for row in rows) for at in range(1, 5)]
     total = (f"{len(rows)} in all", *map(str, totals), *([""] if proved else []))
     heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
-    lines = _columns([heads, *rows, total])
+    lines = columns([heads, *rows, total])
     notes = [line for each in migration.objects for line in _note_lines(each)]
     for one in migration.mentions:
         notes += _wrapped(f"{one.location}: not carried along: {one.what}")
@@ -113,20 +114,6 @@ def _proved(each: MigratedObject) -> str:
     if each.allowed:
         return "allowed"
     return "differs" if faults(each.proof) else "undecided"
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as columns of at most 80; a name that is too long has a line of its own."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    first = min(widths[0], _WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
-    lines = []
-    for name, *cells in rows:
-        rest = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
-        if len(name) > first:
-            lines.append(name)
-            name = ""
-        lines.append(f"{name:{first}}  {rest}".rstrip())
-    return lines
 
 
 def _note_lines(each: MigratedObject) -> Iterator[str]:

@@ -18,6 +18,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     FlatList,
     parse_conditions,
 )
+from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.model import Json
 
 ALL: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -68,6 +69,13 @@ def operations_in(preconditions: Json) -> Operations:
         allowed = [name for name in allowed if name in said]
     left = Blocks(alternatives, tuple(rest)) if rest or alternatives is not None else None
     return Operations(tuple(allowed), stated, left, preceding)
+
+
+def leaves_deletions_open(rule: Rule) -> bool:
+    """Return whether a rule is asked about deletions only since it names no operations."""
+    filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
+    is_named = all(each.operations for each in filters)
+    return not is_named and not any("DELETE" in each.operations for each in filters)
 
 
 def _said_of_operation(condition: Condition) -> frozenset[str] | None:

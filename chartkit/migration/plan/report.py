@@ -16,7 +16,6 @@ from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
-from chartkit.report.text.layout import table
 from chartkit.safe_text import shown
 
 _WIDTH: Final = 80
@@ -88,7 +87,21 @@ def _wrapped(text: str, start: str = _INDENT) -> list[str]:
 
 
 def _table(head: str, tallies: Mapping[str, Tally]) -> list[str]:
-    return table([(head, "OBJECTS", "RULES", *_HEADS), *_total_rows(tallies)])
+    return columns([(head, "OBJECTS", "RULES", *_HEADS), *_total_rows(tallies)])
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as columns of at most 80; a name that is too long has a line of its own."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    first = min(widths[0], _WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
+    lines = []
+    for name, *cells in rows:
+        rest = "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        if len(name) > first:
+            lines.append(name)
+            name = ""
+        lines.append(f"{name:{first}}  {rest}".rstrip())
+    return lines
 
 
 def _total_rows(tallies: Mapping[str, Tally]) -> Iterator[tuple[str, ...]]:

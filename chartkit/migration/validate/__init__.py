@@ -18,7 +18,11 @@ from chartkit.migration.differences import DELETIONS, NEVER_REFUSES
 from chartkit.migration.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.migration.jmespath import Names
 from chartkit.migration.matching.environment import names_of
-from chartkit.migration.matching.operations import Operations, operations_in
+from chartkit.migration.matching.operations import (
+    Operations,
+    leaves_deletions_open,
+    operations_in,
+)
 from chartkit.migration.matching.scope import WRITES, Condition, Scope, scope_of
 from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.texts import text_of
@@ -98,9 +102,7 @@ def _expression(validation: Validation, scope: Scope, names: Names, namespace: s
 
 
 def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
-    filters = (*rule.match.any, *rule.match.all) or (rule.match.direct,)
-    named = deletions is not None or all(each.operations for each in filters)
-    if rule.validate.deny is None or named or any("DELETE" in each.operations for each in filters):
+    if rule.validate.deny is None or deletions is not None or not leaves_deletions_open(rule):
         return ()
     return (DELETIONS,)
 

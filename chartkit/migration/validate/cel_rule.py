@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.migration.conversion import NotConvertible
-from chartkit.migration.differences import CEL_ERRORS
+from chartkit.migration.differences import CEL_ERRORS, DELETIONS
+from chartkit.migration.matching.operations import leaves_deletions_open
 from chartkit.migration.matching.scope import WRITES, Condition, scope_of
 from chartkit.migration.rule import ConvertedRule, Variable
 from chartkit.model import Body
@@ -22,7 +24,9 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
         raise NotConvertible("a ValidatingPolicy has no parameters", "validate/cel/paramKind")
     if rule.preconditions is not None or rule.context:
         raise NotConvertible("preconditions in JMESPath next to CEL", "preconditions")
-    scope = scope_of(rule, WRITES)
+    asks = "request.operation" in json.dumps([cel, rule.cel_preconditions])
+    deletes = asks and leaves_deletions_open(rule)
+    scope = scope_of(rule, (*WRITES, "DELETE") if deletes else WRITES)
     spec: Body = {"validations": [_validation(each, rule) for each in cel.get("expressions") or ()]}
     if cel.get("auditAnnotations"):
         spec["auditAnnotations"] = [dict(each) for each in cel["auditAnnotations"]]
@@ -32,7 +36,7 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
         spec,
         tuple(Condition(each["name"], each["expression"]) for each in rule.cel_preconditions),
         tuple(Variable(each["name"], each["expression"]) for each in cel.get("variables") or ()),
-        changes=(CEL_ERRORS,),
+        changes=(CEL_ERRORS, *((DELETIONS,) if not asks and leaves_deletions_open(rule) else ())),
     )
 
 

@@ -362,3 +362,26 @@ spec:
     proof = prove(old, [Resource(body) for body in conversion.documents], options=options)
     assert proof.equal, proof.differences
     assert proof.decided > 100
+
+
+@pytest.mark.parametrize(
+    ("expression", "deletes", "changes"),
+    [
+        ("object.spec.replicas > 1", False, 2),
+        ("request.operation == 'DELETE' || object.spec.replicas > 1", True, 1),
+    ],
+)
+def test_deletions_of_a_rule_in_cel(expression: str, deletes: bool, changes: int) -> None:
+    """A rule that names no operations is asked about deletions, which have no object."""
+    rule = f"""
+      validate:
+        cel: {{expressions: [{{expression: "{expression}", message: more}}]}}
+"""
+    conversion = convert(legacy(rule, "[Deployment]"))
+    (new,) = conversion.documents
+    (resources,) = new["spec"]["matchConstraints"]["resourceRules"]
+    assert ("DELETE" in resources["operations"]) is deletes
+    assert len(conversion.outcomes[0].changes) == changes
+    options = replace(proof_options(conversion, 30), most_requests=200)
+    proof = prove(conversion.legacy, [Resource(new)], options=options)
+    assert proof.equal, proof.differences

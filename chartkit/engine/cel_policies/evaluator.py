@@ -81,12 +81,17 @@ def new_host(policy: CelPolicy, world: World) -> ClusterHost:
 def _namespace(attributes: Attributes) -> Body | None:
     """The object of the request's namespace, or what is known of it: its labels."""
     if attributes.request.namespace is not None:
-        return attributes.request.namespace
+        return namespace_value(attributes.request.namespace)
     labels = attributes.namespace_labels
     if not labels:
         return None
     metadata = {"name": attributes.namespace, "labels": dict(labels)}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return namespace_value({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+
+
+def namespace_value(known: Body) -> Body:
+    """A Namespace as Go has it: with specification and status, be they empty."""
+    return {**known, **{key: known.get(key) or {} for key in ("spec", "status")}}
 
 
 class Evaluator:

@@ -15,7 +15,12 @@ from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
-from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
+from chartkit.engine.cel_policies.evaluator import (
+    Admission,
+    Evaluator,
+    admission,
+    namespace_value,
+)
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy, field_at
@@ -141,7 +146,8 @@ def _namespace(attributes: Attributes, known: Value) -> Value:
     """The namespace of an object; a Namespace is in itself."""
     if known is not None or not attributes.is_namespace:
         return known
-    return {"metadata": {"name": attributes.name, "labels": dict(attributes.labels[0])}}
+    metadata = {"name": attributes.name, "labels": dict(attributes.labels[0])}
+    return namespace_value({"metadata": metadata})
 
 
 def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...]]:

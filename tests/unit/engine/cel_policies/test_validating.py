@@ -154,6 +154,19 @@ def test_payloads_have_no_audit_annotations() -> None:
     assert result.properties == {}
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"namespace_labels": {"a": "b"}},
+        {"namespace": {"metadata": {"name": "default", "labels": {"a": "b"}}, "status": None}},
+    ],
+)
+def test_a_namespace_has_a_specification_and_a_status(given: Body) -> None:
+    has = "namespaceObject.metadata.labels.a == 'b' && has(namespaceObject.spec)"
+    has += " && has(namespaceObject.status) && !has(namespaceObject.status.phase)"
+    assert said(validating(has), **given) == ("pass", "success")
+
+
 def test_a_policy_of_a_namespace_speaks_of_what_is_in_it() -> None:
     own = policy(
         "NamespacedValidatingPolicy",

@@ -69,7 +69,6 @@ class BlockPlaces:
         self._containers: dict[tuple[str, ...], _Container | None] = {(): root}
 
     def find(self, path: Sequence[str]) -> Found:
-        """Return the place of a path, or of its nearest existing parent."""
         steps = tuple(path)
         while (part := self._part(steps)) is None:
             steps = steps[:-1]

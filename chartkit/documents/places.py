@@ -99,7 +99,6 @@ class _YamlFinder:
         self._item: tuple[int, _Tree | None] = (-1, None)
 
     def find(self, path: Sequence[str]) -> Found:
-        """Return the place of a path, or of its nearest existing parent."""
         number = self._item_number(path)
         if number is not None:
             start = self._extent.items[number]
@@ -218,7 +217,6 @@ class _JsonFinder:
         self._containers: dict[int, dict[str, tuple[int, int]]] = {}
 
     def find(self, path: Sequence[str]) -> Found:
-        """Return the place of a path, or of its nearest existing parent."""
         base, steps, place = self._begin(path)
         at = base.offset
         for step in path[steps:]:

@@ -71,15 +71,12 @@ class Document:
         return Location(self.source.file, self.line, places=self)
 
     def locate(self, *path: str | int) -> Location:
-        """Return the location of the key or list item at a path, or of its nearest existing
-        parent."""
         steps = [*map(str, path)]
         reached, line, column = finder(self.source.text, self.extent).find(steps)
         pointer = _pointer(tuple(steps[:reached]))
         return Location(self.source.file, line or self.line, column, pointer, self)
 
     def character(self, offset: int, *path: str | int) -> Location:
-        """Return the location of a character of the text at a path, or of the path's key."""
         place = self.locate(*path)
         node = _compose(self.source.text[self.start : self.end])
         for step in map(str, path):

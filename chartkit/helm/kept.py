@@ -47,7 +47,6 @@ class KeptResults:
         """Do nothing: the other one starts with the first question that is new."""
 
     def close(self) -> None:
-        """End what runs."""
         self._backend.close()
 
     def render(self, chart: Path, values: Body, target: Target) -> Texts:

@@ -31,7 +31,6 @@ class _Annotations(FindingFormat):
         self._levels: Counter[Severity] = Counter()
 
     def write(self, finding: Finding) -> None:
-        """Add one finding."""
         self._levels[finding.level] += 1
         acceptance = finding.acceptance
         if acceptance is not None and acceptance.state is AcceptedAs.KNOWN:
@@ -41,7 +40,6 @@ class _Annotations(FindingFormat):
             self._spool.write(f"{self._line(finding, level)}\n")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
         yield from self._spool.pieces()
         levels = {str(level): self._levels[level] for level in Severity}
         numbers = summary(counts) if counts else levels

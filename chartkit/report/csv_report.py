@@ -46,7 +46,6 @@ class CsvWriter(FindingFormat):
         self._spool = Spool()
 
     def write(self, finding: Finding) -> None:
-        """Add one finding."""
         rule, resource, location = finding.rule, finding.resource, finding.location
         place = location if location is not None and finding.file else None
         self._spool.write(
@@ -71,7 +70,6 @@ class CsvWriter(FindingFormat):
         )
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - rows alone
-        """Yield the report, ending with a newline."""
         yield _row(*_COLUMNS)
         yield from self._spool.pieces()
 

@@ -34,7 +34,6 @@ class GitlabWriter(FindingFormat):
         self._spool = Spool()
 
     def write(self, finding: Finding) -> None:
-        """Add one finding."""
         text = f"{finding.subject}: {finding.message}" if finding.subject else finding.message
         severity = _OF_SEVERITY.get(finding.rule.severity, _OF_LEVEL[finding.level])
         if finding.acceptance is not None:
@@ -55,7 +54,6 @@ class GitlabWriter(FindingFormat):
         self._spool.write(f"{comma}\n{json_text(body, indent=None)}")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
-        """Yield the report, ending with a newline."""
         yield "["
         yield from self._spool.pieces()
         yield "\n]\n" if self._spool.size else "]\n"

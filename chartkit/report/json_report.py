@@ -137,7 +137,6 @@ class JsonWriter:
             self._spool.write(f"{comma}\n    {rows}")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
         totals = json_text(summary(counts)).replace("\n", _NEXT_LINE)
         yield f'{{\n  "schemaVersion": {SCHEMA_VERSION},\n  "summary": {totals},\n'
         if self._options.course.is_incomplete:
@@ -174,7 +173,6 @@ class NdjsonWriter:
         write("".join(f"{row}\n" for row in rows))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
         yield from self._spool.pieces()
         body: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
         if self._options.course.is_incomplete:

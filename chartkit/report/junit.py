@@ -136,7 +136,6 @@ class JUnitWriter:
             self._suites.write(_suite(resource_id(resource), counts, map(_case_xml, cases)))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
-        """Yield the report, ending with a newline."""
         yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
         if self._options.course.is_incomplete:
             yield f"<!-- {INCOMPLETE} -->\n"

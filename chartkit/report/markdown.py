@@ -85,7 +85,6 @@ class MarkdownWriter:
         self._rows.write(row)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
         headers = [str(status) for status in Status]
         yield markdown_table(headers, [[str(counts[status]) for status in Status]])
         if self._options.course.is_incomplete:

@@ -136,7 +136,6 @@ class NamespaceReportWriter:
         counts.update([result.status for result in results])
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
-        """Yield the reports, ending with a newline."""
         if not self._places:
             yield _NO_RESULTS
         for number, namespace in enumerate(sorted(self._places)):
@@ -185,7 +184,6 @@ class ObjectReportWriter:
         )
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
-        """Yield the reports, ending with a newline."""
         if not self._spool.size:
             yield _NO_RESULTS
         yield from self._spool.pieces()

@@ -38,7 +38,6 @@ class SarifWriter(FindingFormat):
         self._rules: dict[tuple[str, str], tuple[int, FindingRule, Severity]] = {}
 
     def write(self, finding: Finding) -> None:
-        """Add one finding."""
         rule = finding.rule
         new = (len(self._rules), rule, finding.level)
         index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
@@ -66,7 +65,6 @@ class SarifWriter(FindingFormat):
         self._spool.write(f"{comma}\n{json_text(body, indent=None)}")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
-        """Yield the report, ending with a newline."""
         driver: Body = {"name": "chartkit", "semanticVersion": __version__}
         rules = sorted(self._rules.values(), key=lambda each: each[0])
         driver["rules"] = [_rule(rule, level) for _, rule, level in rules]

@@ -60,7 +60,6 @@ class YamlWriter:
             self._spool.write(text + (_indented(dump_yaml(others)) if others else ""))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
         head: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
         if self._options.course.is_incomplete:
             head["incomplete"] = True

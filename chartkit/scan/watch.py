@@ -60,18 +60,15 @@ class Since:
         return [each for each in both if self.differs(each)]
 
     def differs(self, file: str) -> bool:
-        """Return whether a file is not what it was."""
         before, now = self._before.get(file), self._now.get(file)
         return before is None or now is None or before.mark != now.mark
 
     def removed(self, path: str) -> Iterator[str]:
-        """Yield the files that were at a path or below it, and are not any more."""
         for each in self._before:
             if each not in self._now and (each == path or each.startswith(f"{path}{os.sep}")):
                 yield each
 
     def had_namespaces(self, files: Sequence[str]) -> bool:
-        """Return whether any of the files may have had a Namespace."""
         return any(each in self._before and self._before[each].has_namespace for each in files)
 
 

@@ -11,7 +11,6 @@ class BuiltInStandards:
     """The standards that ship with chartkit."""
 
     def names(self) -> Collection[str]:
-        """Return the names of the standards."""
         return built_in_standards()
 
     def controls(self, standard: str) -> Mapping[str, Collection[str]]:

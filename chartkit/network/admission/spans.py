@@ -113,7 +113,6 @@ class OpenTelemetrySpans:
         span.end(max(at, ended))
 
     def close(self) -> None:
-        """Send what waits, and end."""
         self._provider.shutdown()
 
 

@@ -52,7 +52,6 @@ class HtmlWriter(FindingFormat):
         self._row = _templates().get_template("finding.html.j2").render
 
     def write(self, finding: Finding) -> None:
-        """Add one finding."""
         self._tally.add(finding)
         start = self._spool.size
         self._spool.write(self._row(_row(finding, self._options.owner_label)))

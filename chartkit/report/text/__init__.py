@@ -93,7 +93,6 @@ class TextWriter:
         return acceptance.state is AcceptedAs.SUPPRESSED and not self._options.quiet
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
         if not self._options.quiet:
             for head, lines in self._made.items():
                 yield f"{head}\n"

@@ -37,8 +37,6 @@ class KnownPlaces:
     others: Places | None = None
 
     def locate(self, *path: str | int) -> Location:
-        """Return the location of the key or list item at a path, or of its nearest existing
-        parent."""
         steps = tuple(map(str, path))
         if steps not in self.places and self.others is not None:
             return self.others.locate(*path)
@@ -48,7 +46,6 @@ class KnownPlaces:
         return Location(self.file, line, column, pointer, self)
 
     def character(self, offset: int, *path: str | int) -> Location:
-        """Return the location of a character of the text at a path, or of the path's key."""
         return self.others.character(offset, *path) if self.others else self.locate(*path)
 
     def value_of(self, *path: str | int) -> Location | None:

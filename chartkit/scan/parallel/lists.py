@@ -76,12 +76,9 @@ class ItemPlaces:
     inner: Places
 
     def locate(self, *path: str | int) -> Location:
-        """Return the location of the key or list item at a path, or of its nearest existing
-        parent."""
         return self.outer(self.inner.locate(*self._local(path)))
 
     def character(self, offset: int, *path: str | int) -> Location:
-        """Return the location of a character of the text at a path, or of the path's key."""
         return self.outer(self.inner.character(offset, *self._local(path)))
 
     def value_of(self, *_path: str | int) -> None:

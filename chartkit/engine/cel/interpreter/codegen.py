@@ -102,23 +102,19 @@ class Generator:
         self._depth = 0
 
     def constant(self, value: Value) -> str:
-        """A name for a value in the table."""
         name = f"k{len(self.table)}"
         self.table[name] = value
         return name
 
     def local(self) -> str:
-        """A name for a variable of a macro."""
         self._names += 1
         return f"a{self._names}"
 
     def meter(self) -> str:
-        """The name of the meter."""
         self.metered = True
         return "m"
 
     def visit(self, expr: ast.Expr, scope: Scope) -> Code:
-        """The code of a node; raises `Unsupported`."""
         if expr.id in self.folded.constants:
             return self.known(self.folded.constants[expr.id])
         self._depth += 1
@@ -133,7 +129,6 @@ class Generator:
         return code
 
     def known(self, value: Value) -> Code:
-        """The code of a value that is known."""
         kind = value.__class__
         return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
 

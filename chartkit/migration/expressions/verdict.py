@@ -39,7 +39,7 @@ def plain(holds: Expr) -> Verdict:
 
 def condition(holds: Expr) -> Verdict:
     """Return the verdict of a condition: where it is not met, its object does not apply."""
-    return Verdict(holds, negated(holds), TRUE)
+    return Verdict(holds, cel.negate(holds), TRUE)
 
 
 def in_order(parts: Sequence[Verdict]) -> Verdict:
@@ -67,7 +67,7 @@ def if_present(present: Expr, inner: Verdict) -> Verdict:
     """Return the verdict of a part that counts only where there is something."""
     if present == TRUE:
         return inner
-    absent = negated(present)
+    absent = cel.negate(present)
     skips = inner.skips if inner.skips == FALSE else conjunction(present, inner.skips)
     return Verdict(disjunction(absent, inner.holds), skips, disjunction(absent, inner.allows))
 
@@ -80,7 +80,7 @@ def of_elements(elements: Expr, variable: str, inner: Verdict) -> Verdict:
     none_applies = conjunction(
         cel.compare(">", cel.method(elements, "size"), 0), _all(elements, variable, inner.skips)
     )
-    return Verdict(conjunction(allows, negated(none_applies)), none_applies, allows)
+    return Verdict(conjunction(allows, cel.negate(none_applies)), none_applies, allows)
 
 
 def _all(elements: Expr, variable: str, body: Expr) -> Expr:
@@ -115,8 +115,3 @@ def as_bool(expression: Expr) -> Expr:
             return cel.conditional(condition, as_bool(then), as_bool(otherwise))
         case _:
             return expression
-
-
-def negated(term: Expr) -> Expr:
-    """Return the opposite of a term."""
-    return cel.negate(term)

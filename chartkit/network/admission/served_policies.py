@@ -17,10 +17,6 @@ FAIL: Final = "Fail"
 IGNORE: Final = "Ignore"
 
 
-def _plain_request(resource: Resource) -> Request:
-    return Request(resource)
-
-
 def _offline() -> World:
     return OFFLINE
 
@@ -37,7 +33,7 @@ class Served:
     """
 
     policies: tuple[RunnablePolicy, ...]
-    request: Callable[[Resource], Request] = _plain_request
+    request: Callable[[Resource], Request] = Request
     world: Callable[[], World] = _offline
     roles: RoleBindings = field(default_factory=RoleBindings)
     filtered: Callable[[Resource, str], bool] | None = None

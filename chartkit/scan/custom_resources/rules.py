@@ -18,7 +18,7 @@ from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.errors import CostLimitExceeded
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.nodes import nodes
-from chartkit.engine.cel.times import Duration, Timestamp, timestamp_of_text
+from chartkit.engine.cel.times import Duration, timestamp_of_text
 from chartkit.engine.cel.tracing.datum import Datum
 from chartkit.engine.cel.tracing.failure import causes_of
 from chartkit.engine.cel.tracing.pointers import pointers
@@ -334,13 +334,9 @@ def _cel_text(schema: Schema, text: str) -> Value:
             nanoseconds = read_duration(text)
             return text if nanoseconds is None else Duration(nanoseconds)
         if schema.format in ("date", "date-time"):
-            return _timestamp(text if schema.format == "date-time" else f"{text}T00:00:00Z")
+            return timestamp_of_text(text if schema.format == "date-time" else f"{text}T00:00:00Z")
         if schema.format == "byte":
             return decode_base64(text)
     except GoError as error:
         raise CelError(f"Invalid {schema.format} formatted string {text}: {error}") from None
     return text
-
-
-def _timestamp(text: str) -> Timestamp:
-    return timestamp_of_text(text)

@@ -25,11 +25,11 @@ _OUTPUT = frozenset({"atomic", "report", "rollout", "scan"})
 _CLICK = frozenset({"click"})
 _MORE = {
     "check-compat": {"documents", "helm", "kyverno", "output", "project", "render", "schemas"}
-    | {"temporary", "jmespath", "semver", "yaml", "cython_runtime"},
+    | {"temporary", "jmespath", "semver", "wording", "yaml", "cython_runtime"},
     "explain": {"charts", "documents", "helm", "kyverno", "registration", "schemas", "values"}
     | {"yaml", "cython_runtime"},
     "migrate": {"documents", "engine", "go", "kyverno", "migration", "registration", "schemas"}
-    | {"re2", "yaml", "cython_runtime"},
+    | {"re2", "wording", "yaml", "cython_runtime"},
 }
 """What further commands may load for their help."""
 _SCRIPT = """

@@ -25,7 +25,7 @@ from chartkit.engine.cluster_policy.podsecurity.restricted import (
     OTHER_VOLUMES,
 )
 from chartkit.migration.expressions.place import Place
-from chartkit.migration.expressions.verdict import as_bool, conjunction, disjunction, negated
+from chartkit.migration.expressions.verdict import as_bool, conjunction, disjunction
 from chartkit.migration.expressions.wildcards import fits_any
 from chartkit.migration.validate.pod_security.exclusions import (
     ContainerCheck,
@@ -61,7 +61,7 @@ def host_namespaces(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iter
     """The host's network, PID and IPC namespaces are not shared."""
     for name in HOST_NAMESPACES:
         shared = pod.spec.child(name).or_value(False)
-        test = of_pod(negated(shared), f"spec.{name}", exclusions, always("true"))
+        test = of_pod(cel.negate(shared), f"spec.{name}", exclusions, always("true"))
         yield Fact(f"spec.{name} must not be true", test)
 
 
@@ -71,7 +71,7 @@ def host_path_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> It
     volume = pod.spec.child("volumes").element("volume")
     path = volume.child("hostPath")
     bad = text(path.settled().child("path").or_value(""))
-    test = of_pod(negated(path.is_present()), "spec.volumes[*].hostPath", exclusions, bad)
+    test = of_pod(cel.negate(path.is_present()), "spec.volumes[*].hostPath", exclusions, bad)
     yield Fact("hostPath volumes are not allowed", _all(pod.spec.child("volumes"), "volume", test))
 
 
@@ -120,7 +120,7 @@ def privileged(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[
     """No container is privileged."""
     check = ContainerCheck(
         "securityContext.privileged",
-        lambda container: negated(_security(container, "privileged").or_value(False)),
+        lambda container: cel.negate(_security(container, "privileged").or_value(False)),
         lambda _: always("true"),
     )
     yield Fact("containers must not be privileged", check.everywhere(pod, exclusions))
@@ -196,7 +196,7 @@ def windows_host_process(pod: PodPlaces, exclusions: Exclusions, _since: int) ->
     """Neither the Pod nor a container is a Windows HostProcess."""
 
     def ok(security: Place) -> Expr:
-        return negated(security.child("windowsOptions").child("hostProcess").or_value(False))
+        return cel.negate(security.child("windowsOptions").child("hostProcess").or_value(False))
 
     check = ContainerCheck(
         "securityContext.windowsOptions.hostProcess",
@@ -229,16 +229,16 @@ def privilege_escalation(pod: PodPlaces, exclusions: Exclusions, since: int) -> 
         def fit(values: Values) -> Expr:
             unset, set_ = always("nil")(values), always("true")(values)
             if unset == set_:
-                return disjunction(negated(security.is_present()), unset)
+                return disjunction(cel.negate(security.is_present()), unset)
             if set_ == cel.TRUE:
-                return disjunction(negated(security.is_present()), place.is_present())
-            return negated(place.is_present())
+                return disjunction(cel.negate(security.is_present()), place.is_present())
+            return cel.negate(place.is_present())
 
         return fit
 
     check = ContainerCheck(
         f"securityContext.{field}",
-        lambda container: negated(_security(container, field).or_value(True)),
+        lambda container: cel.negate(_security(container, field).or_value(True)),
         bad,
         required=True,
     )
@@ -298,7 +298,7 @@ def restricted_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> I
         first = conjunction(present, *before)
         lifted = of_pod(cel.FALSE, f"spec.volumes[*].{name}", exclusions, silent)
         if lifted == cel.FALSE:
-            before.append(negated(present))
+            before.append(cel.negate(present))
         else:
             test = disjunction(test, first)
     if any(not each.field and not each.images for each in exclusions):

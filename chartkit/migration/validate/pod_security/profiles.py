@@ -19,7 +19,7 @@ from chartkit.engine.cluster_policy.podsecurity.profiles import (
 )
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.expressions.place import Place
-from chartkit.migration.expressions.verdict import conjunction, disjunction, negated
+from chartkit.migration.expressions.verdict import conjunction, disjunction
 from chartkit.migration.expressions.wildcards import fits_any
 from chartkit.migration.validate.pod_security.checks import Fact, Facts, either, unless_windows
 from chartkit.migration.validate.pod_security.exclusions import (
@@ -55,7 +55,7 @@ def app_armor(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[F
     mine = cel.method(key, "startsWith", APPARMOR)
     if bad == cel.TRUE:
         return
-    test = cel.macro(annotations.or_value({}), "all", "key", cel.any_of((negated(mine), bad)))
+    test = cel.macro(annotations.or_value({}), "all", "key", cel.any_of((cel.negate(mine), bad)))
     yield Fact(
         "annotations may set the AppArmor profiles runtime/default and localhost/PROFILE alone",
         _where_described(pod, test),
@@ -66,7 +66,7 @@ def _where_described(pod: PodPlaces, test: Expr) -> Expr:
     """Return a test of a Pod's metadata, which a controller's template need not have."""
     if pod.metadata.is_optional:
         return test
-    return cel.any_of((negated(cel.has(cel.ident("object"), "metadata")), test))
+    return cel.any_of((cel.negate(cel.has(cel.ident("object"), "metadata")), test))
 
 
 def seccomp_if_set(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
@@ -106,7 +106,7 @@ def _seccomp_present(pod: PodPlaces, exclusions: Exclusions) -> Fact:
     lifting = [each for each in exclusions if each.images and each.covers(_of_containers(check))]
     if present != cel.TRUE and lifting:
         container = pod.lists["containers"].element("container")
-        forbidden = conjunction(check.holds(container), negated(_is_type(profile(container))))
+        forbidden = conjunction(check.holds(container), cel.negate(_is_type(profile(container))))
         present = disjunction(pod.some(forbidden), present)
     words = "the Pod or its containers must set a seccomp profile"
     return Fact(words, disjunction(own.is_present(), present))
@@ -121,7 +121,7 @@ def _types_allowed(pod: PodPlaces, profile: str, exclusions: Exclusions) -> Expr
 
     def ok(security: Place) -> Expr:
         place = security.child(profile)
-        return disjunction(negated(place.is_present()), _is_type(place))
+        return disjunction(cel.negate(place.is_present()), _is_type(place))
 
     def type_(security: Place) -> Expr:
         return security.child(profile).settled().child("type").or_value("")

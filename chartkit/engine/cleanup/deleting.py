@@ -60,7 +60,8 @@ class DeletingPolicy(Evaluator):
         """Raises CompileError where an expression does not compile."""
         super().__init__(policy)
         if policy.constraints is not None:
-            self._constraints = Constraints(of_any_operation(policy.constraints))
+            constraints = of_any_operation(policy.constraints)
+            self._constraints = Constraints(constraints, selects_nothing=False)
         environment = ENVIRONMENTS["ndpol" if policy.namespace else "dpol"]
         compiler = ExpressionCompiler(policy, environment)
         self._variables = compiler.variables(policy.variables)

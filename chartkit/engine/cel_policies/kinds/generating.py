@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 
 from chartkit.engine.cel import types
@@ -11,6 +12,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, audit_annotations, new_host
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
@@ -48,6 +50,15 @@ class GeneratingEvaluator(Evaluator):
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._exceptions = Exceptions(exceptions, compiler)
 
+    def speaks_of(self, attributes: Attributes) -> bool:
+        """As for other policies, but for deletions: Kyverno asks about what has no namespace."""
+        if self.policy.namespace not in ("", attributes.namespace):
+            return False
+        return self._constraints is not None and self._constraints.match(_as_asked(attributes))
+
+    def concerns(self, attributes: Attributes) -> bool:
+        return super().concerns(_as_asked(attributes))
+
     def unmatched(self, error: ChartkitError) -> RuleResult:
         return replace(super().unmatched(error), rule=self.policy.name)
 
@@ -75,6 +86,17 @@ class GeneratingEvaluator(Evaluator):
             return self.result(Status.ERROR, text, policy.name)
         result = self.result(Status.PASS, DONE, policy.name, properties)
         return replace(result, generated=tuple(host.generated))
+
+
+def _as_asked(attributes: Attributes) -> Attributes:
+    """The attributes that the constraints are asked about: those of the object, of which there is
+    none after a deletion."""
+    if attributes.object is not None:
+        return attributes
+    asked = copy(attributes)
+    asked.namespace = ""
+    asked.kind_key = (*attributes.kind_key[:-1], "")
+    return asked
 
 
 def _compile_step(compiler: ExpressionCompiler, path: str, body: Body) -> Program | Template | None:

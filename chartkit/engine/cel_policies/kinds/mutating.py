@@ -202,7 +202,9 @@ def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Target
     conditions = named_expressions(policy.spec.get("targetMatchConditions"))
     compiled = compiler.conditions(conditions, "spec.targetMatchConditions")
     constraints = read_constraints(wanted) if wanted.get("resourceRules") else policy.constraints
-    selected = None if constraints is None else Constraints(of_any_operation(constraints))
+    if constraints is None:
+        return _Targets(None, program, compiled)
+    selected = Constraints(of_any_operation(constraints), selects_nothing=False)
     return _Targets(selected, program, compiled)
 
 

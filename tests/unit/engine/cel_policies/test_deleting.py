@@ -80,6 +80,23 @@ def test_operations_do_not_matter(constraints: Body, matches: bool) -> None:
     assert (said(deleting(matchConstraints=constraints)) is not None) is matches
 
 
+@pytest.mark.parametrize(
+    ("requirement", "labels", "matches"),
+    [
+        ({"operator": "DoesNotExist"}, {"team": "a"}, False),
+        ({"operator": "DoesNotExist"}, {}, True),
+        ({"operator": "NotIn", "values": ["a"]}, {"team": "a"}, False),
+        ({"operator": "NotIn", "values": ["b"]}, {"team": "a"}, True),
+    ],
+)
+def test_selectors_are_asked_about_the_object_alone(
+    requirement: Body, labels: Body, matches: bool
+) -> None:
+    selector = {"matchExpressions": [{"key": "team", **requirement}]}
+    found = deleting(matchConstraints={"resourceRules": [about()], "objectSelector": selector})
+    assert (said(found, pod(labels=labels)) is not None) is matches
+
+
 def test_a_namespace_is_in_itself() -> None:
     found = deleting(
         "namespaceObject.metadata.labels.env == 'x'",

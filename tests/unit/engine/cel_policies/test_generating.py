@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from chartkit.engine.request.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import (
+    about,
     conditions,
     exception,
     pod,
@@ -93,6 +95,21 @@ def test_generating_exceptions() -> None:
     given = exception(kind="GeneratingPolicy", reportResult="pass")
     message = "rule is passed due to policy exception: default/e"
     assert said(generating("true"), exceptions=[given]) == ("pass", message)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "matches"),
+    [
+        ({"resourceRules": [about(scope="Namespaced")]}, False),
+        ({"resourceRules": [about(scope="Cluster")]}, True),
+        ({"resourceRules": [about()], "namespaceSelector": {"matchLabels": {"a": "b"}}}, True),
+    ],
+)
+def test_what_is_deleted_is_in_no_namespace(constraints: Body, matches: bool) -> None:
+    found = policy(
+        "GeneratingPolicy", generate=[{"expression": "true"}], matchConstraints=constraints
+    )
+    assert bool(results(found, operation=Operation.DELETE)) is matches
 
 
 def test_a_policy_of_a_namespace_stays_in_it() -> None:

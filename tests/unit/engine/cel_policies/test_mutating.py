@@ -214,6 +214,20 @@ def test_targets_of_their_own(wanted: Body) -> None:
     ]
 
 
+def test_selectors_of_targets_are_asked_about_the_target_alone() -> None:
+    selector = {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}
+    wanted = {"resourceRules": [about()], "objectSelector": selector}
+    labelled = pod("labelled", labels={"a": "b"}).body
+    found = mutating(
+        label("'y'"),
+        evaluation={"mutateExisting": {"enabled": True}},
+        targetMatchConstraints=wanted,
+    )
+    world = World(UserApi(Cluster([labelled, pod("other").body])))
+    targets = (each.patched_target for each in results(found, world=world))
+    assert [one["metadata"]["name"] for one in targets if one] == ["other"]
+
+
 def test_conditions_of_targets() -> None:
     wanted = {"resourceRules": [about("configmaps")]}
     unmet = conditions("object.metadata.name == 'd'")

@@ -75,7 +75,7 @@ class BuiltObject:
 
 @dataclass(slots=True)
 class Build:
-    """What a kustomization builds.
+    """The objects that a kustomization builds.
 
     is_open: whether it has objects that are not known here; reason: why what it makes of its
     policies is not known, empty where it is.

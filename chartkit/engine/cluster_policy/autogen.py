@@ -166,6 +166,8 @@ def _extend(
     if action is None:
         return None
     made = {**body, **action, "name": name}
+    if "preconditions" in body:
+        made["preconditions"] = _rewritten(body["preconditions"])
     made["match"] = _extended_match(body.get("match") or {}, selectors, replaced, always=True)
     if body.get("exclude"):
         made["exclude"] = _extended_match(body["exclude"], selectors, replaced, always=False)
@@ -220,16 +222,39 @@ def _extended_validate(validate: Body, key: str) -> Body | None:
     if validate.get("pattern") is not None:
         return {**kept, "pattern": _under(key, validate["pattern"])}
     if validate.get("deny") is not None:
-        return {**kept, "deny": validate["deny"]}
+        return {**kept, "deny": _rewritten_deny(validate["deny"])}
     if validate.get("podSecurity") is not None:
         return {**kept, "podSecurity": validate["podSecurity"]}
     patterns = validate.get("anyPattern")
     if patterns is not None:
         listed = patterns if isinstance(patterns, list) else []
-        return {**kept, "anyPattern": [_under(key, pattern) for pattern in listed]}
+        # Go writes a list of none as null, and Kyverno's webhook refuses the rule then.
+        return {**kept, "anyPattern": [_under(key, pattern) for pattern in listed] or None}
     if validate.get("foreach"):
-        return {**kept, "foreach": validate["foreach"]}
+        return {**kept, "foreach": list(map(_rewritten_loop, validate["foreach"]))}
     return validate if validate.get("cel") else None
+
+
+def _rewritten(conditions: Json) -> Json:
+    """Return conditions as they are in a rule for controllers: Kyverno writes it as JSON, which
+    leaves empty lists out, and without any list conditions hold."""
+    if not isinstance(conditions, dict):
+        return conditions
+    return {key: listed for key, listed in conditions.items() if listed != []}
+
+
+def _rewritten_deny(deny: Body) -> Body:
+    return {**deny, "conditions": _rewritten(deny["conditions"])} if "conditions" in deny else deny
+
+
+def _rewritten_loop(loop: Body) -> Body:
+    made = dict(loop)
+    if isinstance(loop.get("deny"), dict):
+        made["deny"] = _rewritten_deny(loop["deny"])
+    if isinstance(loop.get("foreach"), list):
+        inner = loop["foreach"]
+        made["foreach"] = [_rewritten_loop(one) if isinstance(one, dict) else one for one in inner]
+    return made
 
 
 def _under(key: str, value: Json) -> Body:

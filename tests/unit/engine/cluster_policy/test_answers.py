@@ -45,6 +45,7 @@ def _unresolved(path: str) -> str:
     )
 
 
+_NONE: Body = {"any": [], "all": []}
 _X = "{{ request.object.spec.x }}"
 _NO_LIST = (
     "validation failure: failed to deserialize anyPattern, expected type array: "
@@ -75,6 +76,34 @@ ANSWERS: dict[str, tuple[Body, Resource, str, list[Body], list[tuple[str, str, s
         [("r", "error", _NO_LIST)],
     ),
     "a deletion is not compared": (rule(), obj(), "DELETE", [], []),
+    "an empty list of conditions does not hold": (
+        rule(validate={"message": "m", "deny": {"conditions": {"any": []}}}),
+        obj(),
+        "CREATE",
+        [],
+        [_PASSED],
+    ),
+    "but is no list in the rule for pod controllers": (
+        rule(validate={"message": "m", "deny": {"conditions": {"any": []}}}),
+        obj("Deployment", "apps/v1"),
+        "CREATE",
+        [],
+        [("autogen-r", "fail", "m")],
+    ),
+    "nor in its loops": (
+        rule(
+            validate={
+                "message": "m",
+                "foreach": [
+                    {"list": "['a']", "foreach": [{"list": "['a']", "deny": {"conditions": _NONE}}]}
+                ],
+            }
+        ),
+        obj("Deployment", "apps/v1"),
+        "CREATE",
+        [],
+        [("autogen-r", "fail", "validation failure: validation failure: m")],
+    ),
     "a label without a value is an empty text": (
         rule(**_selecting(selector={"matchLabels": {"team": "a", "app": ""}})),
         obj(labels={"app": None, "team": "a"}),
@@ -229,3 +258,11 @@ def test_a_refused_rule_is_quoted_with_fields_in_the_order_of_its_types() -> Non
         compile_policy(policy_resource(body))
     text = f"spec.rules[0]: Invalid value: {_QUOTED}: Rule is matching an empty set"
     assert caught.value.message == text
+
+
+def test_an_empty_any_pattern_cannot_be_extended_to_pod_controllers() -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_policy(policy_resource(rule(validate={"anyPattern": []})))
+    text = "path: spec.rules[1].validate..: one of pattern, anyPattern, deny, foreach, cel must be"
+    assert caught.value.message == f"{text} specified"
+    compile_policy(policy_resource(rule(kinds=("Service",), validate={"anyPattern": []})))

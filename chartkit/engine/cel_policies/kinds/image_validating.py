@@ -251,15 +251,24 @@ def _reasons(host: ImageHost) -> dict[str, str]:
 
 def _fetch(images: Sequence[str], host: ImageHost) -> None:
     """Kyverno fetches all images before anything is asked of them; raises _ImageError where a
-    registry has not one of them. Where there is no registry to ask, an expression that asks says
-    so."""
+    registry has not one of them, and for one that is no reference. Where there is no registry to
+    ask, an expression that asks says so."""
     for image in images:
         try:
             host.fetch(image)
         except NoSource:
+            _require_references(images)
             return
         except LookupFailed as error:
             raise _ImageError(error.message, image) from error
+
+
+def _require_references(images: Sequence[str]) -> None:
+    for image in images:
+        try:
+            parse_reference(image)
+        except ImageReferenceError as error:
+            raise _ImageError(str(error), image) from error
 
 
 def _texts(value: Value) -> list[str]:

@@ -160,6 +160,12 @@ def test_image_validating_pod_controllers() -> None:
     assert said(asked, deployment())[0] == "pass"
 
 
+def test_an_image_that_is_no_reference() -> None:
+    message = "failed to evaluate policy: could not parse reference: A/b"
+    assert said(validating("true"), images("nginx:1", "A/b")) == ("error", message)
+    assert said(validating("true", glob="none"), images("A/b"))[0] == "pass"
+
+
 @pytest.mark.parametrize("image", [5, None, {"a": 1}])
 def test_an_image_that_is_no_text(image: Any) -> None:
     assert said(validating("true"), images(image))[0] == "error"

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 from typing import ClassVar, Final
 
@@ -94,7 +95,7 @@ class Finding:
             return ""
         if self.resource is not None and not location.line:
             return ""
-        return PurePath(location.file).as_posix()
+        return _posix(location.file)
 
     @property
     def fingerprint(self) -> str:
@@ -113,6 +114,12 @@ class Finding:
             return (self.message,)
         path = self.location.path
         return (self.file, path) if path else (self.file, self.message)
+
+
+@lru_cache(maxsize=1024)
+def _posix(file: str) -> str:
+    """Return the name of a file with `/` between folders; a file has many findings."""
+    return PurePath(file).as_posix()
 
 
 def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None = None) -> Finding:

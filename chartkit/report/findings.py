@@ -11,6 +11,9 @@ from typing import Final
 
 from chartkit.model import Json, Location, Resource, RuleResult, path_text, pointer_steps
 
+_DIGITS: Final = 20
+"""More digits than a position in a list has."""
+
 
 class AcceptedAs(StrEnum):
     """The reason that a violation fails no run: it is known, or its object suppresses it."""
@@ -98,12 +101,23 @@ def field_text(pointer: str, body: Json) -> str:
     body: the object, which tells a position in a list from a key that is a number.
     """
     keys: list[int] = []
-    for index, step in enumerate(pointer_steps(pointer)):
-        is_key = isinstance(body, dict)
-        if is_key and step.isdecimal():
-            keys.append(index)
-        body = _child(body, step if is_key or not step.isdecimal() else int(step))
+    for index, (step, is_number) in enumerate(_steps_to_numbers(pointer)):
+        if isinstance(body, dict):
+            if is_number:
+                keys.append(index)
+            body = body.get(step)
+        else:
+            body = _item(body, step) if is_number else None
     return _text_of(pointer, tuple(keys))
+
+
+@lru_cache(maxsize=4096)
+def _steps_to_numbers(pointer: str) -> tuple[tuple[str, bool], ...]:
+    """Return the steps of a pointer up to the last that is a number, with whether each is one."""
+    steps = [(step, step.isdecimal()) for step in pointer_steps(pointer)]
+    while steps and not steps[-1][1]:
+        steps.pop()
+    return tuple(steps)
 
 
 @lru_cache(maxsize=4096)
@@ -115,9 +129,6 @@ def _text_of(pointer: str, keys: tuple[int, ...]) -> str:
     )
 
 
-def _child(body: Json, step: str | int) -> Json:
-    if isinstance(body, dict):
-        return body.get(step)
-    if isinstance(body, list) and isinstance(step, int) and step < len(body):
-        return body[step]
-    return None
+def _item(body: Json, step: str) -> Json:
+    is_there = isinstance(body, list) and len(step) < _DIGITS and int(step) < len(body)
+    return body[int(step)] if is_there else None

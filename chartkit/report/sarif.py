@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -38,15 +39,15 @@ class SarifWriter(FindingFormat):
         self._rules: dict[tuple[str, str], tuple[int, FindingRule, Severity]] = {}
 
     def write(self, finding: Finding) -> None:
-        rule = finding.rule
+        rule, subject = finding.rule, finding.subject
         new = (len(self._rules), rule, finding.level)
         index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
         body: Body = {
             "ruleId": rule.id,
             "ruleIndex": index,
             "level": _LEVELS[finding.level],
-            "message": {"text": _message(finding)},
-            "locations": [_location(finding)],
+            "message": {"text": _message(finding, subject)},
+            "locations": [_location(finding, subject)],
             "partialFingerprints": dict.fromkeys(_FINGERPRINTS, finding.fingerprint),
         }
         if finding.others and finding.file:
@@ -78,31 +79,35 @@ class SarifWriter(FindingFormat):
         yield "\n]}]}\n" if self._spool.size else "]}]}\n"
 
 
-def _message(finding: Finding) -> str:
+def _message(finding: Finding, subject: str) -> str:
     """Return the message, with the object, which the location alone does not name."""
     lines = [finding.message or finding.rule.id]
-    if finding.subject:
-        lines[0] = f"{finding.subject}: {lines[0]}"
+    if subject:
+        lines[0] = f"{subject}: {lines[0]}"
     lines += [finding.hint] if finding.hint else []
     return "\n".join(lines)
 
 
-def _location(finding: Finding) -> Body:
+def _location(finding: Finding, subject: str) -> Body:
     body: Body = {}
     if finding.file and finding.location is not None:
         body["physicalLocation"] = _physical(finding.file, finding.location)
-    name = "/".join(filter(None, (finding.subject, finding.field))) or finding.rule.id
+    name = "/".join(filter(None, (subject, finding.field))) or finding.rule.id
     body["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
     return body
 
 
 def _physical(file: str, location: Location) -> Body:
-    path = quote(file, errors="replace")
-    uri = f"file://{path}" if file.startswith("/") else path
-    body: Body = {"artifactLocation": {"uri": uri}}
+    body: Body = {"artifactLocation": {"uri": _uri(file)}}
     if location.line:
         body["region"] = {"startLine": location.line, "startColumn": max(location.column, 1)}
     return body
+
+
+@lru_cache(maxsize=1024)
+def _uri(file: str) -> str:
+    path = quote(file, errors="replace")
+    return f"file://{path}" if file.startswith("/") else path
 
 
 def _suppression(acceptance: Acceptance) -> Body:

@@ -134,7 +134,8 @@ class ScanReport:
         for note in self._gate.acceptor.notes[noted:]:
             self._console.note(note)
         if not self._asks_registries:
-            self._unasked += sum(map(_needs_registry, results))
+            errors = (each for each in results if each.status is Status.ERROR)
+            self._unasked += sum(map(_needs_registry, errors))
 
     def finish(
         self,
@@ -232,9 +233,8 @@ def _members(guidance: Guidance) -> dict[str, Any]:
 
 
 def _needs_registry(result: RuleResult) -> bool:
-    return result.status is Status.ERROR and (
-        result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
-    )
+    """Return whether an error may be that nobody asked a registry."""
+    return result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
 
 
 def require_policies(policies: PolicySet, console: Console, is_json: bool = False) -> None:

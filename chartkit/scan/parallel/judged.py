@@ -76,7 +76,8 @@ class Judged(NamedTuple):
         known = self.places
         if given is not None:
             known = replace(known, others=given.location.places)
-        return Resource(resource.body, replace(resource.location, places=known))
+        at = resource.location
+        return Resource(resource.body, Location(at.file, at.line, at.column, at.path, known))
 
 
 def judged(

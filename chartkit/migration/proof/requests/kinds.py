@@ -56,11 +56,16 @@ def compared_kinds(
     kinds: Iterable[GroupVersionKind], texts: Iterable[str]
 ) -> list[GroupVersionKind]:
     """Return the other versions of kinds, and the other kinds, that policies compare an object's
-    `apiVersion` and `kind` with."""
+    `apiVersion` and `kind` with, or both in one text."""
     known, found = list(kinds), list[GroupVersionKind]()
+    names = {kind.kind for kind in known_kinds()}
     for text in dict.fromkeys(texts):
         group, version = parse_api_version(text)
-        if _VERSION.fullmatch(version):
+        above, _, name = text.rpartition("/")
+        whole = GroupVersionKind(*parse_api_version(above), name)
+        if _VERSION.fullmatch(whole.version) and name in names:
+            found.append(whole)
+        elif _VERSION.fullmatch(version):
             found += [kind._replace(version=version) for kind in known if kind.group == group]
         else:
             named = [kind for kind in known_kinds() if kind.kind == text]

@@ -12,7 +12,7 @@ from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of, resource_name
 from chartkit.errors import InputError
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.model import Body, Json, Resource, list_of, mapping_at
+from chartkit.model import Body, Json, Resource, list_of, mapping_at, text_of
 
 KINDS: Final = frozenset(
     {"ClusterPolicy", "Policy", "CleanupPolicy", "ClusterCleanupPolicy", "PolicyException"}
@@ -81,13 +81,13 @@ class _References:
             return _REPLACEMENT
         kind, version = body.get("kind"), body.get("apiVersion")
         group = body.get("group") if version is None else group_of(Resource(body))
-        if steps and group == KYVERNO_GROUP and kind in KINDS:
+        if steps and group == KYVERNO_GROUP and text_of(kind) in KINDS:
             metadata = mapping_at(body, "metadata")
             name = metadata.get("name") or body.get("name")
             text = _HOLDS if "spec" in body else _NAMES
             return text.format(name=f"{kind}/{name}" if name else f"every {kind}")
         if KYVERNO_GROUP in list_of(body.get("apiGroups")):
-            named = [each for each in list_of(body.get("resources")) if each in _PLURALS]
+            named = [each for each in list_of(body.get("resources")) if text_of(each) in _PLURALS]
             return _GRANTS.format(resources=", ".join(map(str, named))) if named else ""
         return ""
 

@@ -10,7 +10,7 @@ from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
 from chartkit.migration.files.kustomize.patches import Merge, StaysError
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.references import fits
-from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.model import Body, Json, Resource, list_of, mapping_at
 
 _BY_LABELS: Final = ("labelSelector", "annotationSelector")
 
@@ -111,7 +111,7 @@ class Build:
     def transform(self, kustomization: Body) -> None:
         """Give the objects the names, namespace, labels and annotations of a kustomization."""
         labels = {**mapping_at(kustomization, "commonLabels")}
-        for each in kustomization.get("labels") or ():
+        for each in list_of(kustomization.get("labels")):
             labels |= mapping_at(mapping_at(each).get("pairs"))
         given = {
             "labels": labels,

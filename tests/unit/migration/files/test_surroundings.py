@@ -144,6 +144,8 @@ _ONE = "apiVersion: kyverno.io/v1, kind: ClusterPolicy"
         (f"extraObjects: [{{{_ONE}, metadata: {{name: a}}, spec: {{}}}}]", "holds ClusterPolicy/a"),
         (f"{{{_ONE}, metadata: {{name: team}}, status: {{}}}}", "a test waits for the status of"),
         ("apiVersion: v1\nkind: Pod\nspec: {target: {port: 1}, apiGroups: 7}", ""),
+        (f"{_APPLICATION}{{a: [{{group: kyverno.io, kind: [a]}}]}}", ""),
+        (f"{_ROLE}[{{apiGroups: [kyverno.io], resources: [[a], {{}}]}}]", ""),
     ],
 )
 def test_what_names_policies_is_named(tmp_path: Path, text: str, named: str) -> None:

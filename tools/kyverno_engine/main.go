@@ -216,13 +216,20 @@ func (r *request) context(resource unstructured.Unstructured) (*policycontext.Po
 		}
 		return policycontext.NewPolicyContextFromAdmissionRequest(jp, review, r.User, gvk, cfg)
 	}
-	pc, err := policycontext.NewPolicyContext(jp, resource, operation, &r.User, cfg)
+	fresh, before := resource, r.Old
+	if operation == kyvernov1.Delete {
+		fresh, before = unstructured.Unstructured{}, resource.Object
+	}
+	pc, err := policycontext.NewPolicyContext(jp, fresh, operation, &r.User, cfg)
+	if err == nil && before != nil {
+		pc = pc.WithOldResource(unstructured.Unstructured{Object: before})
+		err = pc.JSONContext().AddOldResource(before)
+	}
+	if err == nil {
+		err = pc.JSONContext().AddNamespace(resource.GetNamespace())
+	}
 	if err != nil {
 		return nil, err
 	}
-	if r.Old != nil {
-		pc = pc.WithOldResource(unstructured.Unstructured{Object: r.Old})
-		err = pc.JSONContext().AddOldResource(r.Old)
-	}
-	return pc.WithResourceKind(gvk, ""), err
+	return pc.WithResourceKind(gvk, ""), nil
 }

@@ -25,6 +25,8 @@ SLICE: Final = 1 << 18
 """The bytes of a slice, and of the files of one part, as a rule."""
 _WINDOW: Final = 1 << 24
 """The bytes of a file that are looked through at a time."""
+_MAPPED_AROUND: Final = 1 << 21
+"""The bytes before a page that systems may map with it, where files are cached in large pages."""
 _CUT: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
 _SHARED_LISTS: Final = frozenset({"NamespaceList", "CustomResourceDefinitionList"})
@@ -172,7 +174,7 @@ def _of_list(
 
 def _release(content: mmap.mmap, start: int, end: int) -> None:
     """Release the memory of a part of a file that has been searched; its pages stay cached."""
-    begin = start // mmap.PAGESIZE * mmap.PAGESIZE
+    begin = max(start - _MAPPED_AROUND, 0) // mmap.PAGESIZE * mmap.PAGESIZE
     if hasattr(content, "madvise"):
         content.madvise(mmap.MADV_DONTNEED, begin, end - begin)
 

@@ -5,7 +5,6 @@ The list is strict: a case that agrees after all fails until it is taken off.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 DEVIATIONS: Final[dict[str, dict[str, str]]] = {
@@ -83,15 +82,3 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
         "a wildcard; Kyverno walks a Go map and names either, here the first in the object",
     },
 }
-
-CHANGED: Final[dict[str, tuple[re.Pattern[str], str]]] = {
-    "cel-kyverno": (
-        re.compile(r"json\.marshal\(|\.(tag|identifier)\(\)"),
-        "recorded from 1.19.0; 1.19.1, which is installed, writes null and maps inside of others "
-        "as JSON has them, words the errors of it anew, and knows the tag before a digest",
-    ),
-}
-"""Expressions by what they call, whose recorded answers a later release no longer gives: by file.
-
-Such a case may agree or not; what the later release answers stands in the unit tests.
-"""

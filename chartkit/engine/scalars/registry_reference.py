@@ -37,11 +37,6 @@ class RegistryReference:
         """The digest, or the tag where there is none."""
         return self.digest or self.tag
 
-    @property
-    def written_tag(self) -> str:
-        """The tag, also one that is written before a digest."""
-        return self.tag or _split_tag(self.original.partition("@")[0])[1] or ""
-
     def __str__(self) -> str:
         return self.original
 

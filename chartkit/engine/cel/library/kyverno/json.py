@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
-from chartkit.engine.cel.declarations import Library, declared, overload
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
+from chartkit.engine.cel.declarations import Implementation, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
-from chartkit.engine.cel.library.natives import content, doubles, no_conversion, text_of
+from chartkit.engine.cel.library.natives import (
+    NO_TYPE,
+    content,
+    doubles,
+    no_conversion,
+    text_of,
+)
 from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
-from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value
-from chartkit.go.fmt import UnsupportedValueError, go_json
-from chartkit.go.int64 import Int64
+from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
+from chartkit.go.fmt import UnsupportedValueError, go_json, json_float
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.model import Json
 
 _VARIABLES = context_variable("json", "json.Json")
 _CHARACTERS: Final = 3
 """Characters that are as much work as a member, beside those of every text that is made."""
 _UNSUPPORTED: Final = "json: unsupported type: "
 _NO_JSON: Final = {"kubernetes.NamedFormat": "func(string) []string", "kubernetes.URL": "*url.URL"}
-_GO_KEYS: Final = {int: "int64", Uint: "uint64", bool: "bool", float: "float64"}
+_WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
 
 
 @overload(
@@ -44,94 +51,165 @@ def _written_out(_args: Sequence[Value], result: Value) -> int:
     return len(result) // _CHARACTERS if isinstance(result, str) else 0
 
 
-@overload(
+_marshal_read = overload(
     "marshal_dyn_string: json.Json.marshal(dyn) -> string",
-    "The value as JSON, keys sorted, `<`, `>` and `&` escaped; a duration in nanoseconds.",
-    "json.marshal({'b': {'c': 1}, 'a': {'d': 2}})  // '{\"a\":{\"d\":2},\"b\":{\"c\":1}}'",
+    "The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
+    "null alone is written as 0, a duration in nanoseconds.",
+    "json.marshal({'b': 1, 'a': 2})  // '{\"a\":2,\"b\":1}'",
     "json.marshal(duration('1s'))  // '1000000000'",
     work=_written_out,
-)
-def marshal(_json: Context, value: Value) -> str:
+)(lambda _json, value: _marshalled(_outermost, value))
+
+
+def _bind(arguments: Sequence[Expr]) -> Implementation:
+    """Go knows a document's maps and lists from those that an expression makes.
+
+    A map inside of what the expression makes has no JSON, and null there is 0.
+    """
+    written = _branches(arguments[1])
+    if not all(isinstance(each, MapLiteral) or _makes_list(each) for each in written):
+        return _marshal_read.implementation
+    in_lists = any(_makes_list(part) for each in written for part in _parts(each))
+    write = partial(_made, in_lists=in_lists)
+    return lambda _json, value: _marshalled(write, value)
+
+
+def _branches(written: Expr) -> list[Expr]:
+    """Return the possible expressions of a value: both sides of a choice."""
+    if isinstance(written, Call) and written.function == "_?_:_":
+        return [each for side in written.args[1:] for each in _branches(side)]
+    return [written]
+
+
+def _parts(written: Expr) -> Iterator[Expr]:
+    """Return the expressions inside a list or map, at any depth."""
+    if isinstance(written, ListLiteral):
+        inner: Sequence[Expr] = written.elements
+    elif isinstance(written, MapLiteral):
+        inner = [entry.value for entry in written.entries]
+    else:
+        inner = [written.loop_step] if isinstance(written, Comprehension) else ()
+    for part in inner:
+        yield part
+        yield from _parts(part)
+
+
+def _makes_list(written: Expr) -> bool:
+    if isinstance(written, Call):
+        return written.function in _LIST_MAKERS
+    return isinstance(written, ListLiteral | Comprehension)
+
+
+_LIST_MAKERS: Final = frozenset({"distinct", "flatten", "reverse", "sort", "@sortByAssociatedKeys"})
+
+marshal: Final = replace(_marshal_read, bind=_bind)
+
+
+def _marshalled(write: Callable[[Value], str], value: Value) -> str:
     bounded_value(value)
     try:
-        return go_json(_outermost(value))
+        return write(value)
     except UnsupportedValueError as error:
         raise CelError(str(error)) from None
 
 
-def _outermost(value: Value) -> Json:
-    """JSON of a value that is in no list or map; some types have JSON there alone."""
+def _made(value: Value, in_lists: bool) -> str:
+    """JSON of what the expression wrote as a whole."""
+    if isinstance(value, dict):
+        return _object({text_of(key): _written(member, in_lists) for key, member in value.items()})
+    if isinstance(value, list):
+        return _array([_written(member, in_lists) for member in value])
+    return _outermost(value)
+
+
+def _outermost(value: Value) -> str:
+    if value is None:
+        return "0"
     if isinstance(value, OptionalValue):
-        return _outermost(value.value) if value.present else None
+        return _outermost(value.value) if value.present else "null"
     if isinstance(value, Type):
-        return value.name
+        return go_json(value.name)
     if isinstance(value, Struct):
         return _struct(value)
-    if isinstance(value, Opaque) and value.cel_type.name in _NO_JSON:
-        raise CelError(_UNSUPPORTED + _NO_JSON[value.cel_type.name])
-    try:
-        native = _named(value) if isinstance(value, dict) else _native(value)
-    except CelError as error:
-        if not isinstance(value, dict | list):
-            raise
-        container = "map to native map" if isinstance(value, dict) else "list to native slice"
-        text = f"json: failed to convert CEL {container}: {error.message}"
-        raise CelError(text) from None
-    _check_keys(native)
-    return native
+    return _document(value)
 
 
-def _named(value: dict[Value, Value]) -> Json:
-    return {text_of(key): _native(member) for key, member in value.items()}
-
-
-def _native(value: Value) -> Json:
-    """The value as Go's own types have it; maps in it keep keys that are no texts."""
-    if value is None or isinstance(value, bool | float | str):
-        return value
-    if isinstance(value, int):
-        return Int64(value)
+def _document(value: Value) -> str:
+    """JSON of a document's part, in which null is null and objects may be nested."""
+    if value is None:
+        return "null"
     if isinstance(value, dict):
-        # The keys are checked when all is converted, as in Go.
-        return {_key(key): _native(member) for key, member in value.items()}
+        return _object({text_of(key): _document(member) for key, member in value.items()})
     if isinstance(value, list):
-        return [_native(member) for member in value]
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    if isinstance(value, Duration):
-        return Int64(value.nanoseconds)
+        return _array([_document(member) for member in value])
+    return _scalar(value)
+
+
+def _written(value: Value, in_lists: bool) -> str:
+    """JSON of a part of what the expression wrote; in_lists: it wrote the lists in it too."""
+    if value is None:
+        return "0"
+    if isinstance(value, dict):
+        raise CelError(_WRITTEN_MAP)
+    if isinstance(value, list):
+        if not in_lists:
+            return _document(value)
+        return _array([_written(member, in_lists) for member in value])
     if isinstance(value, OptionalValue):
-        return _native(content(value))
-    if isinstance(value, Timestamp):
-        return str(value)
-    if isinstance(value, Opaque) and value.cel_type.name not in _NO_JSON:
-        return text_of(value)
+        return _written(content(value), in_lists)
+    if isinstance(value, Type):
+        raise CelError(NO_TYPE)
+    return _scalar(value)
+
+
+def _scalar(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return json_float(value)
+    if isinstance(value, str):
+        return go_json(value)
+    if isinstance(value, bytes):
+        return go_json(base64.b64encode(value).decode("ascii"))
+    if isinstance(value, Duration):
+        return str(value.nanoseconds)
+    if isinstance(value, Opaque):
+        return _named(value)
     raise no_conversion(value, "interface {}")
 
 
-def _key(value: Value) -> Any:
-    return value if isinstance(value, int | float) else _native(value)
+def _named(value: Opaque) -> str:
+    if isinstance(value, Timestamp):
+        return go_json(str(value))
+    name = value.cel_type.name
+    if name in _NO_JSON:
+        raise CelError(_UNSUPPORTED + _NO_JSON[name])
+    return go_json(text_of(value))
 
 
-def _check_keys(native: Json) -> None:
-    """Raise `CelError` for a key that is no text."""
-    if isinstance(native, list):
-        for member in native:
-            _check_keys(member)
-    elif isinstance(native, dict):
-        for key, member in native.items():
-            if not isinstance(key, str):
-                name = _GO_KEYS.get(key.__class__, "int64")
-                raise CelError(f"json: unsupported map key type {name} (original key type: {name})")
-            _check_keys(member)
-
-
-def _struct(value: Struct) -> Json:
+def _struct(value: Struct) -> str:
     if value.type.name == "user.ServiceAccount":
-        return {key.lower(): text_of(text) for key, text in value.fields.items()}
+        return _object({key.lower(): go_json(text) for key, text in value.fields.items()})
     if value.type.name.partition(".")[0] != "Object":
-        raise no_conversion(value, "interface {}")
-    return {key: _outermost(member) for key, member in value.fields.items()}
+        return _scalar(value)
+    return _object({key: _field(member) for key, member in value.fields.items()})
+
+
+def _field(value: Value) -> str:
+    """JSON of an `Object`'s field, in which what the expression wrote may be nested once."""
+    if isinstance(value, dict):
+        return _object({text_of(key): _document(member) for key, member in value.items()})
+    return _outermost(value)
+
+
+def _object(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{go_json(key)}:{members[key]}" for key in sorted(members)) + "}"
+
+
+def _array(elements: list[str]) -> str:
+    return "[" + ",".join(elements) + "]"
 
 
 LIBRARY = Library("kyverno.json", overloads=declared(globals()), variables=_VARIABLES, doc="JSON.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -72,8 +71,7 @@ contains_digest = overload(
 
 
 def _part(name: str, read: Callable[[RegistryReference], str], doc: str, example: str) -> Overload:
-    key = re.sub("(?=[A-Z])", "_", name).lower()
-    declare = overload(f"image_{key}: kyverno.image.{name}() -> string", doc, example)
+    declare = overload(f"image_{name}: kyverno.image.{name}() -> string", doc, example)
     return declare(lambda value: read(value.reference))
 
 
@@ -92,20 +90,14 @@ _PARTS = (
     ),
     _part(
         "identifier",
-        lambda reference: "@".join(filter(None, (reference.written_tag, reference.digest))),
-        "The tag, the digest, or both with `@` between them, as they are written.",
+        lambda reference: reference.identifier,
+        "The digest, or the tag where there is none.",
         "image('ghcr.io/acme/app:v1').identifier()  // 'v1'",
     ),
     _part(
-        "identifierWithSeparator",
-        lambda reference: f"{'@' if reference.digest else ':'}{reference.identifier}",
-        "The digest after `@`, or the tag after `:` where there is no digest.",
-        "image('ghcr.io/acme/app:v1').identifierWithSeparator()  // ':v1'",
-    ),
-    _part(
         "tag",
-        lambda reference: reference.written_tag,
-        "The tag: `latest` where neither tag nor digest is written, empty for a digest alone.",
+        lambda reference: reference.tag,
+        "The tag: `latest` where neither tag nor digest is written, empty where a digest is.",
         "image('nginx').tag()  // 'latest'",
     ),
     _part(

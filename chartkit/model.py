@@ -20,7 +20,7 @@ Json = Any
 Body = dict[str, Any]
 """A JSON object."""
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 """The keys and indices from a document to a value in it."""
 
 
@@ -262,7 +262,7 @@ def texts_of(value: Json) -> list[str]:
     return [each for each in list_of(value) if isinstance(each, str)]
 
 
-def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+def leaves(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Json]]:
     """Yield every value that is neither a mapping nor a list, with its path."""
     if isinstance(value, Mapping):
         for key, member in value.items():
@@ -274,7 +274,7 @@ def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
         yield path, value
 
 
-def texts_below(value: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
+def texts_below(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
     """Yield every text in a value, keys aside, with its path."""
     return ((place, text) for place, text in leaves(value, path) if isinstance(text, str))
 

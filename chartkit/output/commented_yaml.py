@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Callable, Iterator
 
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.model import Body, Json, Path
+from chartkit.model import Body, FieldPath, Json
 
-Comments = Callable[[Path], str]
+Comments = Callable[[FieldPath], str]
 """The comment above the key or list item at a path; empty for none."""
 
 _WIDTH = 98
@@ -32,7 +32,7 @@ def comment(text: str, level: int = 0) -> str:
     )
 
 
-def _entry(key: str, value: Json, comments: Comments, path: Path, level: int) -> Iterator[str]:
+def _entry(key: str, value: Json, comments: Comments, path: FieldPath, level: int) -> Iterator[str]:
     text = comments(path)
     if text:
         yield comment(text, level)
@@ -61,7 +61,7 @@ def _on_one_line(key: str, value: Json, level: int) -> str:
     return _indented(dump_yaml({key: value}, flow_leaves=True), level)
 
 
-def _item(value: Json, comments: Comments, path: Path, level: int) -> Iterator[str]:
+def _item(value: Json, comments: Comments, path: FieldPath, level: int) -> Iterator[str]:
     text = comments(path)
     if text:
         yield comment(text, level)

@@ -16,8 +16,7 @@ from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
-from chartkit.model import Body, Json, Location
-from chartkit.model import Path as Place
+from chartkit.model import Body, FieldPath, Json, Location
 from chartkit.project.inheritance import Keys, inherited, whole
 from chartkit.project.monitoring import Monitoring, read_monitoring
 from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
@@ -141,7 +140,7 @@ def read_environments(document: Document, root: Path) -> Mapping[str, Environmen
     return MappingProxyType(found)
 
 
-def _places(document: Document, name: str) -> Iterator[Place]:
+def _places(document: Document, name: str) -> Iterator[FieldPath]:
     """Yield the places whose keys an environment has, the last word last."""
     if DEFAULTS in document.body:
         yield (DEFAULTS,)

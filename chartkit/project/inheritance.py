@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Path
+from chartkit.model import Body, FieldPath, Json, Location
 
 ADDED: Final = frozenset({"exclude", "workloads", "actions", "exceptions", "engineValues"})
 """The lists that add up: those of an environment, and `exclude` and `actions` of its policies."""
@@ -32,8 +32,8 @@ class Keys:
 
     body: Body
     document: Document = field(repr=False)
-    own: tuple[Path, ...] = ((),)
-    places: Mapping[Path, Path] = field(default_factory=lambda: {(): ()}, repr=False)
+    own: tuple[FieldPath, ...] = ((),)
+    places: Mapping[FieldPath, FieldPath] = field(default_factory=lambda: {(): ()}, repr=False)
 
     def locate(self, *path: str | int) -> Location:
         """Return the place of the key or list item at a path, or of its nearest parent."""
@@ -53,7 +53,7 @@ def whole(document: Document) -> Keys:
     return Keys(document.body, document)
 
 
-def inherited(document: Document, places: Sequence[Path]) -> Keys:
+def inherited(document: Document, places: Sequence[FieldPath]) -> Keys:
     """Return the keys of several places of a document, merged; the last one has the last word."""
     merged = _Merged(document)
     for place in places:
@@ -75,10 +75,10 @@ class _Merged:
 
     def __init__(self, document: Document) -> None:
         self.body: Body = {}
-        self.places: dict[Path, Path] = {}
+        self.places: dict[FieldPath, FieldPath] = {}
         self._document = document
 
-    def add(self, place: Path) -> None:
+    def add(self, place: FieldPath) -> None:
         """Put the keys of a place over those that are there."""
         given = _at(self._document.body, place)
         self.places[()] = place
@@ -87,11 +87,11 @@ class _Merged:
                 self._forget(self.body, (key,))
         self._merge(self.body, {k: v for k, v in given.items() if k not in _OF_ONE}, (), place)
 
-    def _merge(self, below: Body, over: Body, path: Path, place: Path) -> None:
+    def _merge(self, below: Body, over: Body, path: FieldPath, place: FieldPath) -> None:
         for key, value in over.items():
             self._set(below, value, (*path, key), (*place, key))
 
-    def _set(self, below: Body, value: Json, path: Path, place: Path) -> None:
+    def _set(self, below: Body, value: Json, path: FieldPath, place: FieldPath) -> None:
         key, before = path[-1], below.get(str(path[-1]))
         if value is None and not _is_parameter(path):
             self._forget(below, path)
@@ -110,40 +110,40 @@ class _Merged:
             below[str(key)] = value
             self.places[path] = place
 
-    def _place(self, path: Path) -> Path:
+    def _place(self, path: FieldPath) -> FieldPath:
         length = next(at for at in range(len(path), -1, -1) if path[:at] in self.places)
         return (*self.places[path[:length]], *path[length:])
 
-    def _forget(self, below: Body, path: Path) -> None:
+    def _forget(self, below: Body, path: FieldPath) -> None:
         below.pop(str(path[-1]), None)
         for known in [each for each in self.places if each[: len(path)] == path]:
             del self.places[known]
 
 
-def _adds_up(path: Path) -> bool:
+def _adds_up(path: FieldPath) -> bool:
     """Return whether a list is one of those of an environment, or of a policy of one."""
     of_policy = len(path) == 3 and path[0] == "policies"
     return path[-1] in ADDED and (len(path) == 1 or of_policy)
 
 
-def _is_parameter(path: Path) -> bool:
+def _is_parameter(path: FieldPath) -> bool:
     return len(path) > 1 and path[-2] == "parameters" and path[0] in ("parameters", "policies")
 
 
-def _merges(path: Path, value: Body, before: Body) -> bool:
+def _merges(path: FieldPath, value: Body, before: Body) -> bool:
     """Return whether a map is merged with another one: it takes the place of one that is the value
     of a parameter, or settings for another mode."""
     return not _is_parameter(path) and value.get(_MODE, before.get(_MODE)) == before.get(_MODE)
 
 
-def _at(body: Json, place: Path) -> Body:
+def _at(body: Json, place: FieldPath) -> Body:
     for step in place:
         body = body[step]
     found: Body = body
     return found
 
 
-def _has(body: Json, path: Path) -> bool:
+def _has(body: Json, path: FieldPath) -> bool:
     for step in path:
         if not isinstance(body, dict) or step not in body:
             return False

@@ -16,7 +16,7 @@ from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalog
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
-from chartkit.model import Body, Json, Path
+from chartkit.model import Body, FieldPath, Json
 from chartkit.output.commented_yaml import comment, commented
 from chartkit.project.environment import Environment
 from chartkit.project.settings import Exclusion
@@ -82,7 +82,7 @@ def values_text(values: Body, resolved: Selection, schema: Body, header: str) ->
     properties = schema["properties"]
     reasons = _reasons(resolved)
 
-    def comments(path: Path) -> str:
+    def comments(path: FieldPath) -> str:
         if reason := _reason(reasons, path):
             return reason
         description = _description(schema, path) if len(path) == 1 else ""
@@ -113,13 +113,13 @@ def environment_text(resolved: Selection, values: Body, schema: Body, header: st
     """Return an environment's values file; the reason for an exclusion is above it."""
     reasons = _reasons(resolved)
 
-    def comments(path: Path) -> str:
+    def comments(path: FieldPath) -> str:
         return _reason(reasons, path) or _first_sentence(_description(schema, path))
 
     return f"{comment(header)}\n\n{commented(values, comments)}"
 
 
-def _reasons(resolved: Selection) -> Mapping[Path, Sequence[Exclusion]]:
+def _reasons(resolved: Selection) -> Mapping[FieldPath, Sequence[Exclusion]]:
     """Return the exclusions by the path of their list in the values."""
     return {("exclude", "any"): resolved.exclude} | {
         ("policies", name, "exclude", "any"): policy.exclude
@@ -127,7 +127,7 @@ def _reasons(resolved: Selection) -> Mapping[Path, Sequence[Exclusion]]:
     }
 
 
-def _reason(reasons: Mapping[Path, Sequence[Exclusion]], path: Path) -> str:
+def _reason(reasons: Mapping[FieldPath, Sequence[Exclusion]], path: FieldPath) -> str:
     at = path[-1]
     listed = reasons.get(path[:-1], ())
     return listed[at].reason if isinstance(at, int) and at < len(listed) else ""
@@ -137,7 +137,7 @@ def _commented_out(key: str, example: Json) -> str:
     return comment(dump_yaml({key: example}).rstrip("\n"))
 
 
-def _description(schema: Body, path: Path) -> str:
+def _description(schema: Body, path: FieldPath) -> str:
     """Return the description of a value, or the title of a policy, at a path."""
     body = schema["properties"].get(path[0], {})
     if len(path) == 2 and path[0] in ("parameters", "policies"):

@@ -16,7 +16,7 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.model import Body, Json, Path, list_of, mapping_at, texts_below
+from chartkit.model import Body, FieldPath, Json, list_of, mapping_at, texts_below
 
 _READING: Final[Mapping[str, str]] = {
     "resource.Get": "get",
@@ -74,7 +74,7 @@ def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> li
     """Return the existing objects that a policy changes: its targets, or the objects that it
     matches."""
     constraints = mapping_at(spec.get("targetMatchConstraints"))
-    path: Path = ("spec", "targetMatchConstraints")
+    path: FieldPath = ("spec", "targetMatchConstraints")
     targets = _resources(constraints, path, found)
     expression = constraints.get("expression")
     if isinstance(expression, str) and expression and not targets:
@@ -84,7 +84,7 @@ def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> li
     return targets
 
 
-def _resources(constraints: Json, path: Path, found: Findings) -> list[ResourceName]:
+def _resources(constraints: Json, path: FieldPath, found: Findings) -> list[ResourceName]:
     """The resources of a policy's rules, as they are written there."""
     named = []
     for index, rule in enumerate(list_of(mapping_at(constraints).get("resourceRules"))):
@@ -104,7 +104,7 @@ def _resources(constraints: Json, path: Path, found: Findings) -> list[ResourceN
 def _read_needs(
     text: str,
     known: Mapping[str, str],
-    path: Path,
+    path: FieldPath,
     controllers: Sequence[Controller],
     scan: bool,
     found: Findings,
@@ -127,7 +127,7 @@ def _read_needs(
             found.global_entries.add(entry)
 
 
-def _config_map(arguments: Sequence[str | None], path: Path, found: Findings) -> None:
+def _config_map(arguments: Sequence[str | None], path: FieldPath, found: Findings) -> None:
     namespace, name, *_ = (*arguments, None, None)
     if namespace is None or name is None:
         found.note("an expression says which ConfigMap is read", path)
@@ -144,7 +144,7 @@ def _generating_needs(
     if spec.get("useServerSideApply") is True:
         verbs.add("patch")
     for index, entry in enumerate(list_of(spec.get("generate"))):
-        path: Path = ("spec", "generate", index)
+        path: FieldPath = ("spec", "generate", index)
         expression = mapping_at(entry).get("expression")
         template = mapping_at(mapping_at(entry).get("template")).get("value")
         if isinstance(expression, str):
@@ -197,7 +197,7 @@ def _in_template(template: str) -> Iterator[ObjectLiteral]:
         )
 
 
-def _named(made: ObjectLiteral, path: Path, found: Findings) -> list[ResourceName]:
+def _named(made: ObjectLiteral, path: FieldPath, found: Findings) -> list[ResourceName]:
     if made.kind is None or made.api_version is None:
         found.note("an expression says which kind is generated", path)
         return []

@@ -23,7 +23,7 @@ from chartkit.charts.rbac.requirements import (
     subresource,
 )
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.model import Body, Json, Path, list_of, mapping_at
+from chartkit.model import Body, FieldPath, Json, list_of, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _EXTENDING: Final = (Controller.ADMISSION, Controller.BACKGROUND)
@@ -54,7 +54,7 @@ def policy_needs(body: Body, found: Findings) -> None:
             _rule_needs(spec, rule, scanned, ("spec", "rules", index), found)
 
 
-def _rule_needs(spec: Body, rule: Body, scanned: bool, path: Path, found: Findings) -> None:
+def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, found: Findings) -> None:
     mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
     extending = bool(generate or mutate.get("targets"))
     matched = list(_matched(rule, path, found))
@@ -87,7 +87,7 @@ def cleanup_needs(body: Body, found: Findings) -> None:
         _context_needs(entry, place, _CLEANING, found)
 
 
-def _matched(rule: Body, path: Path, found: Findings) -> Iterator[ResourceName]:
+def _matched(rule: Body, path: FieldPath, found: Findings) -> Iterator[ResourceName]:
     """The resources that a rule matches, subresources aside: those are no objects of their own."""
     for kind, place in _kinds(mapping_at(rule.get("match")), (*path, "match")):
         group, _, name, part = parse_kind_selector(kind)
@@ -95,8 +95,8 @@ def _matched(rule: Body, path: Path, found: Findings) -> Iterator[ResourceName]:
             yield from found.named(group, name, place)
 
 
-def _kinds(match: Body, path: Path) -> Iterator[tuple[str, Path]]:
-    blocks: list[tuple[Json, Path]] = [(match, path)]
+def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
+    blocks: list[tuple[Json, FieldPath]] = [(match, path)]
     for key in ("any", "all"):
         blocks += [
             (entry, (*path, key, index)) for index, entry in enumerate(list_of(match.get(key)))
@@ -108,7 +108,7 @@ def _kinds(match: Body, path: Path) -> Iterator[tuple[str, Path]]:
                 yield kind, (*place, "resources", "kinds", index)
 
 
-def _generate_needs(spec: Body, generate: Body, path: Path, found: Findings) -> None:
+def _generate_needs(spec: Body, generate: Body, path: FieldPath, found: Findings) -> None:
     synchronized = generate.get("synchronize") is True
     verbs = {"get", "create"} | ({"list", "update", "delete"} if synchronized else set())
     verbs |= {"patch"} if spec.get("useServerSideApply") is True else set()
@@ -124,7 +124,7 @@ def _generate_needs(spec: Body, generate: Body, path: Path, found: Findings) -> 
 
 
 def _generated(
-    pattern: Body, path: Path, found: Findings
+    pattern: Body, path: FieldPath, found: Findings
 ) -> Iterator[tuple[ResourceName, set[str]]]:
     """Return the generated objects, and the needs of their sources: clones' sources get labels."""
     kinds = list_of(mapping_at(pattern.get("cloneList")).get("kinds"))
@@ -142,7 +142,7 @@ def _generated(
 
 
 def _of_api_version(
-    api_version: Json, kind: str, path: Path, found: Findings
+    api_version: Json, kind: str, path: FieldPath, found: Findings
 ) -> Sequence[ResourceName]:
     """The resources of a kind, `Pod/status` for a part, in a version of the API."""
     group: str | None = None
@@ -156,7 +156,7 @@ def _of_api_version(
     return subresource(found.named(group, name if VARIABLE not in kind else kind, path), part)
 
 
-def _target_needs(target: Body, path: Path, found: Findings) -> None:
+def _target_needs(target: Body, path: FieldPath, found: Findings) -> None:
     kind = target.get("kind")
     if not isinstance(kind, str):
         return
@@ -178,7 +178,7 @@ def _is_one(name: Json) -> bool:
     return isinstance(name, str) and bool(name) and "*" not in name and "?" not in name
 
 
-def _contexts(node: Json, path: Path) -> Iterator[tuple[Body, Path]]:
+def _contexts(node: Json, path: FieldPath) -> Iterator[tuple[Body, FieldPath]]:
     """The context entries of a rule, wherever they stand in it."""
     if isinstance(node, list):
         for index, each in enumerate(node):
@@ -193,7 +193,7 @@ def _contexts(node: Json, path: Path) -> Iterator[tuple[Body, Path]]:
                 yield from _contexts(value, (*path, key))
 
 
-def _keys_of_images(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
+def _keys_of_images(node: Json, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
     """The Secrets that hold keys of images' signatures, wherever attestors name them."""
     if isinstance(node, list):
         for index, each in enumerate(node):
@@ -208,7 +208,7 @@ def _keys_of_images(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _context_needs(
-    entry: Body, path: Path, controllers: Sequence[Controller], found: Findings
+    entry: Body, path: FieldPath, controllers: Sequence[Controller], found: Findings
 ) -> None:
     config_map = entry.get("configMap")
     if isinstance(config_map, dict):
@@ -228,7 +228,7 @@ def _context_needs(
 def _call_needs(
     url: str,
     verb: str,
-    path: Path,
+    path: FieldPath,
     controllers: Sequence[Controller],
     scan: bool,
     found: Findings,

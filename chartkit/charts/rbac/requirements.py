@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.charts.engine.controllers import describe
 from chartkit.kyverno.resource_names import CORE, KnownKinds, ResourceName
-from chartkit.model import Body, Json, Path, text_of
+from chartkit.model import Body, FieldPath, Json, text_of
 
 VARIABLE: Final = "{{"
 """The start of Kyverno's variables."""
@@ -74,7 +74,7 @@ class Unknown:
     """A need that is unknown, or left to people: why, and where in the policy."""
 
     message: str
-    path: Path
+    path: FieldPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +134,11 @@ class Findings:
             for controller in controllers:
                 self.verbs.setdefault((controller, *at, scan), set()).update(allowed)
 
-    def note(self, message: str, path: Path) -> None:
+    def note(self, message: str, path: FieldPath) -> None:
         """Something cannot be known."""
         self.unknown.setdefault(Unknown(message, path))
 
-    def named(self, group: str | None, kind: str, path: Path) -> list[ResourceName]:
+    def named(self, group: str | None, kind: str, path: FieldPath) -> list[ResourceName]:
         """The resources of a kind; group None: whatever group it is in. Notes what is unknown."""
         for text in (group or "", kind):
             if VARIABLE in text:
@@ -155,7 +155,7 @@ class Findings:
             self.note(f"no group is known for kind '{kind}'", path)
         return found
 
-    def reads_config_map(self, namespace: Json, name: Json, path: Path) -> None:
+    def reads_config_map(self, namespace: Json, name: Json, path: FieldPath) -> None:
         """A policy reads a ConfigMap."""
         texts = [text_of(each) for each in (namespace, name)]
         if VARIABLE in texts[0] or VARIABLE in texts[1] or not texts[1]:

@@ -17,13 +17,13 @@ from chartkit.engine.cel_policies.policy import MatchConstraints
 from chartkit.engine.cel_policies.scope import PolicyScope, RequestScope
 from chartkit.engine.cel_policies.shared import sees_the_request_alone
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.model import Path, pointer_of
+from chartkit.model import FieldPath, pointer_of
 
-_OF_OBJECT: Final[tuple[tuple[str, Path], ...]] = (
+_OF_OBJECT: Final[tuple[tuple[str, FieldPath], ...]] = (
     ("name", ("metadata", "name")),
     ("namespace", ("metadata", "namespace")),
 )
-_OF_KIND: Final[tuple[tuple[str, Path], ...]] = (
+_OF_KIND: Final[tuple[tuple[str, FieldPath], ...]] = (
     ("group", ("apiVersion",)),
     ("version", ("apiVersion",)),
     ("kind", ("kind",)),

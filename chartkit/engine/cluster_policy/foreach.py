@@ -19,7 +19,7 @@ from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type
 from chartkit.go.int64 import Int64
-from chartkit.model import Body, Json, Path, Status
+from chartkit.model import Body, FieldPath, Json, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
@@ -167,7 +167,7 @@ class _Place:
     scoped: bool
 
 
-def _fields(fields: FindFields, place: _Place, origins: Origins) -> Iterable[Path]:
+def _fields(fields: FindFields, place: _Place, origins: Origins) -> Iterable[FieldPath]:
     """Return the fields that the refusal of an element is about."""
     listed = origins.query(place.loop.text)
     is_list = isinstance(listed.value, list)

@@ -13,12 +13,12 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, Path, RuleResult, Status
+from chartkit.model import Body, FieldPath, Json, RuleResult, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
 
-FindFields = Callable[["Origins"], Iterable[Path]]
+FindFields = Callable[["Origins"], Iterable[FieldPath]]
 """Finds the fields of the object that a failure is about, the most telling first."""
 
 

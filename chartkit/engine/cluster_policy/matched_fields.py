@@ -9,13 +9,15 @@ from chartkit.engine.cluster_policy.match import Facts, bind_match
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import Path
+from chartkit.model import FieldPath
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _ANY = "*"
 
 
-def matched_fields(match: Match, facts: Facts, kind: GroupVersionKind, sub: str) -> Iterator[Path]:
+def matched_fields(
+    match: Match, facts: Facts, kind: GroupVersionKind, sub: str
+) -> Iterator[FieldPath]:
     """Yield the fields that the filters which take an object look at; its kind alone is none."""
     direct = () if match.any or match.all else (match.direct,)
     for each in (*match.any, *match.all, *direct):
@@ -24,7 +26,7 @@ def matched_fields(match: Match, facts: Facts, kind: GroupVersionKind, sub: str)
             yield from _of_filter(each, facts, kind)
 
 
-def _of_filter(one: ResourceFilter, facts: Facts, kind: GroupVersionKind) -> Iterator[Path]:
+def _of_filter(one: ResourceFilter, facts: Facts, kind: GroupVersionKind) -> Iterator[FieldPath]:
     if one.name or one.names:
         yield ("metadata", "name")
     if one.namespaces:

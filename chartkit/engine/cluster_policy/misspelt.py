@@ -13,8 +13,8 @@ from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED
 from chartkit.model import (
     Body,
     Diagnostic,
+    FieldPath,
     Json,
-    Path,
     Severity,
     list_of,
     mapping_at,
@@ -68,7 +68,7 @@ _OBJECTS: Final = frozenset(
 """Keys of a rule below which no conditions are."""
 
 
-def _unread_keys(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+def _unread_keys(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     """Yield each key of a block of conditions that is neither of both, with the block's path."""
     for key, each in _members(value):
         here = (*path, key)

@@ -21,7 +21,7 @@ from chartkit.engine.context.variables import SubstitutionError, compile_templat
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
 from chartkit.go.types import kind_of
-from chartkit.model import Json, Path, Status
+from chartkit.model import FieldPath, Json, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
@@ -89,7 +89,7 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
     return judge
 
 
-def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[Path]:
+def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldPath]:
     for mismatch in mismatches:
         yield from mismatched_fields(mismatch, origins.judged)
 

@@ -28,7 +28,7 @@ from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, listed
 from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
-from chartkit.model import Json, Path, pointer_of, pointer_steps
+from chartkit.model import FieldPath, Json, pointer_of, pointer_steps
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""
@@ -242,11 +242,11 @@ def origins_of(context: Context, judged: Json) -> Origins:
     return Origins(context, Traced(judged, ()), budget, {}, {})
 
 
-def pointers(paths: Iterable[Path]) -> tuple[str, ...]:
+def pointers(paths: Iterable[FieldPath]) -> tuple[str, ...]:
     """Return fields as JSON pointers; the object as a whole is none."""
     return tuple(filter(None, map(_pointer, dict.fromkeys(paths))))[:MOST_FIELDS]
 
 
 @lru_cache(maxsize=4096)
-def _pointer(path: Path) -> str:
+def _pointer(path: FieldPath) -> str:
     return pointer_of(*(path[:-1] if path[-1:] == (ANY_KEY,) else path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from chartkit.model import Json, Path
+from chartkit.model import FieldPath, Json
 
 ANY_KEY: Final = "\0"
 """Ends a path where an object lacks some key, whichever it is."""
@@ -23,7 +23,7 @@ class Traced(NamedTuple):
     """
 
     value: Json
-    path: Path | None = None
+    path: FieldPath | None = None
     reads: tuple[Traced, ...] = ()
     lost: tuple[Traced, ...] = ()
     parts: list[Traced] | Mapping[str, Traced] | None = None
@@ -86,7 +86,7 @@ class Traced(NamedTuple):
             for name in self.value:
                 yield name, self.member(name)
 
-    def fields(self) -> tuple[Path, ...]:
+    def fields(self) -> tuple[FieldPath, ...]:
         """Return the fields, the most telling first."""
         _value, path, reads, lost, parts = self
         if parts is None and not reads and not lost:
@@ -103,16 +103,16 @@ class Traced(NamedTuple):
         return Traced(value, path, (*before, *reads), lost, parts)
 
 
-def fields_of(sources: Iterable[Traced]) -> tuple[Path, ...]:
+def fields_of(sources: Iterable[Traced]) -> tuple[FieldPath, ...]:
     """Return the first fields of values, each once."""
-    found: dict[Path, None] = {}
+    found: dict[FieldPath, None] = {}
     seen: set[int] = set()
     for source in sources:
         _collect(source, found, seen)
     return tuple(found)[:MOST_FIELDS]
 
 
-def _collect(source: Traced, found: dict[Path, None], seen: set[int]) -> None:
+def _collect(source: Traced, found: dict[FieldPath, None], seen: set[int]) -> None:
     if len(found) >= MOST_FIELDS or id(source) in seen:
         return
     seen.add(id(source))

@@ -13,7 +13,7 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, Index, Select, children
 from chartkit.migration.expressions.place import Place
 from chartkit.migration.expressions.presence import path_of
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
 _SETTLED: Final = frozenset(("object", "metadata", name) for name in ("name", "namespace"))
 """Fields that a conversion reads plainly only where they are there."""
@@ -37,7 +37,7 @@ def reads_absent(expression: Expr, object_: Place) -> str:
     return ""
 
 
-def _reads(expr: Expr) -> Iterator[tuple[Path, bool]]:
+def _reads(expr: Expr) -> Iterator[tuple[FieldPath, bool]]:
     """Yield the fields that are read, and whether as optionals."""
     path = _path(expr)
     if path is not None:
@@ -60,7 +60,7 @@ def _steps(expr: Expr) -> Iterator[Select | Index]:
         expr = expr.operand
 
 
-def _path(expr: Expr) -> Path | None:
+def _path(expr: Expr) -> FieldPath | None:
     """Return the steps of a path below a variable, None for another expression."""
     path = path_of(expr)
     return path if path is not None and len(path) > 1 else None

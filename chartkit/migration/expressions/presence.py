@@ -18,15 +18,15 @@ from chartkit.engine.cel.syntax.tree import (
     Select,
     Unary,
 )
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
-Known: TypeAlias = frozenset[Path]
+Known: TypeAlias = frozenset[FieldPath]
 """The paths that are there: the name of a variable and the steps from there."""
 NOTHING: Final[Known] = frozenset()
 _EMPTY: Final = (ListLiteral(()), MapLiteral(()))
 
 
-def path_of(expr: Expr) -> Path | None:
+def path_of(expr: Expr) -> FieldPath | None:
     """Return the steps of a path from a variable, however they are written; None for another
     expression."""
     steps: list[str | int] = []
@@ -132,6 +132,6 @@ def _paths(asked: Expr | None) -> Known:
     return NOTHING if path is None else _with_holders([path])
 
 
-def _with_holders(paths: Iterable[Path]) -> Known:
+def _with_holders(paths: Iterable[FieldPath]) -> Known:
     """Return paths with those of the objects that they are in."""
     return frozenset(path[:end] for path in paths for end in range(2, len(path) + 1))

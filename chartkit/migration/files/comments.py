@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
 _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*$", re.MULTILINE)
 
@@ -26,7 +26,7 @@ class Comment:
 
     line: int
     text: str
-    path: Path | None
+    path: FieldPath | None
     is_alone: bool
 
 
@@ -60,7 +60,9 @@ def comments_in(text: str) -> list[Comment]:
     return found
 
 
-def _path(keys: list[tuple[int, Path]], lines: list[int], line: int, is_alone: bool) -> Path | None:
+def _path(
+    keys: list[tuple[int, FieldPath]], lines: list[int], line: int, is_alone: bool
+) -> FieldPath | None:
     at = bisect_right(lines, line)
     if not is_alone:
         return keys[at - 1][1] if at else ()
@@ -81,7 +83,7 @@ def _scalars(node: Any) -> Iterator[tuple[int, int]]:
             yield one.start_mark.index, one.end_mark.index
 
 
-def _keys(node: Any, path: Path) -> Iterator[tuple[int, Path]]:
+def _keys(node: Any, path: FieldPath) -> Iterator[tuple[int, FieldPath]]:
     """Yield the line and the path of every key and list item."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:

@@ -12,7 +12,7 @@ from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import BlockText, dump_text, dump_yaml
 from chartkit.migration.files.comments import Comment
 from chartkit.migration.files.notes import indented
-from chartkit.model import Body, Json, Path, mapping_at
+from chartkit.model import Body, FieldPath, Json, mapping_at
 
 _TOP: Final = ("apiVersion", "kind", "metadata", "spec")
 _METADATA: Final = ("name", "namespace", "labels", "annotations")
@@ -39,8 +39,8 @@ _CEL: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 class Margin:
     """The comments of a document: those above a key or list item, at a line's end, and behind."""
 
-    above: dict[Path, list[str]] = field(default_factory=dict)
-    beside: dict[Path, str] = field(default_factory=dict)
+    above: dict[FieldPath, list[str]] = field(default_factory=dict)
+    beside: dict[FieldPath, str] = field(default_factory=dict)
     behind: list[str] = field(default_factory=list)
 
 
@@ -75,7 +75,7 @@ def _folded(text: str, body: Body) -> str:
     return folded if [each.body for each in read_text(folded)] == [body] else text
 
 
-def _long_texts(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+def _long_texts(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     if isinstance(value, dict):
         for key, each in value.items():
             if key not in _CEL:
@@ -93,7 +93,7 @@ def _may_fold(text: str) -> bool:
 
 
 def _places(
-    document: Document, above: Mapping[Path, Sequence[str]]
+    document: Document, above: Mapping[FieldPath, Sequence[str]]
 ) -> Iterable[tuple[int, int, Sequence[str]]]:
     for path, lines in above.items():
         place = document.locate(*path)
@@ -157,24 +157,24 @@ def margins(
     return made
 
 
-def _add(margin: Margin, path: Path, text: str) -> None:
+def _add(margin: Margin, path: FieldPath, text: str) -> None:
     margin.above.setdefault(path, []).append(text)
 
 
-def _section(body: Body) -> Path:
+def _section(body: Body) -> FieldPath:
     """Return the path of what the policy's kind alone has, as `spec.validations`."""
     spec = mapping_at(body, "spec")
     own = next((key for key in spec if key not in _SPEC), None)
     return ("spec",) if own is None else ("spec", own)
 
 
-def _is_in(body: Json, path: Path) -> bool:
+def _is_in(body: Json, path: FieldPath) -> bool:
     return _nearest(body, path) == path
 
 
-def _nearest(body: Json, path: Path) -> Path:
+def _nearest(body: Json, path: FieldPath) -> FieldPath:
     """Return the longest beginning of a path that a document has."""
-    reached: Path = ()
+    reached: FieldPath = ()
     for step in path:
         if not isinstance(body, dict) or step not in body:
             break

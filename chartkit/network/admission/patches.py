@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.model import Body, Json, Path, pointer_of, same
+from chartkit.model import Body, FieldPath, Json, pointer_of, same
 
 
-def patch(before: Json, after: Json, path: Path = ()) -> Iterator[Body]:
+def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
     """Yield operations that make one value of another; none where they are equal.
 
     Lists are compared from both ends, so that an element put in front moves none of the others.
@@ -20,7 +20,7 @@ def patch(before: Json, after: Json, path: Path = ()) -> Iterator[Body]:
         yield {"op": "replace", "path": pointer_of(*path), "value": after}
 
 
-def _objects(before: Body, after: Body, path: Path) -> Iterator[Body]:
+def _objects(before: Body, after: Body, path: FieldPath) -> Iterator[Body]:
     for key in before:
         if key not in after:
             yield {"op": "remove", "path": pointer_of(*path, key)}
@@ -31,7 +31,7 @@ def _objects(before: Body, after: Body, path: Path) -> Iterator[Body]:
             yield {"op": "add", "path": pointer_of(*path, key), "value": value}
 
 
-def _lists(before: list[Json], after: list[Json], path: Path) -> Iterator[Body]:
+def _lists(before: list[Json], after: list[Json], path: FieldPath) -> Iterator[Body]:
     shorter = min(len(before), len(after))
     first = 0
     while first < shorter and same(before[first], after[first]):

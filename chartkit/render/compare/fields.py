@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import LIST_KEYS
-from chartkit.model import Body, Json, Path, Resource, path_text
+from chartkit.model import Body, FieldPath, Json, Resource, path_text
 from chartkit.render.compare.defaults import with_defaults
 
 
@@ -33,7 +33,7 @@ class FieldChange:
     missing.
     """
 
-    path: Path
+    path: FieldPath
     before: Json | Absent
     after: Json | Absent
 
@@ -43,7 +43,7 @@ class FieldChange:
         return path_text(self.path)
 
 
-def differences(before: Json, after: Json, path: Path = ()) -> Iterator[FieldChange]:
+def differences(before: Json, after: Json, path: FieldPath = ()) -> Iterator[FieldChange]:
     """Yield every field that differs; for a field on one side only, the outermost one."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _of_maps(before, after, path)
@@ -54,7 +54,7 @@ def differences(before: Json, after: Json, path: Path = ()) -> Iterator[FieldCha
 
 
 def _of_maps(
-    before: Mapping[str, Json], after: Mapping[str, Json], path: Path
+    before: Mapping[str, Json], after: Mapping[str, Json], path: FieldPath
 ) -> Iterator[FieldChange]:
     for key in [*before, *(key for key in after if key not in before)]:
         step = (*path, key)
@@ -66,7 +66,7 @@ def _of_maps(
             yield from differences(before[key], after[key], step)
 
 
-def _of_lists(before: list[Json], after: list[Json], path: Path) -> Iterator[FieldChange]:
+def _of_lists(before: list[Json], after: list[Json], path: FieldPath) -> Iterator[FieldChange]:
     key = _key(before, after)
     if key:
         items = [{str(item[key]): item for item in each} for each in (before, after)]
@@ -79,7 +79,7 @@ def _of_lists(before: list[Json], after: list[Json], path: Path) -> Iterator[Fie
 
 
 def _of_items(
-    before: Mapping[str, Json], after: Mapping[str, Json], path: Path
+    before: Mapping[str, Json], after: Mapping[str, Json], path: FieldPath
 ) -> Iterator[FieldChange]:
     """Yield changes of items that have names. Their order is a difference only if the names are the
     same: it has a meaning for environment variables and rules."""
@@ -89,7 +89,7 @@ def _of_items(
 
 
 def _replaced(
-    before: Sequence[Json], after: Sequence[Json], low: int, start: int, path: Path
+    before: Sequence[Json], after: Sequence[Json], low: int, start: int, path: FieldPath
 ) -> Iterator[FieldChange]:
     """Yield changes of replaced items, which are compared in pairs; surplus items are added or
     removed."""

@@ -9,8 +9,7 @@ from typing import Final
 
 from chartkit.charts.new_project import schema_text
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
-from chartkit.model import Body
-from chartkit.model import Path as KeyPath
+from chartkit.model import Body, FieldPath
 from chartkit.output.commented_yaml import comment, commented
 from chartkit.project.project import FILE_NAME, SCHEMA
 from chartkit.project.settings import Action
@@ -115,7 +114,7 @@ class AdoptedProject:
             },
         }
 
-        def comments(path: KeyPath) -> str:
+        def comments(path: FieldPath) -> str:
             names = same.get(str(path[-1]), ()) if path[:2] == ("spec", "policies") else ()
             return f"Means the same as {' and '.join(names)}." if names else ""
 
@@ -133,9 +132,9 @@ class AdoptedProject:
             name: {key: each for key, each in one.items() if key not in shared}
             for name, one in environments.items()
         }
-        said: dict[str, KeyPath] = {}
+        said: dict[str, FieldPath] = {}
 
-        def comments(path: KeyPath) -> str:
+        def comments(path: FieldPath) -> str:
             key = str(path[-1])
             of_policy = "policies" in path[:-1]
             is_first = not of_policy and said.setdefault(key, path) == path

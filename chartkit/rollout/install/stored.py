@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.model import Body, Json, Path, Resource, mapping_at
+from chartkit.model import Body, FieldPath, Json, Resource, mapping_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import object_path
 from chartkit.rollout.install.managers import without_others
@@ -32,7 +32,7 @@ class Difference:
     not there."""
 
     resource: Resource
-    path: Path
+    path: FieldPath
     wanted: Json
     stored: Json
 
@@ -120,7 +120,9 @@ def _compared(resource: Resource, body: Body) -> Iterator[Difference]:
         yield Difference(resource, path, one, other)
 
 
-def _differing(wanted: Json, stored: Json, path: Path) -> Iterator[tuple[Path, Json, Json]]:
+def _differing(
+    wanted: Json, stored: Json, path: FieldPath
+) -> Iterator[tuple[FieldPath, Json, Json]]:
     if _empty(wanted) and _empty(stored):
         return
     if isinstance(wanted, dict) and isinstance(stored, dict):
@@ -132,7 +134,9 @@ def _differing(wanted: Json, stored: Json, path: Path) -> Iterator[tuple[Path, J
         yield path, wanted, stored
 
 
-def _lists(wanted: list[Any], stored: list[Any], path: Path) -> Iterator[tuple[Path, Json, Json]]:
+def _lists(
+    wanted: list[Any], stored: list[Any], path: FieldPath
+) -> Iterator[tuple[FieldPath, Json, Json]]:
     if len(wanted) != len(stored):
         yield path, wanted, stored
     elif all(not isinstance(each, dict | list) for each in (*wanted, *stored)):

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.engine.cel.library.kubernetes.naming import label_1035, subdomain
 from chartkit.go.fmt import go_json
-from chartkit.model import Body, Json, Path
+from chartkit.model import Body, FieldPath, Json
 from chartkit.scan.custom_resources.problems import Problem, Reason, field_name, problem
 from chartkit.scan.custom_resources.schema import Schema
 from chartkit.scan.custom_resources.storing import member
@@ -22,7 +22,7 @@ _ABSENT: Final = object()
 def metadata_problems(body: Body) -> Iterator[Problem]:
     """Yield the errors of an object's name."""
     metadata = body.get("metadata")
-    path: Path = ("metadata", "name")
+    path: FieldPath = ("metadata", "name")
     if not isinstance(metadata, dict):
         return
     name, prefix = metadata.get("name"), metadata.get("generateName")
@@ -40,7 +40,7 @@ def member_problems(schema: Schema, body: Body) -> Iterator[Problem]:
 
 
 def _members(
-    schema: Schema | None, value: Json, path: Path, keys: frozenset[int], is_root: bool = False
+    schema: Schema | None, value: Json, path: FieldPath, keys: frozenset[int], is_root: bool = False
 ) -> Iterator[Problem]:
     if schema is None:
         return
@@ -57,7 +57,7 @@ def _members(
             yield from _members(schema.items, each, (*path, at), keys)
 
 
-def _embedded(body: Body, path: Path, keys: frozenset[int]) -> Iterator[Problem]:
+def _embedded(body: Body, path: FieldPath, keys: frozenset[int]) -> Iterator[Problem]:
     for key in ("apiVersion", "kind"):
         here = (*path, key)
         name = field_name(here, keys)
@@ -77,7 +77,7 @@ def _embedded(body: Body, path: Path, keys: frozenset[int]) -> Iterator[Problem]
 
 
 def _repeated(
-    schema: Schema, values: list[Json], path: Path, keys: frozenset[int]
+    schema: Schema, values: list[Json], path: FieldPath, keys: frozenset[int]
 ) -> Iterator[Problem]:
     if schema.list_type == "map":
         for at, each in enumerate(values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.model import Json, Path
+from chartkit.model import FieldPath, Json
 from chartkit.scan.custom_resources.problems import OMITTED, Omitted, Problem, Reason, Work, problem
 
 
@@ -27,7 +27,7 @@ class Outcome:
 class Place:
     """The place of a value; name: as messages have it, which join all steps with dots."""
 
-    path: Path = ()
+    path: FieldPath = ()
     name: str = ""
     work: Work = field(default_factory=Work)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.go.fmt import format_float, go_json
 from chartkit.go.strconv import quote
-from chartkit.model import Json, Path
+from chartkit.model import FieldPath, Json
 
 
 class Reason(StrEnum):
@@ -38,7 +38,7 @@ class Problem:
     """An error. path: of the field, also where the text names none; text: as an API server words
     it; reason: its type."""
 
-    path: Path
+    path: FieldPath
     text: str
     reason: Reason
 
@@ -73,7 +73,7 @@ OMITTED: Final = Omitted()
 
 
 def problem(
-    path: Path, name: str, reason: Reason, detail: str = "", value: Json | Omitted = OMITTED
+    path: FieldPath, name: str, reason: Reason, detail: str = "", value: Json | Omitted = OMITTED
 ) -> Problem:
     """Return an error; name: of the field in the text, empty for none; value: shown after the
     reason."""
@@ -94,7 +94,7 @@ def shown(value: Json) -> str:
     return str(value) if isinstance(value, int) else go_json(value)
 
 
-def field_name(path: Path, keys: frozenset[int] = frozenset()) -> str:
+def field_name(path: FieldPath, keys: frozenset[int] = frozenset()) -> str:
     """Return the name of a field: `spec.hosts[0].tls[key]`; keys: the positions of steps that are
     keys of a map, not fields."""
     text = ""

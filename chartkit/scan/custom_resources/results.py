@@ -12,8 +12,8 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom, kind_o
 from chartkit.model import (
     Body,
     Diagnostic,
+    FieldPath,
     Json,
-    Path,
     Resource,
     RuleResult,
     RuleType,
@@ -102,7 +102,7 @@ class CustomResources:
             yield Diagnostic(DIAGNOSTIC, Severity.NOTE, message, place, "--crds PATH names it")
 
 
-def _has(value: Json, path: Path) -> bool:
+def _has(value: Json, path: FieldPath) -> bool:
     for step in path:
         if isinstance(value, dict):
             if str(step) not in value:
@@ -144,7 +144,7 @@ def _failure(known: CustomKind, rule: str, message: str, fields: tuple[str, ...]
 
 def _problems(
     known: CustomKind, schema: Schema, body: Body
-) -> Iterator[tuple[str, Problem, tuple[Path, ...]]]:
+) -> Iterator[tuple[str, Problem, tuple[FieldPath, ...]]]:
     """Yield the errors of an object, each with its rule and fields, in an API server's order."""
     stored, unknown = decoded(schema, body)
     for path in unknown:

@@ -27,7 +27,7 @@ from chartkit.engine.cel.types import BOOL, DYN, STRING, Type, optional_of
 from chartkit.engine.cel.values import NONE, Value
 from chartkit.go import GoError
 from chartkit.go.base64_text import decode_base64
-from chartkit.model import Json, Path, pointer_steps
+from chartkit.model import FieldPath, Json, pointer_steps
 from chartkit.scan.custom_resources.formats import read_duration
 from chartkit.scan.custom_resources.problems import OMITTED, Problem, Reason, field_name, problem
 from chartkit.scan.custom_resources.schema import Rule, Schema
@@ -69,7 +69,7 @@ class PlacedRule:
     rule: Rule
     shape: Schema
     is_root: bool
-    path: Path
+    path: FieldPath
 
 
 @cache
@@ -135,7 +135,7 @@ def has_rules(schema: Schema) -> bool:
 
 def rules_of(schema: Schema) -> Iterator[PlacedRule]:
     """Yield the rules of all nodes."""
-    waiting: list[tuple[Schema, Schema | None, bool, Path]] = [(schema, schema, True, ())]
+    waiting: list[tuple[Schema, Schema | None, bool, FieldPath]] = [(schema, schema, True, ())]
     while waiting:
         node, shape, is_root, path = waiting.pop()
         for at, rule in enumerate(node.rules):
@@ -159,7 +159,7 @@ def _embeds(schema: Schema | None) -> bool:
     return schema is not None and schema.embeds
 
 
-def rule_problems(schema: Schema, body: Json) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
+def rule_problems(schema: Schema, body: Json) -> Iterator[tuple[Problem, tuple[FieldPath, ...]]]:
     """Yield the errors of a new object, each with the fields that the rule read."""
     yield from _Run().visit(schema, schema, body, (), frozenset())
 
@@ -171,8 +171,8 @@ class _Run:
         self._left = BUDGET
 
     def visit(
-        self, rules: Schema, shape: Schema, value: Json, path: Path, keys: frozenset[int]
-    ) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
+        self, rules: Schema, shape: Schema, value: Json, path: FieldPath, keys: frozenset[int]
+    ) -> Iterator[tuple[Problem, tuple[FieldPath, ...]]]:
         """Judge a value and those below; rules: the schema whose rules count, which is one of
         `allOf` or the same as shape."""
         if value is None or self._left < 0:
@@ -195,8 +195,8 @@ class _Run:
                     yield from self.visit(below, kind, each, (*path, at), keys)
 
     def _judge(
-        self, rules: Schema, shape: Schema, value: Json, path: Path, keys: frozenset[int]
-    ) -> Iterator[tuple[Problem, tuple[Path, ...]]]:
+        self, rules: Schema, shape: Schema, value: Json, path: FieldPath, keys: frozenset[int]
+    ) -> Iterator[tuple[Problem, tuple[FieldPath, ...]]]:
         name, kind = field_name(path, keys), ",".join(shape.types)
         try:
             given = cel_value(shape, value, is_root=not path)
@@ -243,10 +243,10 @@ class _Run:
         compiled: CompiledRule,
         variables: Mapping[str, Value],
         value: Json,
-        path: Path,
+        path: FieldPath,
         keys: frozenset[int],
         kind: str,
-    ) -> tuple[Problem, tuple[Path, ...]]:
+    ) -> tuple[Problem, tuple[FieldPath, ...]]:
         rule = compiled.rule
         name, here = field_name(path, keys), path
         if rule.field_path:
@@ -276,8 +276,8 @@ class _Run:
         return text if is_usable else ""
 
     def _read(
-        self, compiled: CompiledRule, variables: Mapping[str, Value], path: Path
-    ) -> tuple[Path, ...]:
+        self, compiled: CompiledRule, variables: Mapping[str, Value], path: FieldPath
+    ) -> tuple[FieldPath, ...]:
         """Return the fields that a false rule read; the value itself where none can be told."""
         if compiled.program is None:
             return (path,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Body, Json, Path
+from chartkit.model import Body, FieldPath, Json
 from chartkit.scan.custom_resources.schema import Schema
 
 _OWN: Final = frozenset({"apiVersion", "kind", "metadata"})
@@ -34,7 +34,7 @@ _METADATA: Final = frozenset(
 """The fields of ObjectMeta."""
 
 
-def decoded(schema: Schema, body: Body) -> tuple[Body, list[Path]]:
+def decoded(schema: Schema, body: Body) -> tuple[Body, list[FieldPath]]:
     """Return a copy of an object as it is stored, and the paths of the fields that are dropped."""
     unknown = list(_unknown(schema, body, (), is_root=True))
     kept = _copied(body)
@@ -51,7 +51,7 @@ def _copied(value: Json) -> Json:
     return [_copied(each) for each in value] if isinstance(value, list) else value
 
 
-def _drop(value: Json, path: Path) -> None:
+def _drop(value: Json, path: FieldPath) -> None:
     for step in path[:-1]:
         value = value[step]
     del value[path[-1]]
@@ -68,8 +68,13 @@ def member(schema: Schema | None, key: str) -> Schema | None:
 
 
 def _unknown(
-    schema: Schema | None, value: Json, path: Path, *, is_root: bool = False, kept: bool = False
-) -> Iterator[Path]:
+    schema: Schema | None,
+    value: Json,
+    path: FieldPath,
+    *,
+    is_root: bool = False,
+    kept: bool = False,
+) -> Iterator[FieldPath]:
     """Yield the paths of unknown fields; kept: whether those directly below are no error."""
     kept = kept or (schema is not None and schema.keeps_unknown)
     if isinstance(value, list):

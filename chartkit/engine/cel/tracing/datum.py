@@ -9,7 +9,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.frame import Frame
 from chartkit.engine.cel.values import Value
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
 UNKNOWN: Final = object()
 """The value of what may not be asked again."""
@@ -18,7 +18,7 @@ UNKNOWN: Final = object()
 class Read(NamedTuple):
     """A value of the object that was read; presence: it was only asked for, and is there."""
 
-    path: Path
+    path: FieldPath
     presence: bool = False
 
 
@@ -82,7 +82,7 @@ class Datum(NamedTuple):
     """
 
     value: Value
-    path: Path | None = None
+    path: FieldPath | None = None
     causes: Causes = NO_CAUSES
     members: Sequence[Datum] | Entries | None = None
     extent: Extent | None = None

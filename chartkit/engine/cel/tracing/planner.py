@@ -35,7 +35,7 @@ from chartkit.engine.cel.tracing.datum import (
 )
 from chartkit.engine.cel.tracing.selections import Key, chain, child, presence
 from chartkit.engine.cel.values import Value
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
 Scope: TypeAlias = Mapping[str, int]
 """The variables of macros, by their places in `TraceFrame.locals`."""
@@ -52,7 +52,7 @@ class Planner:
         self._folded = folded
         self.slots = 0
 
-    def plan(self, expr: ast.Expr, scope: Scope, rest: Path = ()) -> Step:
+    def plan(self, expr: ast.Expr, scope: Scope, rest: FieldPath = ()) -> Step:
         """Return the step of a node; rest: the constant keys that are selected from it."""
         if expr.id in self._folded.constants:
             return _constant(self._folded.constants[expr.id])
@@ -77,13 +77,13 @@ class Planner:
 
     # Selections.
 
-    def select(self, expr: ast.Select, scope: Scope, rest: Path) -> Step:
+    def select(self, expr: ast.Select, scope: Scope, rest: FieldPath) -> Step:
         """`operand.field` or `has(operand.field)`."""
         if expr.test_only:
             return presence(self.plan(expr.operand, scope, (expr.field, *rest)), expr.field)
         return self._chain(expr, scope, rest)
 
-    def index(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
+    def index(self, expr: ast.Call, scope: Scope, rest: FieldPath) -> Step:
         """`operand[key]`, `operand[?key]` or `operand.?field`."""
         if self._constant_key(expr) is not None:
             return self._chain(expr, scope, rest)
@@ -103,7 +103,7 @@ class Planner:
         return run
 
     def _chain(
-        self, expr: ast.Expr, scope: Scope, rest: Path, default: Datum | None = None
+        self, expr: ast.Expr, scope: Scope, rest: FieldPath, default: Datum | None = None
     ) -> Step:
         """Return the step of the selections with constant keys that end here; default: a constant
         that an `orValue` gives for what is absent."""
@@ -132,7 +132,7 @@ class Planner:
 
     # Calls.
 
-    def call(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
+    def call(self, expr: ast.Call, scope: Scope, rest: FieldPath) -> Step:
         """A function or operator."""
         selection = _SELECTIONS.get(expr.function)
         if selection is not None:
@@ -163,7 +163,7 @@ class Planner:
             )
         return step(special(name, called), steps)
 
-    def conditional(self, expr: ast.Call, scope: Scope, rest: Path) -> Step:
+    def conditional(self, expr: ast.Call, scope: Scope, rest: FieldPath) -> Step:
         """`condition ? yes : no`."""
         condition, yes, no = expr.args
         return junctions.choice(
@@ -172,12 +172,12 @@ class Planner:
 
     # Literals.
 
-    def list_literal(self, expr: ast.ListLiteral, scope: Scope, _rest: Path) -> Step:
+    def list_literal(self, expr: ast.ListLiteral, scope: Scope, _rest: FieldPath) -> Step:
         """`[a, ?b]`."""
         elements = [self.plan(element, scope) for element in expr.elements]
         return literals.list_of_steps(elements, expr.optional_indices)
 
-    def map_literal(self, expr: ast.MapLiteral, scope: Scope, _rest: Path) -> Step:
+    def map_literal(self, expr: ast.MapLiteral, scope: Scope, _rest: FieldPath) -> Step:
         """`{a: b, ?c: d}`."""
         return literals.map_of_steps(
             [
@@ -186,14 +186,14 @@ class Planner:
             ]
         )
 
-    def struct_literal(self, expr: ast.StructLiteral, scope: Scope, _rest: Path) -> Step:
+    def struct_literal(self, expr: ast.StructLiteral, scope: Scope, _rest: FieldPath) -> Step:
         """`Name{field: value}`: objects of patches, which no condition is about."""
         parts = [self.plan(entry.value, scope) for entry in expr.fields]
         return literals.opaque(parts)
 
     # Macros.
 
-    def comprehension(self, expr: ast.Comprehension, scope: Scope, _rest: Path) -> Step:
+    def comprehension(self, expr: ast.Comprehension, scope: Scope, _rest: FieldPath) -> Step:
         """A macro, recognised by what it comes to."""
         shape = shape_of(expr)
         if shape is None:
@@ -233,7 +233,7 @@ def _constant(value: Value) -> Step:
 
 
 _INDEXING: Final = frozenset({"_[_]", "_[?_]", "_?._"})
-_SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, Path], Step]]] = {
+_SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, FieldPath], Step]]] = {
     "_[_]": Planner.index,
     "_[?_]": Planner.index,
     "_?._": Planner.index,
@@ -251,7 +251,7 @@ _DECIDING: Final[dict[ShapeKind, Callable[[folds.Loop, Step], Step]]] = {
     ShapeKind.ANY: folds.some,
     ShapeKind.ONE: folds.single,
 }
-_PLANS: Final[dict[type, Callable[[Planner, Any, Scope, Path], Step]]] = {
+_PLANS: Final[dict[type, Callable[[Planner, Any, Scope, FieldPath], Step]]] = {
     ast.Select: Planner.select,
     ast.Call: Planner.call,
     ast.ListLiteral: Planner.list_literal,

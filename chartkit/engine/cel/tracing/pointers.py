@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.cel.tracing.datum import Absence, Causes, Datum, Each, Guard, Read, Whole
 from chartkit.engine.cel.values import Value
-from chartkit.model import Path, pointer_of
+from chartkit.model import FieldPath, pointer_of
 
 MOST_POINTERS: Final = 32
 """More fields than this help nobody."""
@@ -52,7 +52,7 @@ def pointers(causes: Causes, root: Value) -> tuple[str, ...]:
     return tuple(map(_pointer, ordered[:MOST_POINTERS]))
 
 
-def _pointer(path: Path) -> str:
+def _pointer(path: FieldPath) -> str:
     text = "/" + "/".join(map(str, path))
     if "~" in text or text.count("/") != len(path):
         return pointer_of(*path)
@@ -66,8 +66,8 @@ class _Reads:
     """
 
     def __init__(self) -> None:
-        self.direct: dict[Path, bool] = {}
-        self.conditions: dict[Path, bool] = {}
+        self.direct: dict[FieldPath, bool] = {}
+        self.conditions: dict[FieldPath, bool] = {}
         self._seen: set[tuple[int, bool]] = set()
         self._left = _MOST_VISITS
 
@@ -93,7 +93,7 @@ class _Reads:
                 self._seen.add((id(part), is_condition))
                 waiting += [(each, is_condition) for each in reversed(_parts(part))]
 
-    def _add(self, path: Path, is_condition: bool, presence: bool = False) -> None:
+    def _add(self, path: FieldPath, is_condition: bool, presence: bool = False) -> None:
         reads = self.conditions if is_condition else self.direct
         if path:
             reads[path] = reads.get(path, True) and presence
@@ -169,7 +169,7 @@ def _opened(causes: Causes) -> Causes:
     return causes.causes if isinstance(causes, Guard) else causes
 
 
-def _exists(root: Value, path: Path) -> bool:
+def _exists(root: Value, path: FieldPath) -> bool:
     for step in path:
         if isinstance(root, dict):
             if step not in root:

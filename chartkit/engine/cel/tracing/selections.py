@@ -23,7 +23,7 @@ from chartkit.engine.cel.tracing.datum import (
     unknown,
 )
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
 _new: Final = tuple.__new__
 """Makes a `Datum` in half the time, where many are made."""
@@ -32,7 +32,7 @@ Key: TypeAlias = tuple[str, bool]
 """A constant key, and whether the selection is optional."""
 
 
-def chain(base: Step, keys: Sequence[Key], path: Path, default: Datum | None = None) -> Step:
+def chain(base: Step, keys: Sequence[Key], path: FieldPath, default: Datum | None = None) -> Step:
     """Return the step of several selections with constant keys: `base.a.?b`.
 
     path: the keys, and those that are selected next; default: a constant, which an `orValue` at
@@ -105,7 +105,12 @@ def presence(base: Step, field: str) -> Step:
 
 
 def child(
-    datum: Datum, key: Value, rest: Path = (), *, optional: bool = False, why: Causes = NO_CAUSES
+    datum: Datum,
+    key: Value,
+    rest: FieldPath = (),
+    *,
+    optional: bool = False,
+    why: Causes = NO_CAUSES,
 ) -> Datum:
     """Return the member under a key or index; an optional one of an optional value.
 
@@ -142,7 +147,7 @@ def _member(members: Sequence[Datum] | Entries, key: Value) -> Datum | None:
     return None
 
 
-def _selected(datum: Datum, key: Value, rest: Path, optional: bool) -> Datum:
+def _selected(datum: Datum, key: Value, rest: FieldPath, optional: bool) -> Datum:
     """Return a member of a value that is known."""
     value, path, causes, _, _ = datum
     try:
@@ -165,7 +170,7 @@ def _selected(datum: Datum, key: Value, rest: Path, optional: bool) -> Datum:
     raise TraceError(f"no such key: {show(key)}", Datum(None, missing, causes))
 
 
-def _steps(key: Value) -> Path:
+def _steps(key: Value) -> FieldPath:
     """Return the step that a key stands for in a JSON object; none for what is no text."""
     return (key,) if isinstance(key, str) else ()
 

@@ -22,7 +22,7 @@ from chartkit.engine.context.variables import SubstitutionError, Template, compi
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import Int64, mark_literals
-from chartkit.model import Json, Path
+from chartkit.model import FieldPath, Json
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
@@ -47,7 +47,7 @@ class Conditions:
 
     evaluate: Callable[[Context], Outcome]
     is_empty: bool
-    fields: Callable[[Origins], Iterable[Path]]
+    fields: Callable[[Origins], Iterable[FieldPath]]
 
 
 def compile_conditions(body: Json) -> Conditions:
@@ -68,10 +68,10 @@ def compile_conditions(body: Json) -> Conditions:
 
 
 def _find_fields(
-    compiled: list[Callable[[Origins], Iterable[Path]]],
+    compiled: list[Callable[[Origins], Iterable[FieldPath]]],
     parsed: Blocks | FlatList,
     origins: Origins,
-) -> Iterable[Path]:
+) -> Iterable[FieldPath]:
     """Return the fields of conditions that hold; compiled: the search for them, empty before the
     first."""
     if not compiled:

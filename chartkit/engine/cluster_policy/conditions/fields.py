@@ -15,7 +15,7 @@ from chartkit.engine.jmespath.traced import Traced, fields_of, with_keys
 from chartkit.engine.jmespath.tracing import compared
 from chartkit.errors import ChartkitError
 from chartkit.go.int64 import mark_literals
-from chartkit.model import Json, Path
+from chartkit.model import FieldPath, Json
 
 _IDENTITY: Final = frozenset(
     {("kind",), ("apiVersion",), ("metadata", "name"), ("metadata", "namespace")}
@@ -34,7 +34,7 @@ class _Traced(NamedTuple):
     compare: Compare | None
 
 
-def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[Path]]:
+def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldPath]]:
     """Return a search for the fields of conditions that hold: those of all, each of which must,
     come before those of an `any` block, and the object's identity comes last."""
     if isinstance(parsed, FlatList):
@@ -43,7 +43,7 @@ def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[Path]]
         conditions = (*(parsed.all or ()), *(parsed.any or ()))
     traced = [one for one in map(_compile, conditions) if one is not None]
 
-    def find(origins: Origins) -> list[Path]:
+    def find(origins: Origins) -> list[FieldPath]:
         found: list[Traced] = []
         for condition in traced:
             try:

@@ -9,14 +9,14 @@ from typing import Final
 from chartkit.engine.cluster_policy.pattern.build import Mismatch, Part
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.jmespath.traced import Traced
-from chartkit.model import Json, Path
+from chartkit.model import FieldPath, Json
 
-_ITSELF: Final[tuple[Path, ...]] = ((),)
+_ITSELF: Final[tuple[FieldPath, ...]] = ((),)
 
 _scalar = lru_cache(maxsize=1024, typed=True)(compile_scalar)
 
 
-def mismatched_fields(mismatch: Mismatch, judged: Traced) -> Iterator[Path]:
+def mismatched_fields(mismatch: Mismatch, judged: Traced) -> Iterator[FieldPath]:
     """Yield the fields, the most telling first; judged: the value that does not match."""
     if mismatch.place is None:
         return
@@ -28,7 +28,7 @@ def mismatched_fields(mismatch: Mismatch, judged: Traced) -> Iterator[Path]:
         yield from found.inside(inner).fields()
 
 
-def _inside(part: Part, value: Json) -> Sequence[Path]:
+def _inside(part: Part, value: Json) -> Sequence[FieldPath]:
     """Return the places below a part of a pattern that tell more than the part, and itself."""
     pattern = part.pattern
     if value is None and isinstance(pattern, dict):

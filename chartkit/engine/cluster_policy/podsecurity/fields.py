@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding
 from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
-from chartkit.model import Path
+from chartkit.model import FieldPath
 
 if TYPE_CHECKING:
     from chartkit.engine.context.origins import Origins
@@ -24,7 +24,7 @@ _OF_THE_POD: Final = {
 """The field of the pod that speaks for all of its containers, by check."""
 
 
-def fields_of(findings: Sequence[Finding], kind: str, origins: Origins) -> Iterator[Path]:
+def fields_of(findings: Sequence[Finding], kind: str, origins: Origins) -> Iterator[FieldPath]:
     """Yield the fields, in the order of the findings; kind: that of the object judged."""
     for finding in findings:
         errors = finding.errors or ()
@@ -35,7 +35,7 @@ def fields_of(findings: Sequence[Finding], kind: str, origins: Origins) -> Itera
         yield from (_path(place, kind) for place in finding.places)
 
 
-def _of_error(error: FieldError, kind: str, judged: Traced) -> Iterator[Path]:
+def _of_error(error: FieldError, kind: str, judged: Traced) -> Iterator[FieldPath]:
     path = _path(error.path, kind)
     if path[-1] == "add" and isinstance(error.value, tuple):
         found = judged
@@ -47,7 +47,7 @@ def _of_error(error: FieldError, kind: str, judged: Traced) -> Iterator[Path]:
 
 
 @lru_cache(maxsize=1024)
-def _path(place: str, kind: str) -> Path:
+def _path(place: str, kind: str) -> FieldPath:
     """Return the path in an object of a kind of a place in its Pod, `spec.containers[0].image`."""
     spec: tuple[str, ...] = tuple(POD_SPECS[kind].split(".")) if kind in POD_SPECS else ("spec",)
     if place.startswith(_ANNOTATION):

@@ -20,7 +20,7 @@ from chartkit.engine.jmespath import (
     JMESPathError,
     compile_expression,
 )
-from chartkit.model import Json, Location, Path, pointer_of, texts_below
+from chartkit.model import FieldPath, Json, Location, pointer_of, texts_below
 from chartkit.suggestions import nearest, suggestion
 
 Place = tuple[Location, str | None]
@@ -59,7 +59,7 @@ def fault_place(policy: Policy, fault: str) -> Place:
     return _named_path(policy, rule, fault)
 
 
-def _rule(policy: Policy, fault: str) -> Path:
+def _rule(policy: Policy, fault: str) -> FieldPath:
     """Return the path of the rule that a message is about; of the specification without one."""
     if path := _RULE_PATH.search(fault):
         return ("spec", "rules", int(path[1]))
@@ -70,14 +70,14 @@ def _rule(policy: Policy, fault: str) -> Path:
     return ("spec",)
 
 
-def _named_path(policy: Policy, rule: Path, fault: str) -> Place:
+def _named_path(policy: Policy, rule: FieldPath, fault: str) -> Place:
     """Return the place of the path in a message, as far as the document has it."""
     path = _RULE_PATH.search(fault)
     steps = (*rule, *_STEP.findall(path[2])) if path else rule
     return policy.resource.location.within(pointer_of(*steps) if len(steps) > 1 else ""), None
 
 
-def _variable(policy: Policy, rule: Path, named: re.Match[str]) -> Place | None:
+def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
     """Return the place of a variable that is on no list."""
     query = named[1]
     names = {str(each.get("name")) for each in _mappings(_at(policy, rule)) if "name" in each}
@@ -90,7 +90,7 @@ def _variable(policy: Policy, rule: Path, named: re.Match[str]) -> Place | None:
     return None if place is None else (place, hint)
 
 
-def _query(policy: Policy, rule: Path, named: re.Match[str]) -> Place | None:
+def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
     """Return the place in a query that is no JMESPath."""
     query = named[1].strip()
     offset = 0
@@ -104,7 +104,7 @@ def _query(policy: Policy, rule: Path, named: re.Match[str]) -> Place | None:
     return None if place is None else (place, None)
 
 
-def _operator(policy: Policy, rule: Path, _named: re.Match[str]) -> Place | None:
+def _operator(policy: Policy, rule: FieldPath, _named: re.Match[str]) -> Place | None:
     """Return the place of the first operator that there is not."""
     for path, value in texts_below(_at(policy, rule), rule):
         if path[-1] == "operator" and value not in OPERATORS:
@@ -120,7 +120,7 @@ _FINDERS: Final[dict[re.Pattern[str], Callable[..., Place | None]]] = {
 
 
 def _text_place(
-    policy: Policy, rule: Path, is_it: Callable[[str], bool], offset: int = 0
+    policy: Policy, rule: FieldPath, is_it: Callable[[str], bool], offset: int = 0
 ) -> Location | None:
     """Return the place of the first variable with a query, or of a character of it."""
     for path, text in texts_below(_at(policy, rule), rule):
@@ -132,7 +132,7 @@ def _text_place(
     return None
 
 
-def _at(policy: Policy, path: Path) -> Json:
+def _at(policy: Policy, path: FieldPath) -> Json:
     value: Json = policy.resource.body
     for step in path:
         value = value[step]

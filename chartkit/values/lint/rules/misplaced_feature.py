@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chartkit.model import Body, Diagnostic, Path, mapping_at
+from chartkit.model import Body, Diagnostic, FieldPath, mapping_at
 from chartkit.values.lint.rule import ChartValues, Rule
 
 _PLACES: Final = ("features", "featuresOverride")
@@ -65,7 +65,9 @@ def _takes_features(values: Body) -> bool:
     return features is None or isinstance(features, dict)
 
 
-def _misplaced(values: Body, defaults: Body, features: Body, path: Path = ()) -> Iterator[Path]:
+def _misplaced(
+    values: Body, defaults: Body, features: Body, path: FieldPath = ()
+) -> Iterator[FieldPath]:
     """Yield the paths of features where the chart has no such key."""
     for key, value in values.items():
         at = (*path, key)
@@ -77,7 +79,7 @@ def _misplaced(values: Body, defaults: Body, features: Body, path: Path = ()) ->
             yield from _misplaced(value, mapping_at(defaults, key), features, at)
 
 
-def _drop_empty(parents: list[Any], path: Path) -> None:
+def _drop_empty(parents: list[Any], path: FieldPath) -> None:
     """Remove the mappings that held nothing else."""
     for parent, step in zip(reversed(parents[:-1]), reversed(path), strict=True):
         if parent[step]:

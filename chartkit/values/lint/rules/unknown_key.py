@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Body, Diagnostic, Path
+from chartkit.model import Body, Diagnostic, FieldPath
 from chartkit.suggestions import suggestion
 from chartkit.values.lint.rule import ChartValues, Rule
 
@@ -49,7 +49,9 @@ class UnknownKey(Rule):
                 yield self.warning(message, document.locate(*path), hint)
 
 
-def _unknown(values: object, defaults: Body, path: Path) -> Iterator[tuple[Path, list[str]]]:
+def _unknown(
+    values: object, defaults: Body, path: FieldPath
+) -> Iterator[tuple[FieldPath, list[str]]]:
     """Yield the paths of unknown keys, each with its known neighbours."""
     for key, value in values.items() if isinstance(values, dict) else ():
         below = defaults.get(key)

@@ -98,12 +98,11 @@ def test_images_have_what_policies_ask_registries_for() -> None:
                 operator: Equals
                 value: ""
 """
-    options = ProofOptions(budget=0.3)
     text = _NEW.replace("OPERATOR", "==").replace("variables.allowed.data.team", '""')
     old, new = legacy(rule, "[Service]"), policy(text.replace("resource.Get", "image.GetMetadata"))
     new.body["spec"]["variables"][0]["expression"] = 'image.GetMetadata("ghcr.io/x/app:1.0")'
     new.body["spec"]["validations"][0]["expression"] = "variables.allowed.config != null"
-    proof = prove(old, [new], options=options)
+    proof = prove(old, [new], options=_OPTIONS)
     found = [one for one in proof.differences if one.case.document["operation"] == "CREATE"]
     assert found
     for one in found:
@@ -112,7 +111,7 @@ def test_images_have_what_policies_ask_registries_for() -> None:
     new.body["spec"]["validations"][0]["expression"] = (
         "variables.allowed.config.config.?Volumes.orValue({}).size() > 0"
     )
-    proof = prove(old, [new], options=options)
+    proof = prove(old, [new], options=_OPTIONS)
     assert {one.case.document["operation"] for one in proof.differences} == {"DELETE"}
     assert proof.left_out.get("answers of registries and services", 0) == 0
     reached = {one.name: one.states for one in proof.coverage.places}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import mmap
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -199,3 +201,18 @@ def test_list_that_is_not_whole_is_not_cut(tmp_path: Path) -> None:
         patch.setattr(partition, "SLICE", 8)
         found = [each for each, _, _ in sliced(str(file), 0, is_named=True, shared=NOTHING)]
     assert found == [Slice(str(file), 0, is_named=True)]
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_DONTNEED"), reason="this system has no madvise")
+def test_pages_that_were_mapped_around_a_part_are_released_with_the_next() -> None:
+    class Mapped:
+        released: ClassVar[list[tuple[int, int]]] = []
+
+        def madvise(self, option: int, start: int, length: int) -> None:
+            assert option == mmap.MADV_DONTNEED
+            self.released.append((start, start + length))
+
+    content: Any = Mapped()
+    for start, end in ((0, 5000), (5000, 9 << 20), (9 << 20, 10 << 20)):
+        partition._release(content, start, end)
+    assert content.released == [(0, 5000), (0, 9 << 20), (7 << 20, 10 << 20)]

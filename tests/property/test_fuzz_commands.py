@@ -157,6 +157,14 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bounded: int) -> An
     return run
 
 
+_ABORT = """
+import faulthandler, os, signal
+faulthandler.disable()
+os.kill(os.getpid(), signal.SIGABRT)
+"""
+"""Ends a process without a report among the lines of the test run."""
+
+
 @pytest.mark.parametrize(
     ("code", "wrong"),
     [
@@ -164,7 +172,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bounded: int) -> An
         ("raise SystemExit(2)", ""),
         ("raise SystemExit(3)", "exit 3"),
         ("1 / 0", "ZeroDivisionError left the command"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGABRT)", "the process ended with -6"),
+        (_ABORT, "the process ended with -6"),
         ("import sys; sys.stdout.write('{} \\x1b[2J')", "a control character"),
         ("import sys; sys.stdout.write('[NaN]')", "JSON that is none"),
         (

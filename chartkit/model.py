@@ -25,6 +25,7 @@ FieldPath = tuple[str | int, ...]
 
 
 _MISSING: Final[Any] = object()
+_DIGITS: Final = 10
 
 
 class Places(Protocol):
@@ -231,11 +232,24 @@ def value_at(body: Json, path: Iterable[str | int]) -> Json:
     return body
 
 
+def item_number(step: str) -> int | None:
+    """Return the number of the item that a step of a path names; None for a step that names none,
+    and for one of more digits than there can be items."""
+    return int(step) if step.isdecimal() and len(step) < _DIGITS else None
+
+
+def path_step(step: str) -> str | int:
+    """Return a step of a path: a number where it names an item, else itself."""
+    index = item_number(step)
+    return step if index is None else index
+
+
 def pointed_at(body: Json, steps: Iterable[str]) -> Json:
     """Return the value at the steps of a JSON pointer; None where there is none."""
     for step in steps:
         if isinstance(body, list):
-            body = body[int(step)] if step.isdigit() and int(step) < len(body) else None
+            index = item_number(step)
+            body = body[index] if index is not None and index < len(body) else None
         else:
             body = body.get(step) if isinstance(body, dict) else None
     return body

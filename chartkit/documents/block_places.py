@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from chartkit.documents.block_style import FIRST, KEY
 from chartkit.documents.yaml_builder import Start
+from chartkit.model import item_number
 
-_DIGITS: Final = 10
 _ITEM_KEY: Final = re.compile(rf"{KEY}:(?=[ \n]|\Z)")
 
 
@@ -122,7 +122,7 @@ class BlockPlaces:
 
     def _item(self, step: str) -> _Part | None:
         """Return an item of a List."""
-        number = _index(step)
+        number = item_number(step)
         if number is None or number >= len(self._items):
             return None
         start = self._items[number]
@@ -132,7 +132,7 @@ class BlockPlaces:
 
     def _nth(self, above: _Container, step: str) -> _Part | None:
         """Return an item of a list."""
-        number = _index(step)
+        number = item_number(step)
         if number is None:
             return None
         text, at = self._text, above.begin
@@ -164,12 +164,6 @@ class BlockPlaces:
             return None
         line = above.line + text.count("\n", above.offset, at)
         return _Part(at, line, column, at + len(step) + 1, above.end)
-
-
-def _index(step: str) -> int | None:
-    """Return the number of an item; None for a step that is none, and for one of more digits than
-    there can be items."""
-    return int(step) if step.isdecimal() and len(step) < _DIGITS else None
 
 
 @lru_cache(maxsize=64)

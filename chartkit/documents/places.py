@@ -22,6 +22,7 @@ from yaml.events import DocumentStartEvent, MappingEndEvent, ScalarEvent, Sequen
 from chartkit.documents.block_places import BlockPlaces, Found
 from chartkit.documents.yaml_builder import Builder, BuiltDocument, Start
 from chartkit.errors import InputError
+from chartkit.model import item_number
 
 _ITEMS: Final = "items"
 _OTHER_BREAKS: Final = dict.fromkeys(map(ord, "\x85\u2028\u2029"), " ")
@@ -113,9 +114,8 @@ class _YamlFinder:
         return _walk(self._whole, path, Found(0))
 
     def _item_number(self, path: Sequence[str]) -> int | None:
-        if len(path) < 2 or path[0] != _ITEMS or not path[1].isdecimal():
-            return None
-        return number if (number := int(path[1])) < len(self._extent.items) else None
+        number = item_number(path[1]) if len(path) > 1 and path[0] == _ITEMS else None
+        return number if number is not None and number < len(self._extent.items) else None
 
     def _item_tree(self, number: int) -> _Tree | None:
         if self._item[0] != number:
@@ -186,13 +186,18 @@ class _PlaceBuilder(Builder):
         return members
 
 
+def _is_item(step: str, items: Sequence[Any]) -> bool:
+    number = item_number(step)
+    return number is not None and number < len(items)
+
+
 def _walk(tree: _Tree, path: Sequence[str], found: Found) -> Found:
     """Return the place of a path in a tree; found: that of the tree's root."""
     node, mark, steps = tree.root, None, found.steps
     for step in path[steps:]:
         if isinstance(node, dict) and step in node:
             mark, node = node[step]
-        elif isinstance(node, list) and step.isdecimal() and int(step) < len(node):
+        elif isinstance(node, list) and _is_item(step, node):
             mark, node = node[int(step)]
         else:
             break
@@ -232,11 +237,12 @@ class _JsonFinder:
 
     def _begin(self, path: Sequence[str]) -> tuple[Start, int, int | None]:
         """Return where the search begins: at an item of a List, or at the whole value."""
-        if len(path) > 1 and path[0] == _ITEMS and path[1].isdecimal():
+        number = item_number(path[1]) if len(path) > 1 and path[0] == _ITEMS else None
+        if number is not None:
             if self._items is None:
                 self._items = list(self._list_items())
-            if int(path[1]) < len(self._items):
-                item = self._items[int(path[1])]
+            if number < len(self._items):
+                item = self._items[number]
                 return item, 2, item.offset
         return self._root, 0, None
 

@@ -23,7 +23,7 @@ from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
 from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource, pointer_of
+from chartkit.model import Body, Json, Location, Resource, item_number, pointer_of
 
 _LIST_SUFFIX = "List"
 _TYPE = ("apiVersion", "kind")
@@ -338,6 +338,7 @@ def _compose(text: str) -> yaml.Node | None:
 def _child(node: Any, step: str) -> yaml.Node | None:
     if isinstance(node, yaml.MappingNode):
         return next((value for key, value in reversed(node.value) if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and step.isdecimal():
-        return next(iter(node.value[int(step) : int(step) + 1]), None)
+    index = item_number(step)
+    if isinstance(node, yaml.SequenceNode) and index is not None:
+        return next(iter(node.value[index : index + 1]), None)
     return None

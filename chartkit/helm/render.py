@@ -15,7 +15,7 @@ from chartkit.helm.backend import helm
 from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
 from chartkit.helm.template_places import ChartPlaces, RenderInputs, TemplatePlaces
-from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, path_step
 from chartkit.output.folders import write_below
 from chartkit.output.write import GeneratedChart
 from chartkit.temporary import temporary_folder
@@ -244,7 +244,7 @@ def _refused(
 
 
 def _step(text: str) -> str | int:
-    return int(text) if text.isdigit() else text.replace("~1", "/").replace("~0", "~")
+    return path_step(text.replace("~1", "/").replace("~0", "~"))
 
 
 def _warning(text: str, shown: Path) -> Diagnostic:

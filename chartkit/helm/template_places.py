@@ -22,7 +22,7 @@ from chartkit.helm.chart_folder import entries, read
 from chartkit.helm.chart_values import merge
 from chartkit.helm.model import Target
 from chartkit.helm.template_lines import TemplateLine, marked, marks, template_lines
-from chartkit.model import Body, Json, Location, pointer_of
+from chartkit.model import Body, Json, Location, item_number, pointer_of
 from chartkit.temporary import temporary_folder
 
 _ROUNDS: Final = 4
@@ -282,8 +282,9 @@ def _scoped_values(inputs: RenderInputs, scope: tuple[str, ...]) -> _ScopedValue
 def _at(value: Json, path: Sequence[str]) -> Json:
     """Return the value at a path, _MISSING without one."""
     for step in path:
-        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
+        index = item_number(step)
+        if isinstance(value, list) and index is not None and index < len(value):
+            value = value[index]
         elif isinstance(value, dict) and step in value:
             value = value[step]
         else:

@@ -16,7 +16,7 @@ from chartkit.errors import InputError
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.templating import source_documents
 from chartkit.library.upstream import UpstreamPolicy
-from chartkit.model import Json, Location, Resource, list_of
+from chartkit.model import Json, Location, Resource, list_of, pointed_at
 
 _OLDER: Final = "kyverno.io/"
 
@@ -105,8 +105,4 @@ def outline_of(template: Source) -> Document | None:
 
 
 def _child(value: Json, step: str) -> Json:
-    if isinstance(value, dict):
-        return value.get(step)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-        return value[int(step)]
-    return None
+    return pointed_at(value, (step,))

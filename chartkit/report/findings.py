@@ -9,7 +9,16 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.model import Json, Location, Resource, RuleResult, path_text, pointer_steps
+from chartkit.model import (
+    Json,
+    Location,
+    Resource,
+    RuleResult,
+    item_number,
+    path_step,
+    path_text,
+    pointer_steps,
+)
 
 _DIGITS: Final = 20
 """More digits than a position in a list has."""
@@ -70,7 +79,7 @@ class FieldPlace:
         if self.value is None:
             return ""
         steps = pointer_steps(self.value.path)
-        return path_text([int(step) if step.isdecimal() else step for step in steps])
+        return path_text(map(path_step, steps))
 
     @property
     def members(self) -> dict[str, str]:
@@ -114,7 +123,7 @@ def field_text(pointer: str, body: Json) -> str:
 @lru_cache(maxsize=4096)
 def _steps_to_numbers(pointer: str) -> tuple[tuple[str, bool], ...]:
     """Return the steps of a pointer up to the last that is a number, with whether each is one."""
-    steps = [(step, step.isdecimal()) for step in pointer_steps(pointer)]
+    steps = [(step, item_number(step) is not None) for step in pointer_steps(pointer)]
     while steps and not steps[-1][1]:
         steps.pop()
     return tuple(steps)
@@ -124,7 +133,7 @@ def _steps_to_numbers(pointer: str) -> tuple[tuple[str, bool], ...]:
 def _text_of(pointer: str, keys: tuple[int, ...]) -> str:
     """Return the text of a path; keys: the numbers in it that are no positions."""
     return path_text(
-        int(step) if step.isdecimal() and index not in keys else step
+        step if index in keys else path_step(step)
         for index, step in enumerate(pointer_steps(pointer))
     )
 

@@ -101,8 +101,12 @@ class TemplateEvaluator(Evaluator):
         last: RuleResult | None = None
         excepted: list[RuleResult] = []
         found = list(pod_templates(workload))
+        old = admission.attributes.old
+        is_changed = old is not None and old is not workload
+        before = {one.keys: one for one in pod_templates(old or {})} if is_changed else {}
         for template in found:
-            result = self._pods.evaluate_admission(_of_pod(admission, workload, template))
+            asked = _of_pod(admission, workload, template, before.get(template.keys))
+            result = self._pods.evaluate_admission(asked)
             if result is not None and result.status in (Status.FAIL, Status.ERROR):
                 return _placed(result, template)
             if result is not None and result.rule == RULE:
@@ -123,22 +127,22 @@ class TemplateEvaluator(Evaluator):
         return self.result(Status.ERROR, text, self.policy.name)
 
 
-def _of_pod(parent: Admission, workload: Body, template: PodTemplate) -> Admission:
-    """The request for a template's Pod in place of that for the workload."""
+def _of_pod(
+    parent: Admission, workload: Body, template: PodTemplate, before: PodTemplate | None
+) -> Admission:
+    """Return the request for a template's Pod in place of that for the workload; before: the
+    template at the same place of the old object."""
     request = parent.attributes.request
-    old = parent.attributes.old
-    others = pod_templates(old) if old is not None and old is not workload else iter(())
-    before = [Resource(one.pod(workload)) for one in others if one.keys == template.keys]
+    old = None if before is None else Resource(before.pod(workload))
     pod = Resource(template.pod(workload), request.resource.location)
-    asked = replace(request, resource=pod, old=next(iter(before), None), kind=None, plural="")
-    attributes = Attributes(asked)
-    if old is not workload and not before:
+    attributes = Attributes(replace(request, resource=pod, old=old, kind=None, plural=""))
+    if parent.attributes.old is not workload and old is None:
         attributes.old = None
     return admission(attributes, parent.world, parent.evidence, absent=None)
 
 
 def _placed(result: RuleResult, template: PodTemplate) -> RuleResult:
-    """The result for a template's Pod as that for the workload."""
+    """Return the result for a template's Pod as that for the workload."""
     fields = tuple(f"{pointer_of(*template.keys)}{each}" for each in result.fields)
     if result.rule == EVALUATION:
         head, _, tail = result.message.partition(": ")
@@ -149,7 +153,7 @@ def _placed(result: RuleResult, template: PodTemplate) -> RuleResult:
 
 
 def _together(excepted: list[RuleResult]) -> RuleResult:
-    """One result for the exceptions of several templates."""
+    """Return one result for the exceptions of several templates."""
     first, *others = excepted
     keys = (one.message.partition(": ")[2] for one in others)
     names = (one.properties["exceptions"] for one in excepted)

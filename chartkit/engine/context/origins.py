@@ -28,7 +28,7 @@ from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, listed
 from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
-from chartkit.model import FieldPath, Json, pointer_of, pointer_steps
+from chartkit.model import FieldPath, Json, path_step, pointer_of, pointer_steps
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""
@@ -229,7 +229,7 @@ def _by_container(images: Mapping[str, Json]) -> dict[str, Traced]:
     found = {}
     for name, image in images.items():
         steps = pointer_steps(image["jsonPointer"])
-        place = Traced(None, tuple(int(step) if step.isdigit() else step for step in steps))
+        place = Traced(None, tuple(map(path_step, steps)))
         parts = {key: made(value, place) for key, value in image.items()}
         found[name] = Traced(image, None, (place,), (), parts)
     return found

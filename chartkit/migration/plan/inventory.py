@@ -19,7 +19,7 @@ from chartkit.helm.embedded_code import first_code
 from chartkit.migration.plan.options import InventoryOptions
 from chartkit.migration.plan.origin import Origin, origin_of
 from chartkit.migration.rules import LegacyRule, legacy_rules
-from chartkit.model import Diagnostic, Location, Resource, Severity, mappings_at
+from chartkit.model import Diagnostic, Location, Resource, Severity, mappings_at, path_step
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import (
@@ -277,7 +277,7 @@ def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObj
 
 def _step(text: str) -> str | int:
     """Return a step of a JSON pointer (RFC 6901) as a key, or as an index if it is a number."""
-    return int(text) if text.isdecimal() else text.replace("~1", "/").replace("~0", "~")
+    return path_step(text.replace("~1", "/").replace("~0", "~"))
 
 
 def _refused(resource: Resource) -> tuple[Diagnostic, ...]:

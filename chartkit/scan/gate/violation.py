@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from chartkit.model import Body, Json, Resource, RuleResult, Status, pointer_steps
+from chartkit.model import Body, Json, Resource, RuleResult, Status, pointed_at, pointer_steps
 
 _AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 _WITHOUT_NAME: Final = " in "
@@ -77,8 +77,7 @@ def field_path(body: Body, pointer: str) -> str:
     parts: list[str] = []
     for step in pointer_steps(pointer):
         if isinstance(value, list):
-            index = int(step) if step.isdecimal() else -1
-            item = value[index] if 0 <= index < len(value) else None
+            item = pointed_at(value, (step,))
             parts.append(f"[{_item_name(value, item) or step}]")
             value = item
         else:

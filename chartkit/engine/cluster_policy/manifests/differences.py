@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.go.fmt import go_json, go_sprint
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.model import Body, Json, text_of
+from chartkit.model import Body, Json, item_number, text_of
 
 _METADATA: Final = (
     *("namespace", "labels.app.kubernetes.io/instance", "managedFields.*", "resourceVersion"),
@@ -189,7 +189,8 @@ def path_of(key: str, value: Json) -> tuple[str | int, ...] | None:
         members = [(name, name) for name in value if f"{key}.".startswith(f"{name}.")]
     elif isinstance(value, list):
         index = key.partition(".")[0]
-        members = [(int(index), index)] if index.isdigit() and int(index) < len(value) else []
+        number = item_number(index)
+        members = [] if number is None or number >= len(value) else [(number, index)]
     else:
         return None
     for step, written in members:

@@ -172,7 +172,7 @@ def _context(call: Print) -> Print:
 
 _CONTEXT: Final = _context(_call)
 _INNER_CONTEXT: Final = _context(_object(_CALL))
-"""That of a foreach in another: the definition has no schema for it, and so no defaults."""
+"""The context of a foreach in another: the definition has no schema for it, and so no defaults."""
 
 
 def _validate_each(value: Json, context: Print = _CONTEXT) -> str:

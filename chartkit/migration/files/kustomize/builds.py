@@ -33,6 +33,8 @@ Convert = Callable[[MigratedObject, Body, Sequence[Body]], Sequence[Body]]
 
 _BEFORE: Final = (MERGES, "patches")
 """The lists of patches that kustomize applies before names and labels are given."""
+_DEEPEST: Final = 50
+"""The most kustomizations that may stand on one another."""
 _GENERATING: Final = ("generators", "helmCharts", "helmChartInflationGenerator")
 _CHANGING: Final = (
     "components",
@@ -56,7 +58,7 @@ class Builds:
     migrated: legacy policies by the identity of their bodies; shared: files of patches that cannot
     follow, for their entries would need different ones; entries, reasons: what was found: the new
     form of each entry, or why it has none; texts: the new texts of each patch file, None for an
-    entry that stays.
+    entry that stays; depth: how many are being built; folders: the kustomizations of each.
     """
 
     documents: Mapping[Path, Sequence[Document]]
@@ -68,12 +70,23 @@ class Builds:
     file_reasons: dict[Path, str] = field(default_factory=dict)
     texts: dict[Path, set[str | None]] = field(default_factory=dict)
     done: dict[Path, Build] = field(default_factory=dict)
+    depth: int = 0
+    folders: dict[Path, list[Path]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for each in filter(is_kustomization, self.documents):
+            self.folders.setdefault(each.parent, []).append(each)
 
     def build(self, file: Path) -> Build:
         """Return what a kustomization builds, with its patches applied to both forms."""
         if file not in self.done:
+            if self.depth == _DEEPEST:
+                reason = f"its kustomization stands on more than {_DEEPEST} others"
+                return Build(is_open=True, reason=reason)
             self.done[file] = Build(is_open=True)  # while it is built: one that contains itself
+            self.depth += 1
             self.done[file] = self._built(file)
+            self.depth -= 1
         return self.done[file]
 
     def _built(self, file: Path) -> Build:
@@ -101,7 +114,7 @@ class Builds:
             except InputError:
                 return Build(is_open=True)
             return Build(list(built(found, self.migrated)))
-        below = [each for each in self.documents if each.parent == place and is_kustomization(each)]
+        below = self.folders.get(place, [])
         return self.build(below[0]) if len(below) == 1 else Build(is_open=True)
 
     def _confirm(self, build: Build) -> None:

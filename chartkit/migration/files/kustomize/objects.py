@@ -12,6 +12,8 @@ from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.references import fits
 from chartkit.model import Body, Json, Resource, list_of, mapping_at
 
+MOST_OBJECTS: Final = 10_000
+"""The most objects of a build: kustomizations that are taken twice multiply them."""
 _BY_LABELS: Final = ("labelSelector", "annotationSelector")
 
 
@@ -87,12 +89,17 @@ class Build:
 
     def add(self, other: Build) -> None:
         """Take what another kustomization builds, which may be taken elsewhere as well."""
-        self.objects += (each.copy() for each in other.objects)
         self.is_open |= other.is_open
         self.reason = self.reason or other.reason
+        if len(self.objects) + len(other.objects) > MOST_OBJECTS:
+            self.is_open = True
+            self.reason = f"its kustomization builds more than {MOST_OBJECTS:,} objects"
+            return
+        self.objects += (each.copy() for each in other.objects)
 
     def forget_repeated(self) -> None:
-        """A policy that is there twice cannot be told apart by the name of its file."""
+        """Forget the new forms of a policy that is there twice: the name of its file stands for
+        both."""
         seen: dict[int, BuiltObject] = {}
         for each in self.objects:
             if each.migrated is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, mapping_at, pointer_of, pointer_steps
+from chartkit.model import Body, Json, item_number, mapping_at, pointer_of, pointer_steps
 
 _OPERATIONS: Final = ("add", "remove", "replace")
 _END: Final = "-"
@@ -28,10 +28,11 @@ class Merge:
         """Return the patched object, under its own name; raise StaysError."""
         _refuse_directives(self.body)
         made: Body = _merged(target, self.body)
-        kept = {key: target["metadata"].get(key) for key in ("name", "namespace")}
+        named = mapping_at(target, "metadata")
+        kept = {key: named.get(key) for key in ("name", "namespace")}
         metadata = {**mapping_at(made, "metadata"), **kept}
         metadata = {key: each for key, each in metadata.items() if each is not None}
-        return {**made, "kind": target["kind"], "metadata": metadata}
+        return {**made, "kind": target.get("kind"), "metadata": metadata}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,8 @@ def _change_item(
     items: list[Json], step: str, rest: Sequence[str], operation: Mapping[str, Json]
 ) -> None:
     is_added = not rest and operation["op"] == "add"
-    index = len(items) if is_added and step == _END else _index(step)
-    if index < 0 or index >= len(items) + is_added:
+    index = len(items) if is_added and step == _END else item_number(step)
+    if index is None or index >= len(items) + is_added:
         raise StaysError(f"{operation['path']} is not in the policy")
     if rest:
         items[index] = _changed(items[index], rest, operation)
@@ -124,10 +125,6 @@ def _change_item(
         items.insert(index, operation.get("value"))
     else:
         items[index] = operation.get("value")
-
-
-def _index(step: str) -> int:
-    return int(step) if step.isascii() and step.isdigit() else -1
 
 
 def difference(old: Body, new: Body) -> Body:

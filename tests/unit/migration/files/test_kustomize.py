@@ -220,3 +220,32 @@ def test_a_file_that_would_become_two_stays(tmp_path: Path) -> None:
     assert len(reasons) == 2
     assert _ENFORCE in (tmp_path / "ops.yaml").read_text()
     assert text.count("kind: ClusterPolicy") == 2
+
+
+def test_builds_that_multiply_their_objects_or_stand_on_many_others_are_bounded(
+    tmp_path: Path,
+) -> None:
+    below = tmp_path / "base"
+    below.mkdir()
+    (below / "policies.yaml").write_text(_BASE)
+    (below / "kustomization.yaml").write_text("resources: [policies.yaml]\n")
+    for number in range(400, 0, -1):
+        folder = tmp_path / f"{number:03}"
+        folder.mkdir()
+        taken = f"../{below.name}"
+        (folder / "kustomization.yaml").write_text(f"resources: [{taken}, {taken}, {taken}]\n")
+        below = folder
+    (below / "kustomization.yaml").write_text(
+        f"resources: [../{number + 1:03}]\n"
+        f"patches: [{{target: {{kind: ClusterPolicy}}, patch: '[{_ENFORCE}]'}}]\n"
+    )
+    found = migrated(tmp_path)
+    assert not found.inventory.faults
+    assert not found.patches.files
+
+
+def test_a_step_of_many_digits_is_not_in_the_policy(tmp_path: Path) -> None:
+    operation = f"{{op: replace, path: /spec/rules/{'1' * 5000}/name, value: x}}"
+    entry = f"patches:\n- target: {{kind: ClusterPolicy}}\n  patch: '[{operation}]'"
+    _, (reason,) = _written(tmp_path, entry)
+    assert reason.endswith("is not in the policy")

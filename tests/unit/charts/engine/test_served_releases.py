@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -84,12 +86,10 @@ def _paths(body: Body) -> list[str]:
     return found
 
 
-def test_definitions_have_the_fields_of_the_release() -> None:
-    oldest, *between, newest = (fields(version) for version in SERVED)
-    assert [each == oldest for each in between] == [True]
-    later = {name: newest[name] - oldest[name] for name in newest if newest[name] != oldest[name]}
-    assert all(oldest[name] <= newest[name] for name in newest)
-    assert {name.partition(".")[0] for name in later} == {
+EXCEPTION_FIELDS = {".spec.evaluationMode", ".spec.expiresAt", ".spec.properties"}
+CHANGED_DEFINITIONS: dict[str, set[str]] = {
+    "1.18": set(),
+    "1.19": {
         "generatingpolicies",
         "imagevalidatingpolicies",
         "mutatingpolicies",
@@ -97,12 +97,24 @@ def test_definitions_have_the_fields_of_the_release() -> None:
         "namespacedimagevalidatingpolicies",
         "namespacedmutatingpolicies",
         "policyexceptions",
-    }
-    assert later["policyexceptions.policies.kyverno.io"] == {
-        ".spec.evaluationMode",
-        ".spec.expiresAt",
-        ".spec.properties",
-    }
+    },
+}
+"""The definitions that have fields more than in the release before."""
+
+
+@pytest.mark.parametrize(("before", "version"), list(pairwise(SERVED)))
+def test_definitions_have_the_fields_of_the_release(before: str, version: str) -> None:
+    older, newer = fields(before), fields(version)
+    assert all(older[name] <= newer[name] for name in newer)
+    added = {name.partition(".")[0]: newer[name] - older[name] for name in newer}
+    assert {name for name, paths in added.items() if paths} == CHANGED_DEFINITIONS[version]
+    if version == "1.19":
+        assert added["policyexceptions"] == EXCEPTION_FIELDS
+
+
+def test_no_definition_lacks_a_field_that_only_older_releases_leave_out() -> None:
+    oldest, newest = fields(SERVED[0]), fields(SERVED[-1])
+    later = {name: newest[name] - oldest[name] for name in newest}
     ends = {path.rpartition(".")[2] for paths in later.values() for path in paths}
     assert {path[-1] for paths in later_fields().values() for path in paths} <= ends
 
@@ -110,7 +122,10 @@ def test_definitions_have_the_fields_of_the_release() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"kyvernoVersion": "v1.16.4"}, "this chart installs Kyverno 1.17, 1.18, 1.19, and not"),
+        (
+            {"kyvernoVersion": "v1.16.4"},
+            f"this chart installs Kyverno {', '.join(SERVED)}, and not",
+        ),
         ({"kyvernoVersion": "1.18"}, "'kyvernoVersion': '1.18' does not match"),
         (
             {"kyvernoVersion": "v1.17.2", "reportsController": {"metering": {"secure": True}}},
@@ -139,12 +154,13 @@ environments:
 
 
 @pytest.mark.parametrize(
-    ("kyverno", "kubernetes", "installed"),
-    [("1.17", "1.33", "v1.17.2"), ("1.18", "1.33", "v1.18.2"), ("1.18.1", "1.34", "v1.18.1")],
+    ("kyverno", "installed"),
+    [*((each, release(each)) for each in SERVED[:-1]), (f"{SERVED[-2]}.1", f"v{SERVED[-2]}.1")],
 )
 def test_an_upgrade_keeps_values_and_availability(
-    tmp_path: Path, kyverno: str, kubernetes: str, installed: str
+    tmp_path: Path, kyverno: str, installed: str
 ) -> None:
+    kubernetes = matrix()[current().version].oldest
     (tmp_path / "chartkit.yaml").write_text(PROJECT % (kyverno, kubernetes))
     before = run(tmp_path)
     assert [row.outcome for row in rows(before, "availability")] == [Outcome.PASS]
@@ -159,6 +175,10 @@ def test_an_upgrade_keeps_values_and_availability(
 
 
 def test_older_releases_are_for_other_charts(tmp_path: Path) -> None:
-    (tmp_path / "chartkit.yaml").write_text(PROJECT % ("1.16", "1.33"))
-    with pytest.raises(InputError, match=r"the engine chart installs Kyverno 1\.17, 1\.18, 1\.19"):
+    older = max(each for each in matrix() if each < current().serves[0])
+    (tmp_path / "chartkit.yaml").write_text(PROJECT % (older, matrix()[older].newest))
+    served = re.escape(", ".join(SERVED))
+    with pytest.raises(
+        InputError, match=f"the engine chart installs Kyverno {served}, not {older}"
+    ):
         run(tmp_path)

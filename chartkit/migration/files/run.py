@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from chartkit.output.transaction import write_together
 from chartkit.report.outputs import with_line_ends
 from chartkit.scan.inputs import STDIN, Note
 from chartkit.scan.parallel.pool import in_order
+from chartkit.suggestions import suggestion
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """A function that shows the progress of so many steps."""
@@ -73,9 +74,7 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     inventory, patching = _without_patches(read_inventory(options.inventory, stdin, note))
     if inventory.faults:
         return Migration(inventory)
-    unknown = reasons.keys() - {each.resource.name for each in inventory.objects}
-    if unknown:
-        raise InputError(f"--allow-difference {min(unknown)}: no policy has this name")
+    _check_reasons(reasons, {each.resource.name for each in inventory.objects})
     tests = test_files(paths)
     batch = Batch((each.resource for each in inventory.objects), options.target)
     migrator = _Migrator(options, (), {}, batch)
@@ -94,6 +93,14 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     outside = left_outside(found.files, paths) if options.folder is not None else ()
     around = (*mentions(inventory, migrated, patching, following), *found.mentions, *outside)
     return Migration(inventory, migrated, files, found.files, around, following)
+
+
+def _check_reasons(reasons: Iterable[str], names: Set[str]) -> None:
+    """Refuse a difference that is allowed for a policy that is not there."""
+    for each in sorted(reasons):
+        if each not in names:
+            message = f"--allow-difference {each}: no policy has this name"
+            raise InputError(message, hint=suggestion(each, names))
 
 
 def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:

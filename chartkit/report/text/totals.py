@@ -34,15 +34,17 @@ class Totals:
         self._objects.update({result.policy_id for result, _ in found})
 
     def lines(self, width: int | None) -> list[str]:
-        """Return a row for each policy, the worst last; none for a single finding."""
+        """Return a row for each policy, the worst last; none for a single finding. Of policies
+        with one name, those whose rules are CEL have their kind before it."""
         sums: Counter[Status] = sum(self._counts.values(), Counter())
         if sums.total() < 2:
             return []
         statuses = [each for each in _HEADS if sums[each] or each is Status.FAIL]
+        names = Counter(self._names.values())
         heads = ["POLICY", "SEVERITY", *(_HEADS[each] for each in statuses), "OBJECTS"]
         rows = [
             [
-                shown(self._names[policy]),
+                shown(self._names[policy] if names[self._names[policy]] == 1 else policy),
                 shown(self._facts[policy].severity) or _NONE,
                 *(str(counts[each]) for each in statuses),
                 str(self._objects[policy]),

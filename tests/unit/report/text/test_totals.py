@@ -44,6 +44,15 @@ def test_the_gravest_policy_stands_last() -> None:
     ]
 
 
+def test_policies_with_one_name_have_their_kind() -> None:
+    cel = RuleResult("a", "r", RuleType.VALIDATION, Status.FAIL, "m", kind="ValidatingPolicy")
+    facts = {**FACTS, cel.policy_id: FACTS["a"]}
+    writer = TextWriter(ReportOptions(facts))
+    writer.add(pod("x"), [cel, result("a", Status.FAIL), result("b", Status.FAIL)])
+    rows = [line.split()[0] for line in "".join(writer.finish(Counter())).splitlines()[-6:] if line]
+    assert {"a", "b", "ValidatingPolicy/a"} <= set(rows)
+
+
 def test_a_single_finding_has_no_table() -> None:
     found = text({"x": [result("a", Status.FAIL)], "y": [result("a", Status.PASS)]})
     assert "POLICY" not in found

@@ -39,6 +39,17 @@ class _Annotations(FindingFormat):
             level = Severity.NOTE if acceptance is not None else finding.level
             self._spool.write(f"{self._line(finding, level)}\n")
 
+    def part(self) -> tuple[bytes, int, Counter[Severity]]:
+        part = self._spool.part(), self._known, self._levels
+        self._known, self._levels = 0, Counter()
+        return part
+
+    def append(self, part: tuple[bytes, int, Counter[Severity]]) -> None:
+        text, known, levels = part
+        self._spool.append(text)
+        self._known += known
+        self._levels.update(levels)
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         yield from self._spool.pieces()
         levels = {str(level): self._levels[level] for level in Severity}

@@ -69,6 +69,12 @@ class CsvWriter(FindingFormat):
             )
         )
 
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - rows alone
         yield _row(*_COLUMNS)
         yield from self._spool.pieces()

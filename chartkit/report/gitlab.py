@@ -50,12 +50,17 @@ class GitlabWriter(FindingFormat):
                 "lines": {"begin": max(line, 1)},
             },
         }
-        comma = "," if self._spool.size else ""
-        self._spool.write(f"{comma}\n{json_text(body, indent=None)}")
+        self._spool.write(f",\n{json_text(body, indent=None)}")
+
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
         yield "["
-        yield from self._spool.pieces()
+        yield from self._spool.pieces(start=1)
         yield "\n]\n" if self._spool.size else "]\n"
 
 

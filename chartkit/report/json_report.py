@@ -133,8 +133,13 @@ class JsonWriter:
         """Add one resource's results."""
         rows = ",\n    ".join(self._rows.of(resource, results, accepted))
         if rows:
-            comma = "," if self._spool.size else ""
-            self._spool.write(f"{comma}\n    {rows}")
+            self._spool.write(f",\n    {rows}")
+
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         totals = json_text(summary(counts)).replace("\n", _NEXT_LINE)
@@ -142,7 +147,7 @@ class JsonWriter:
         if self._options.course.is_incomplete:
             yield '  "incomplete": true,\n'
         yield '  "results": ['
-        yield from self._spool.pieces()
+        yield from self._spool.pieces(start=1)
         yield f"{_NEXT_LINE if self._spool.size else ''}]"
         for name, values in further_lists(self._options).items():
             yield f',\n  "{name}": {json_text(values).replace(chr(10), _NEXT_LINE)}'
@@ -171,6 +176,12 @@ class NdjsonWriter:
         rows = self._rows.of(resource, results, accepted)
         write = self._options.live.write if self._options.live else self._spool.write
         write("".join(f"{row}\n" for row in rows))
+
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         yield from self._spool.pieces()

@@ -135,6 +135,15 @@ class JUnitWriter:
             self._totals.update(counts)
             self._suites.write(_suite(resource_id(resource), counts, map(_case_xml, cases)))
 
+    def part(self) -> tuple[bytes, Counter[str]]:
+        totals, self._totals = self._totals, Counter()
+        return self._suites.part(), totals
+
+    def append(self, part: tuple[bytes, Counter[str]]) -> None:
+        text, totals = part
+        self._suites.append(text)
+        self._totals.update(totals)
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
         yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
         if self._options.course.is_incomplete:

@@ -56,7 +56,8 @@ class MarkdownWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._rows = Spool()
-        self._left = options.comment_limit - _FRAME if options.comment_limit else None
+        self._limit = options.comment_limit - _FRAME if options.comment_limit else None
+        self._left = self._limit
         self._cut = 0
 
     def add(
@@ -83,6 +84,17 @@ class MarkdownWriter:
                 return
             self._left -= len(row)
         self._rows.write(row)
+
+    def part(self) -> tuple[bytes, int]:
+        part = self._rows.part(), self._cut
+        self._left, self._cut = self._limit, 0
+        return part
+
+    def append(self, part: tuple[bytes, int]) -> None:
+        text, cut = part
+        for row in text.decode().split("\n")[:-1]:
+            self._take(f"{row}\n")
+        self._cut += cut
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         headers = [str(status) for status in Status]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Final, Generic, Protocol, TextIO, TypeVar
+from typing import Any, Final, Generic, Protocol, TextIO, TypeVar, runtime_checkable
 
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
@@ -119,6 +119,17 @@ class Writer(Protocol):
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
+
+
+@runtime_checkable
+class Divisible(Writer, Protocol):
+    """A writer whose report several processes can write, each a part of it."""
+
+    def part(self) -> Any:
+        """Return what was added, as another process can have it, and begin anew."""
+
+    def append(self, part: Any) -> None:
+        """Add what another writer with these options was given, after what was added before."""
 
 
 class ResultCache(Generic[T]):

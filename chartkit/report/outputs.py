@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
-from chartkit.report.model import ReportOptions, Writer
+from chartkit.report.model import Divisible, ReportOptions, Writer
 
 if TYPE_CHECKING:
     from chartkit.report.query import Query
@@ -94,6 +94,20 @@ class Outputs:
         """Add one resource's results to every report; accepted: those that fail no run."""
         for _, writer in self._writers:
             writer.add(resource, results, accepted)
+
+    @property
+    def are_divisible(self) -> bool:
+        """Return whether several processes can write the reports."""
+        return all(isinstance(writer, Divisible) for _, writer in self._writers)
+
+    def part(self) -> list[Any]:
+        """Return what every report has, for another process, and begin anew."""
+        return [cast(Divisible, writer).part() for _, writer in self._writers]
+
+    def append(self, parts: Sequence[Any]) -> None:
+        """Add the parts of every report that another process wrote."""
+        for (_, writer), part in zip(self._writers, parts, strict=True):
+            cast(Divisible, writer).append(part)
 
     def finish(
         self,

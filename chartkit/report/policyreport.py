@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from chartkit.report.model import (
     ResultCache,
     summary,
 )
-from chartkit.report.spool import Spool
+from chartkit.report.spool import SortedSpool, Spool, SpoolPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,7 @@ class NamespaceReportWriter:
         self._api = api
         self._options = options
         self._rows = ResultRows(options)
-        self._spool = Spool()
-        self._places: dict[str, array[int]] = {}
+        self._texts: SortedSpool[str] = SortedSpool()
         self._counts: dict[str, Counter[Status]] = {}
 
     def add(
@@ -125,27 +123,29 @@ class NamespaceReportWriter:
             return
         subject = _members(_reference(resource), 4).replace("    ", "  - ", 1)
         subject = f"  resources:\n{subject}" if subject else ""
-        namespace, start = resource.namespace, self._spool.size
-        self._spool.write(self._rows.text(resource, results, accepted, subject))
-        places = self._places.setdefault(namespace, array("Q"))
-        if places and places[-1] == start:
-            places[-1] = self._spool.size
-        else:
-            places.extend((start, self._spool.size))
-        counts = self._counts.setdefault(namespace, Counter())
+        self._texts.write(resource.namespace, self._rows.text(resource, results, accepted, subject))
+        counts = self._counts.setdefault(resource.namespace, Counter())
         counts.update([result.status for result in results])
 
+    def part(self) -> tuple[SpoolPart[str], dict[str, Counter[Status]]]:
+        counts, self._counts = self._counts, {}
+        return self._texts.part(), counts
+
+    def append(self, part: tuple[SpoolPart[str], dict[str, Counter[Status]]]) -> None:
+        texts, found = part
+        self._texts.append(texts)
+        for namespace, counts in found.items():
+            self._counts.setdefault(namespace, Counter()).update(counts)
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
-        if not self._places:
+        if not self._counts:
             yield _NO_RESULTS
-        for number, namespace in enumerate(sorted(self._places)):
+        for number, namespace in enumerate(sorted(self._counts)):
             where = {"namespace": namespace} if namespace else {}
             yield _SEPARATOR if number else ""
             yield _head(self._api, namespace) + _metadata({"name": "chartkit", **where})
             yield _middle(self._api, self._counts[namespace])
-            places = self._places[namespace]
-            for start, end in zip(places[::2], places[1::2], strict=True):
-                yield from self._spool.pieces(start, end)
+            yield from self._texts.pieces(namespace)
         yield _end(self._options)
 
 
@@ -176,17 +176,23 @@ class ObjectReportWriter:
         moved = {new: accepted[old] for new, old in enumerate(order) if old in accepted}
         results = [results[each] for each in order]
         self._spool.write(
-            (_SEPARATOR if self._spool.size else "")
+            _SEPARATOR
             + _head(self._api, resource.namespace)
             + _object_metadata(resource)
             + _middle(self._api, counts)
             + self._rows.text(resource, results, moved)
         )
 
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
         if not self._spool.size:
             yield _NO_RESULTS
-        yield from self._spool.pieces()
+        yield from self._spool.pieces(start=len(_SEPARATOR))
         yield _end(self._options)
 
 

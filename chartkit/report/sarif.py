@@ -5,6 +5,7 @@ Source: the OASIS standard "Static Analysis Results Interchange Format (SARIF) V
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -28,6 +29,10 @@ _SCORES: Final = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "2.5
 _KINDS: Final = {AcceptedAs.KNOWN: "external", AcceptedAs.SUPPRESSED: "inSource"}
 _FINGERPRINTS: Final = ("chartkit/v1", "primaryLocationLineHash")
 """The names of fingerprints: ours, and the one that GitHub would otherwise make of lines."""
+_INDEX: Final = re.compile(rb'^(\{"ruleId": "(?:[^"\\]|\\.)*", "ruleIndex": )(\d+)', re.MULTILINE)
+"""The number of a result's rule: each result is a line."""
+_Rules = dict[tuple[str, str], tuple[int, FindingRule, Severity]]
+"""Rules by their kinds and IDs, each with its number and the level of its first finding."""
 
 
 class SarifWriter(FindingFormat):
@@ -36,7 +41,7 @@ class SarifWriter(FindingFormat):
     def __init__(self, options: ReportOptions) -> None:
         super().__init__(options)
         self._spool = Spool()
-        self._rules: dict[tuple[str, str], tuple[int, FindingRule, Severity]] = {}
+        self._rules: _Rules = {}
 
     def write(self, finding: Finding) -> None:
         rule, subject = finding.rule, finding.subject
@@ -62,8 +67,20 @@ class SarifWriter(FindingFormat):
             body["suppressions"] = [_suppression(finding.acceptance)]
         properties = {"result": finding.result, "action": finding.action, "field": finding.field}
         body["properties"] = {key: value for key, value in properties.items() if value}
-        comma = "," if self._spool.size else ""
-        self._spool.write(f"{comma}\n{json_text(body, indent=None)}")
+        self._spool.write(f",\n{json_text(body, indent=None)}")
+
+    def part(self) -> tuple[bytes, _Rules]:
+        rules, self._rules = self._rules, {}
+        return self._spool.part(), rules
+
+    def append(self, part: tuple[bytes, _Rules]) -> None:
+        text, found = part
+        indices: list[int] = []
+        for key, (_, rule, level) in found.items():
+            indices.append(self._rules.setdefault(key, (len(self._rules), rule, level))[0])
+        if indices != list(range(len(indices))):
+            text = _INDEX.sub(lambda each: b"%s%d" % (each[1], indices[int(each[2])]), text)
+        self._spool.append(text)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
         driver: Body = {"name": "chartkit", "semanticVersion": __version__}
@@ -75,7 +92,7 @@ class SarifWriter(FindingFormat):
         if self._options.course.is_incomplete:
             yield '"invocations": [{"executionSuccessful": false}], '
         yield '"results": ['
-        yield from self._spool.pieces()
+        yield from self._spool.pieces(start=1)
         yield "\n]}]}\n" if self._spool.size else "]}]}\n"
 
 

@@ -1,4 +1,4 @@
-"""The part of a report that is written while results come, kept in a temporary file."""
+"""The text of a report that is written while results come, kept in a temporary file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import codecs
 import re
 import tempfile
 import weakref
-from collections.abc import Iterator
-from typing import IO, Final
+from array import array
+from collections.abc import Hashable, Iterator, Mapping
+from typing import IO, Final, Generic, TypeAlias, TypeVar
 
 from chartkit.errors import InputError
 
+K = TypeVar("K", bound=Hashable)
+
+SpoolPart: TypeAlias = tuple[bytes, Mapping[K, "array[int]"]]
+"""Texts, and the places of each key's."""
 _IN_MEMORY: Final = 1 << 18
 _PIECE: Final = 1 << 18
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
@@ -35,11 +40,26 @@ class Spool:
             data = text.encode()
         except UnicodeEncodeError:
             data = _SURROGATES.sub("\ufffd", text).encode()
-        self._parts.append(data)
-        self.size += len(data)
-        self._pending += len(data)
+        self.append(data)
+
+    def append(self, part: bytes) -> None:
+        """Append the text of another one, as `part` gives it."""
+        self._parts.append(part)
+        self.size += len(part)
+        self._pending += len(part)
         if self._pending > _IN_MEMORY:
             self._flush()
+
+    def part(self) -> bytes:
+        """Return the text, and begin anew."""
+        part = b"".join(self._parts)
+        if self._file is not None:
+            self._file.seek(0)
+            part = self._file.read() + part
+            self._file.seek(0)
+            self._file.truncate()
+        self._parts, self._pending, self.size = [], 0, 0
+        return part
 
     def pieces(self, start: int = 0, end: int | None = None) -> Iterator[str]:
         """Yield the text between two positions, all of it by default."""
@@ -68,3 +88,44 @@ class Spool:
             raise InputError(what, hint="set TMPDIR to a folder with room") from None
         self._parts.clear()
         self._pending = 0
+
+
+class SortedSpool(Generic[K]):
+    """Texts by their keys, each of which grows at its end; most of them are on disk."""
+
+    def __init__(self) -> None:
+        self._spool = Spool()
+        self._places: dict[K, array[int]] = {}
+
+    def write(self, key: K, text: str) -> None:
+        """Append to the text of a key."""
+        start = self._spool.size
+        self._spool.write(text)
+        self._note(key, start, self._spool.size)
+
+    def pieces(self, key: K) -> Iterator[str]:
+        """Yield the text of a key."""
+        places = self._places[key]
+        for start, end in zip(places[::2], places[1::2], strict=True):
+            yield from self._spool.pieces(start, end)
+
+    def part(self) -> SpoolPart[K]:
+        """Return the texts, and begin anew."""
+        places, self._places = self._places, {}
+        return self._spool.part(), places
+
+    def append(self, part: SpoolPart[K]) -> None:
+        """Append the texts of another one, as `part` gives them."""
+        text, found = part
+        start = self._spool.size
+        self._spool.append(text)
+        for key, places in found.items():
+            for first, last in zip(places[::2], places[1::2], strict=True):
+                self._note(key, start + first, start + last)
+
+    def _note(self, key: K, start: int, end: int) -> None:
+        places = self._places.setdefault(key, array("Q"))
+        if places and places[-1] == start:
+            places[-1] = end
+        else:
+            places.extend((start, end))

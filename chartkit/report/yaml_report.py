@@ -59,6 +59,12 @@ class YamlWriter:
             others.update(other_members(result))
             self._spool.write(text + (_indented(dump_yaml(others)) if others else ""))
 
+    def part(self) -> bytes:
+        return self._spool.part()
+
+    def append(self, part: bytes) -> None:
+        self._spool.append(part)
+
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         head: Body = {"schemaVersion": SCHEMA_VERSION, "summary": summary(counts)}
         if self._options.course.is_incomplete:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cache, partial
 from typing import Any, Final, TextIO
 
 from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
 from chartkit.engine.ports.timings import Timings
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.formats import BUILT_IN
 from chartkit.report.markdown import COMMENT_LIMIT
@@ -27,11 +28,11 @@ from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.judged import Shown
+from chartkit.scan.parallel.reported import ReportedPart, Reports
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext
 
-_IMAGE_POLICY: Final = "ImageValidatingPolicy"
 _GUIDING: Final = frozenset({"html", "sarif"})
 _WITHOUT_EXCERPTS: Final = BUILT_IN.keys() - {"html"}
 """The formats that show no lines around findings."""
@@ -95,7 +96,7 @@ class ScanReport:
             facts = _guided(facts, console.guide)
         traits = PolicyTraits(policies, facts)
         matcher = open_baseline(options.gate, now.date())
-        self._gate = Gate(options.gate, traits, facts, selection, matcher, now.date())
+        gate = partial(Gate, options.gate, traits, facts, selection, matcher, now.date())
         self._gate_options = options.gate
         self.running = [each for each in policies if not selection or selection.runs(traits, each)]
         self.options = ReportOptions(
@@ -109,16 +110,21 @@ class ScanReport:
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )
-        self._outputs = Outputs(
-            outputs, self.options, console.stdout, options.query, is_live, _upload
+        texts = partial(
+            Outputs, outputs, self.options, console.stdout, options.query, is_live, _upload
         )
+
+        def begin() -> Reports:
+            return Reports(gate(), texts())
+
+        self._begin = begin
+        self._reports = begin()
+        self._gate = self._reports.gate
         self._console = console
         self.shown = _shown_places({each.format for each in outputs})
         self._has_text = Output("text") in outputs
         self._asks_registries = options.request.registry.asks_registries
         self._timings = Timings() if options.timings else None
-        self._unasked = 0
-        self._judged = 0
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 
     def looks_at(self, resource: Resource) -> bool:
@@ -127,15 +133,21 @@ class ScanReport:
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Add the results of one object to every report, as far as they are selected."""
-        self._judged += 1
-        noted = len(self._gate.acceptor.notes)
-        results, accepted = self._gate.judge(resource, results)
-        self._outputs.add(resource, results, accepted)
-        for note in self._gate.acceptor.notes[noted:]:
+        self._note(self._reports.add(resource, results))
+
+    def divided(self) -> Callable[[], Reports] | None:
+        """Return what begins the reports of a process that writes parts of these, once in each
+        process; None where one process has to write all."""
+        return cache(self._begin) if self._reports.are_divisible else None
+
+    def append(self, part: ReportedPart) -> None:
+        """Add what another process found and wrote, after what was added before."""
+        self._reports.append(part)
+        self._note(part.notes)
+
+    def _note(self, notes: Iterable[Diagnostic]) -> None:
+        for note in notes:
             self._console.note(note)
-        if not self._asks_registries:
-            errors = (each for each in results if each.status is Status.ERROR)
-            self._unasked += sum(map(_needs_registry, errors))
 
     def finish(
         self,
@@ -159,14 +171,14 @@ class ScanReport:
             self._gate.require_objects()
         outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
         timings = self._timing_rows()
-        self._outputs.finish(self._gate.tally.statuses, timings=timings)
-        self.append(timing_lines(timings or (), self.options.width))
-        self.append(map(str, self._deprecations))
-        if self._unasked:
-            noun = "error" if self._unasked == 1 else "errors"
-            text = f"{self._unasked} {noun} of image verification: --registry asks the registries"
+        self._reports.outputs.finish(self._gate.tally.statuses, timings=timings)
+        self._write_below(timing_lines(timings or (), self.options.width))
+        self._write_below(map(str, self._deprecations))
+        if (unasked := self._reports.unasked) and not self._asks_registries:
+            noun = "error" if unasked == 1 else "errors"
+            text = f"{unasked} {noun} of image verification: --registry asks the registries"
             self._console.remark(text)
-        self.append(planned)
+        self._write_below(planned)
         for each in outcome.diagnostics:
             self._console.note(each)
         return outcome.exit_code
@@ -188,13 +200,13 @@ class ScanReport:
     def _finish_early(self, exit_code: int) -> int:
         """Write what was found up to an interrupt; nothing is said of what was not judged."""
         rows = self._timing_rows()
-        self._outputs.finish(self._gate.tally.statuses, is_incomplete=True, timings=rows)
-        count = self._judged
+        tally, count = self._gate.tally, self._reports.judged
+        self._reports.outputs.finish(tally.statuses, is_incomplete=True, timings=rows)
         noun = "object was" if count == 1 else "objects were"
         self._console.stderr(f"interrupted: {count} {noun} judged; the report is incomplete")
         return exit_code
 
-    def append(self, lines: Iterable[str]) -> None:
+    def _write_below(self, lines: Iterable[str]) -> None:
         """Write lines below a text report, or to standard error if standard output has another
         report."""
         for line in lines:
@@ -230,11 +242,6 @@ def _guided(
 
 def _members(guidance: Guidance) -> dict[str, Any]:
     return {each.name: getattr(guidance, each.name) for each in fields(guidance)}
-
-
-def _needs_registry(result: RuleResult) -> bool:
-    """Return whether an error may be that nobody asked a registry."""
-    return result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
 
 
 def require_policies(policies: PolicySet, console: Console, is_json: bool = False) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from chartkit.model import Status
 from chartkit.report.finding import Finding, FindingFormat
 from chartkit.report.html.tally import LEGEND, RuleTally, Tally, owner_of, place_of
 from chartkit.report.model import INCOMPLETE, ReportOptions, summary
-from chartkit.report.spool import Spool
+from chartkit.report.spool import SortedSpool, SpoolPart
 from chartkit.safe_text import shown, shown_lines
 
 _FOLDER: Final = Path(__file__).parent
@@ -46,20 +45,23 @@ class HtmlWriter(FindingFormat):
     def __init__(self, options: ReportOptions, heading: Heading | None = None) -> None:
         super().__init__(options)
         self._heading = heading or Heading()
-        self._spool = Spool()
+        self._texts: SortedSpool[tuple[str, str]] = SortedSpool()
         self._tally = Tally(options.owner_label)
-        self._parts: dict[tuple[str, str], array[int]] = {}
         self._row = _templates().get_template("finding.html.j2").render
 
     def write(self, finding: Finding) -> None:
         self._tally.add(finding)
-        start = self._spool.size
-        self._spool.write(self._row(_row(finding, self._options.owner_label)))
-        parts = self._parts.setdefault((finding.rule.kind, finding.rule.id), array("Q"))
-        if parts and parts[-1] == start:
-            parts[-1] = self._spool.size
-        else:
-            parts.extend((start, self._spool.size))
+        key = finding.rule.kind, finding.rule.id
+        self._texts.write(key, self._row(_row(finding, self._options.owner_label)))
+
+    def part(self) -> tuple[SpoolPart[tuple[str, str]], Tally]:
+        tally, self._tally = self._tally, Tally(self._options.owner_label)
+        return self._texts.part(), tally.settled()
+
+    def append(self, part: tuple[SpoolPart[tuple[str, str]], Tally]) -> None:
+        texts, tally = part
+        self._texts.append(texts)
+        self._tally.merge(tally)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the page, ending with a newline."""
@@ -116,10 +118,8 @@ class HtmlWriter(FindingFormat):
         }
 
     def _rows(self, key: tuple[str, str]) -> Iterator[Markup]:
-        """Yield the findings of a rule, which stay on disk until the page is written."""
-        parts = self._parts[key]
-        for start, end in zip(parts[::2], parts[1::2], strict=True):
-            yield from map(Markup, self._spool.pieces(start, end))
+        """Return the findings of a rule, which stay on disk until the page is written."""
+        return map(Markup, self._texts.pieces(key))
 
 
 _ASSETS: Final = ("style.css", "script.js")

@@ -103,6 +103,27 @@ class Tally:
             self._owners[owner_of(finding, self._owner_label)] += 1
         return tally
 
+    def settled(self) -> Tally:
+        """Return these counts for another process; no more findings come."""
+        self._last, self._last_of = None, {}
+        return self
+
+    def merge(self, other: Tally) -> None:
+        """Add the counts of further findings, of other objects."""
+        for key, found in other.rules.items():
+            tally = self.rules.setdefault(key, RuleTally(found.rule))
+            tally.statuses.update(found.statuses)
+            tally.by_place.update(found.by_place)
+            tally.accepted += found.accepted
+        self.objects += other.objects
+        self.states.update(other.states)
+        self.environments |= other.environments
+        self.kinds |= other.kinds
+        self.all_places |= other.all_places
+        self.accepted.update(other.accepted)
+        self._owners.update(other._owners)
+        self._in_control.update(other._in_control)
+
     def _see(self, finding: Finding) -> None:
         """Note what findings can be filtered by."""
         self.environments.add(finding.environment)

@@ -40,6 +40,7 @@ _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 _FAILING = frozenset({Status.FAIL, Status.ERROR})
 PLACES: Final = 3
 """The most places that are shown of a failure; other formats have all."""
+_Part = tuple[bytes, bytes, dict[str, bytes], Totals, Counter[AcceptedAs]]
 
 
 class TextWriter:
@@ -89,6 +90,21 @@ class TextWriter:
         spool = self._failing if is_failing else self._others
         spool.write(fold("\n".join([*lines, "", ""]), self._options.width))
 
+    def part(self) -> _Part:
+        made = {head: lines.part() for head, lines in self._made.items()}
+        part = self._failing.part(), self._others.part(), made, self._totals, self._accepted
+        self._made, self._totals, self._accepted = {}, Totals(), Counter()
+        return part
+
+    def append(self, part: _Part) -> None:
+        failing, others, made, totals, accepted = part
+        self._failing.append(failing)
+        self._others.append(others)
+        for head, lines in made.items():
+            self._made.setdefault(head, Spool()).append(lines)
+        self._totals.merge(totals)
+        self._accepted.update(accepted)
+
     def _is_listed(self, acceptance: Acceptance) -> bool:
         return acceptance.state is AcceptedAs.SUPPRESSED and not self._options.quiet
 
@@ -122,9 +138,7 @@ class TextWriter:
             self._note("nothing would come of it:", f"{by}: {single_line(result.unmade)}")
 
     def _note(self, head: str, line: str) -> None:
-        if head not in self._made:
-            self._made[head] = Spool()
-        self._made[head].write(fold(f"  {line}\n", self._options.width))
+        self._made.setdefault(head, Spool()).write(fold(f"  {line}\n", self._options.width))
 
     def _result(
         self, resource: Resource, result: RuleResult, acceptance: Acceptance | None

@@ -20,8 +20,8 @@ class Totals:
     them."""
 
     def __init__(self) -> None:
-        self._facts: dict[str, PolicyFacts] = {}
         self._names: dict[str, str] = {}
+        self._severities: dict[str, str] = {}
         self._counts: dict[str, Counter[Status]] = {}
         self._objects: Counter[str] = Counter()
 
@@ -29,9 +29,17 @@ class Totals:
         """Add what an object has."""
         for result, facts in found:
             policy = result.policy_id
-            self._facts[policy], self._names[policy] = facts, result.policy
+            self._names[policy], self._severities[policy] = result.policy, facts.severity
             self._counts.setdefault(policy, Counter())[result.status] += 1
         self._objects.update({result.policy_id for result, _ in found})
+
+    def merge(self, other: Totals) -> None:
+        """Add what other objects have."""
+        self._names.update(other._names)
+        self._severities.update(other._severities)
+        for policy, counts in other._counts.items():
+            self._counts.setdefault(policy, Counter()).update(counts)
+        self._objects.update(other._objects)
 
     def lines(self, width: int | None) -> list[str]:
         """Return a row for each policy, the worst last; none for a single finding. Of policies
@@ -45,7 +53,7 @@ class Totals:
         rows = [
             [
                 shown(self._names[policy] if names[self._names[policy]] == 1 else policy),
-                shown(self._facts[policy].severity) or _NONE,
+                shown(self._severities[policy]) or _NONE,
                 *(str(counts[each]) for each in statuses),
                 str(self._objects[policy]),
             ]
@@ -55,7 +63,7 @@ class Totals:
 
     def _rank(self, policy: str, counts: Counter[Status]) -> tuple[bool, int, int, str]:
         """Return the place of a policy: what does not fail first, the gravest last."""
-        severity = self._facts[policy].severity
+        severity = self._severities[policy]
         rank = SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
         fails = counts[Status.FAIL] + counts[Status.ERROR]
         return fails > 0, -rank, fails, self._names[policy]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Diagnostic, Resource, RuleResult, Status
 from chartkit.report import PolicyFacts
 from chartkit.report.findings import Accepted
 from chartkit.scan.gate.acceptance import Acceptor
@@ -35,6 +35,13 @@ class Tally:
     below: int = 0
     is_empty: bool = True
 
+    def add(self, other: Tally) -> None:
+        """Add the numbers of further results."""
+        self.statuses.update(other.statuses)
+        self.failing += other.failing
+        self.below += other.below
+        self.is_empty = self.is_empty and other.is_empty
+
 
 class Gate:
     """The gate of one run; objects: the names of those that were judged, where there is a
@@ -59,6 +66,18 @@ class Gate:
         self._traits = traits
         self._facts = facts
         self._selection = selection
+
+    @property
+    def is_divisible(self) -> bool:
+        """Return whether several processes can judge, each a part of the results: those of a
+        baseline and selectors count over all of them."""
+        return self.acceptor.matcher is None and not self._selection
+
+    def part(self) -> tuple[Tally, list[Diagnostic]]:
+        """Return the numbers and the findings about suppressions, and begin anew."""
+        part = self.tally, self.acceptor.notes
+        self.tally, self.acceptor.notes = Tally(Counter()), []
+        return part
 
     def looks_at(self, resource: Resource) -> bool:
         """Return whether the results of an object count at all."""

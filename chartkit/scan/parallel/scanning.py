@@ -147,13 +147,15 @@ def scan_stream(
         there, here = (uncompleted, completion) if options.executor else completion.split()
         context = replace(requests.context(requests.world()), audit_warn=options.audit_warn)
         judge = _part_judge(report, context, judges, there, options, environment)
+        if judge.shown is not None and here is uncompleted and options.executor is None:
+            judge = replace(judge, reports=report.divided())
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             report.add(resource, here(resource, results))
 
         with Interrupts() as interrupts, console.progress(len(stream.parts)) as step:
             answers = _answers(options, stream, judge, judges, selection)
-            _take(answers, report.looks_at, sink, step, interrupts, reading)
+            _take(answers, report, sink, step, interrupts, reading)
         if not interrupts.exit_code:
             reading.require_objects()
     except NotStreamable:
@@ -234,7 +236,7 @@ def _answers(
 
 def _take(
     answers: Generator[Answer],
-    looks_at: Callable[[Resource], bool],
+    report: ScanReport,
     sink: Sink,
     step: Callable[[], None],
     interrupts: Interrupts,
@@ -245,12 +247,17 @@ def _take(
     with closing(answers):
         for answer in answers:
             reading.add(answer)
+            if answer.reported is not None:
+                with interrupts.whole():
+                    report.append(answer.reported)
             for each in answer.judged:
                 with interrupts.whole():
                     sink(each.restored(), each.results)
             for version, kind, namespace in answer.left:
                 metadata = {"namespace": namespace}
-                looks_at(Resource({"apiVersion": version, "kind": kind, "metadata": metadata}))
+                report.looks_at(
+                    Resource({"apiVersion": version, "kind": kind, "metadata": metadata})
+                )
             step()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -47,6 +47,7 @@ from chartkit.scan.parallel.copies import COMPRESSED_LEAST, Copies
 from chartkit.scan.parallel.judged import Judged, Shown, judged
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
+from chartkit.scan.parallel.reported import ReportedPart, Reports
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
 
 if TYPE_CHECKING:
@@ -206,8 +207,9 @@ def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list
 class Answer:
     """The outcome of a part. counts: of objects, by the number of the user's path; notes: of
     reading; overlooked: what has no effect; unused: policies that judge nothing; left: the kinds
-    and namespaces of objects that are not selected; is_whole: whether the inputs have to be read as
-    a whole."""
+    and namespaces of objects that are not selected; judged: objects with their results, or
+    reported: what the process wrote of them; is_whole: whether the inputs have to be read as a
+    whole."""
 
     counts: Counter[int] = field(default_factory=Counter)
     notes: list[Diagnostic] = field(default_factory=list)
@@ -215,6 +217,7 @@ class Answer:
     unused: list[Resource] = field(default_factory=list)
     left: set[tuple[str, str, str]] = field(default_factory=set)
     judged: list[Judged] = field(default_factory=list)
+    reported: ReportedPart | None = None
     is_whole: bool = False
 
 
@@ -222,7 +225,8 @@ class Answer:
 class PartJudge:
     """The judgement of parts. policies: that run; looks_at: whether an object is selected; judging:
     the policies that judge, by kind, namespace and name; completed: adds the results that no policy
-    gives; shown: what reports show of places, None where this is the process that reports."""
+    gives; shown: what reports show of places, None where this is the process that reports;
+    reports: begins the reports of a process that writes them, None where another one does."""
 
     policies: Sequence[RunnablePolicy]
     context: ScanContext
@@ -231,6 +235,7 @@ class PartJudge:
     judging: Collection[tuple[str, str, str]]
     completed: Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
     shown: Shown | None
+    reports: Callable[[], Reports] | None = None
 
     def __call__(self, part: Part) -> Answer:
         answer = Answer()
@@ -254,16 +259,24 @@ class PartJudge:
             else:
                 answer.left.add((each.api_version, each.kind, each.namespace))
 
+        self._judge(selected, answer)
+        return answer
+
+    def _judge(self, objects: Iterable[Resource], answer: Answer) -> None:
+        reports, shown = None if self.reports is None else self.reports(), self.shown
+
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             results = self.completed(resource, results)
-            answer.judged.append(
-                Judged(resource, results, None)
-                if self.shown is None
-                else judged(resource, results, self.shown)
-            )
+            if reports is not None:
+                reports.add(resource, results)
+            elif shown is not None:
+                answer.judged.append(judged(resource, results, shown))
+            else:
+                answer.judged.append(Judged(resource, results, None))
 
-        run_scan(self.policies, selected, sink, self.context)
-        return answer
+        run_scan(self.policies, objects, sink, self.context)
+        if reports is not None:
+            answer.reported = reports.part()
 
 
 def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:

@@ -13,7 +13,7 @@ from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
 from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
 from chartkit.engine.ports.world import UnknownEntry, World
-from chartkit.errors import LookupFailed, NoSource
+from chartkit.errors import LookupFailed, NoSource, Reraise
 from chartkit.go.int64 import Int64
 from chartkit.go.json_decoder import JsonError, parse_first
 from chartkit.model import Body, Json
@@ -69,21 +69,17 @@ class ClusterHost(OfflineHost):
         self, api_version: str, resource: str, namespace: str, name: str, /
     ) -> Body | None:
         main, _, _ = resource.partition("/")
-        try:
+        with Reraise("", LookupFailed, CelError):
             return self._cluster.found(api_version, main, namespace, name)
-        except LookupFailed as error:
-            raise CelError(error.message) from None
 
     def list_resources(
         self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
     ) -> Body:
         own = own_kind(api_version, resource)
         kind = self._kind_there(api_version, resource) if own is None else own.kind
-        try:
+        with Reraise("", LookupFailed, CelError):
             listed = self._cluster.listed(api_version, resource, namespace)
             items = [body for body in listed if _selected(body, labels)]
-        except LookupFailed as error:
-            raise CelError(error.message) from None
         return {"apiVersion": api_version, "kind": f"{kind}List", "items": items}
 
     def _kind_there(self, api_version: str, resource: str) -> str:
@@ -100,10 +96,8 @@ class ClusterHost(OfflineHost):
         recorded = self._world.mocks.recorded("POST", path)
         if recorded is not None and isinstance(recorded.body, dict):
             return recorded.body
-        try:
+        with Reraise("", LookupFailed, CelError):
             answer: Json = self._world.api.call("POST", path, body)
-        except LookupFailed as error:
-            raise CelError(error.message) from None
         if not isinstance(answer, dict):
             raise CelError(f"the answer to POST {path} is no object")
         return answer
@@ -144,10 +138,8 @@ class ClusterHost(OfflineHost):
         return _answer(answer.status, _decoded(answer.body))
 
     def image_data(self, reference: str, /) -> Body:
-        try:
+        with Reraise("", LookupFailed, CelError):
             return self._world.images.descriptor(reference)
-        except LookupFailed as error:
-            raise CelError(error.message) from None
 
     def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
         for resource in resources:

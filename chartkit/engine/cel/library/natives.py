@@ -17,6 +17,7 @@ from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
+from chartkit.errors import Reraise
 from chartkit.go.int64 import Int64, as_float
 from chartkit.model import Body, Json
 
@@ -149,7 +150,5 @@ def as_written(value: Json) -> Json:
 
 def string_map(value: Mapping[Value, Value], position: int) -> dict[str, str]:
     """A map of texts to texts; raises `CelError` naming the argument by its position."""
-    try:
+    with Reraise(f"invalid arg {position}: ", CelError, CelError):
         return {text_of(key): text_of(member) for key, member in value.items()}
-    except CelError as error:
-        raise CelError(f"invalid arg {position}: {error.message}") from None

@@ -27,6 +27,7 @@ from chartkit.engine.cel_policies.shared import (
     shared_program,
     with_variables,
 )
+from chartkit.errors import Reraise
 from chartkit.go.strconv import quote
 
 Scope = Mapping[str, Value]
@@ -61,12 +62,8 @@ class Expression:
         """The value; raises CelError in the words of an API server."""
         if self.program is None:
             raise CelError(f"compilation error: {self.problem}")
-        try:
+        with Reraise(f"expression '{self.text}' resulted in error: ", CelError, CelError):
             return self.program.evaluate(scope, OFFLINE)
-        except CelError as error:
-            raise CelError(
-                f"expression '{self.text}' resulted in error: {error.message}"
-            ) from error
 
 
 class AdmissionExpressions:

@@ -27,6 +27,7 @@ from chartkit.engine.cel_policies.generation.template_yaml import (
     value_of,
 )
 from chartkit.engine.cel_policies.patches.apply_values import go_type
+from chartkit.errors import Reraise
 from chartkit.go.fmt import go_sprint
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
@@ -55,10 +56,8 @@ class Template:
         """The objects; raises CelError, which says in which document and field."""
         made: list[Body] = []
         for index, document in enumerate(self._documents):
-            try:
+            with Reraise(f"document {index + 1}: ", CelError, CelError):
                 body = document(scope, host)
-            except CelError as error:
-                raise CelError(f"document {index + 1}: {error.message}") from error
             if not isinstance(body, dict):
                 raise CelError(
                     f"document {index + 1}: expected a mapping describing a resource, "
@@ -245,10 +244,8 @@ def _sequence(parts: list[Part]) -> Part:
     def render(scope: Scope, host: Host) -> Json:
         made = []
         for index, part in enumerate(parts):
-            try:
+            with Reraise(f"item {index}: ", CelError, CelError):
                 made.append(part(scope, host))
-            except CelError as error:
-                raise CelError(f"item {index}: {error.message}") from error
         return made
 
     return render

@@ -15,7 +15,7 @@ from chartkit.engine.cel_policies.images.references import Fits
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.ports.signatures import SignatureError, read_credentials
 from chartkit.engine.ports.world import World
-from chartkit.errors import LookupFailed, NoSource
+from chartkit.errors import LookupFailed, NoSource, Reraise
 from chartkit.model import Body, Json
 
 _SHORT_TYPES: Final = frozenset(
@@ -56,10 +56,8 @@ class ImageHost(ClusterHost):
         return self._world.images.descriptor(image, self._credentials)
 
     def image_data(self, reference: str, /) -> Body:
-        try:
+        with Reraise("", LookupFailed, CelError):
             return self.fetch(reference)
-        except LookupFailed as error:
-            raise CelError(error.message) from None
 
     def verify_image(
         self, image: str, attestation: str | None, attestors: Sequence[Value], /

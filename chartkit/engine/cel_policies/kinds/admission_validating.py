@@ -16,7 +16,7 @@ from chartkit.engine.cel_policies.constraints import Constraints, of_bound_polic
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.ports.world import World
-from chartkit.errors import EvaluationError
+from chartkit.errors import EvaluationError, Reraise
 from chartkit.model import Body, Resource, RuleResult, Status
 
 UNMET = "match conditions aren't met"
@@ -59,10 +59,8 @@ class BoundEvaluator(Evaluator):
         if reference is None:
             yield None
             return
-        try:
+        with Reraise("error in parameterized resource: ", EvaluationError):
             found = reference.find(namespace, world.api.cluster(self.policy.name, ""))
-        except EvaluationError as error:
-            raise EvaluationError(f"error in parameterized resource: {error.message}") from error
         if found:
             yield from found
         elif not reference.allows_none:

@@ -21,7 +21,7 @@ from chartkit.engine.cel_policies.generation.template import Template
 from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.errors import ChartkitError
+from chartkit.errors import ChartkitError, Reraise
 from chartkit.go.strconv import quote
 from chartkit.model import Body, RuleResult, RuleType, Status, text_of
 
@@ -120,10 +120,8 @@ def _apply(
     template: Template, scope: Mapping[str, Value], host: ClusterHost, namespace: str
 ) -> None:
     """Hands on what a template makes, by namespace; a namespaced policy stays in its own."""
-    try:
+    with Reraise("failed to render generation template: ", CelError, CelError):
         made = template.render(scope, host)
-    except CelError as error:
-        raise CelError(f"failed to render generation template: {error.message}") from error
     by_namespace: dict[str, list[Body]] = {}
     for body in made:
         metadata = body.get("metadata")
@@ -136,7 +134,5 @@ def _apply(
             )
         by_namespace.setdefault(wanted or namespace, []).append(body)
     for target, bodies in by_namespace.items():
-        try:
+        with Reraise("failed to generate resources: ", CelError, CelError):
             host.generate(target, bodies)
-        except CelError as error:
-            raise CelError(f"failed to generate resources: {error.message}") from error

@@ -26,6 +26,7 @@ from chartkit.engine.json_patch.json_document import (
     put,
 )
 from chartkit.engine.json_patch.nodes import PatchError
+from chartkit.errors import Reraise
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, text_of
 
@@ -107,10 +108,8 @@ def _operation(patch: Struct) -> Body:
         raise ApplyError(f"{problem}: cannot convert to native type: *structpb.Value")
     if not isinstance(value, Struct) and _holds_object(value):
         raise ApplyError(f"{problem}: {_BREAKS}")
-    try:
+    with Reraise(f"{problem}: ", CelError, ApplyError):
         operation["value"] = as_written(json_of(value))
-    except CelError as error:
-        raise ApplyError(f"{problem}: {error.message}") from None
     return operation
 
 
@@ -264,10 +263,8 @@ def _tested(document: _Document, operation: Body) -> None:
 
 def _named(problem: str, act: Callable[..., Json], *args: Json) -> Json:
     """Return the result of a step, its error with the name of the operation."""
-    try:
+    with Reraise(f"{problem}: ", PatchError, PatchError):
         return act(*args)
-    except PatchError as error:
-        raise PatchError(f"{problem}: {error.message}") from error
 
 
 _OPERATIONS: Final[dict[str, Callable[[_Document, Body], None]]] = {

@@ -28,7 +28,7 @@ from chartkit.engine.json_patch.json_document import (
     remove,
 )
 from chartkit.engine.json_patch.nodes import MISSING, PatchError
-from chartkit.errors import InputError, raising
+from chartkit.errors import InputError, Reraise, raising
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.types import kind_of
 from chartkit.go.yaml_errors import yaml_problem
@@ -109,10 +109,8 @@ def _add(document: Document, operation: Body, values: _Values) -> None:
         raise PatchError(
             f'add operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
         )
-    try:
+    with Reraise(f"error in add for path: '{path}': ", PatchError, PatchError):
         add(container, key, value)
-    except PatchError as error:
-        raise PatchError(f"error in add for path: '{path}': {error.message}") from error
 
 
 def _whole_added(value: Json) -> Json:
@@ -128,10 +126,8 @@ def _remove(document: Document, operation: Body, _: _Values) -> None:
     container, key = document.find(path)
     if container is None:
         return
-    try:
+    with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
         remove(container, key)
-    except PatchError as error:
-        raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
 
 
 def _replace(document: Document, operation: Body, values: _Values) -> None:
@@ -149,10 +145,8 @@ def _replace(document: Document, operation: Body, values: _Values) -> None:
         document.get(container, key)
     except PatchError as error:
         raise PatchError(f"{missing} key: {path}: {MISSING_VALUE}") from error
-    try:
+    with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
         put(container, key, value)
-    except PatchError as error:
-        raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
 
 
 def _move(document: Document, operation: Body, _: _Values) -> None:
@@ -163,18 +157,14 @@ def _move(document: Document, operation: Body, _: _Values) -> None:
     missing = "move operation does not apply: doc is missing"
     if container is None:
         raise PatchError(f"{missing} from path: {source}: {MISSING_VALUE}")
-    try:
+    with Reraise(f"error in move for path: '{key}': ", PatchError, PatchError):
         value = document.get(container, key)
         remove(container, key)
-    except PatchError as error:
-        raise PatchError(f"error in move for path: '{key}': {error.message}") from error
     container, key = document.find(path)
     if container is None:
         raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
-    try:
+    with Reraise(f"error in move for path: '{path}': ", PatchError, PatchError):
         add(container, key, value)
-    except PatchError as error:
-        raise PatchError(f"error in move for path: '{path}': {error.message}") from error
 
 
 def _copy(document: Document, operation: Body, values: _Values) -> None:
@@ -183,17 +173,13 @@ def _copy(document: Document, operation: Body, values: _Values) -> None:
     missing = "copy operation does not apply: doc is missing"
     if container is None:
         raise PatchError(f'{missing} from path: "{source}": {MISSING_VALUE}')
-    try:
+    with Reraise(f"error in copy for from: '{source}': ", PatchError, PatchError):
         value = document.get(container, key)
-    except PatchError as error:
-        raise PatchError(f"error in copy for from: '{source}': {error.message}") from error
     container, key = document.find(path)
     if container is None:
         raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
-    try:
+    with Reraise("error while adding value during copy: ", PatchError, PatchError):
         add(container, key, values.copy(value))
-    except PatchError as error:
-        raise PatchError(f"error while adding value during copy: {error.message}") from error
 
 
 def _test(document: Document, operation: Body, values: _Values) -> None:

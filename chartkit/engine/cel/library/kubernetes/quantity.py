@@ -13,6 +13,7 @@ from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Re
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Value
+from chartkit.errors import Reraise
 from chartkit.go.quantity import Format, Quantity, QuantityError
 
 QUANTITY: Final = named(struct("kubernetes.Quantity"))
@@ -56,10 +57,8 @@ class QuantityValue(Refusing):
 @lru_cache(maxsize=1024)
 def parse_quantity(text: str) -> QuantityValue:
     """The quantity of a text; raises `CelError`."""
-    try:
+    with Reraise("", QuantityError, CelError):
         quantity = Quantity.parse(text)
-    except QuantityError as error:
-        raise CelError(str(error)) from None
     return QuantityValue(quantity, _is_small(quantity))
 
 
@@ -92,10 +91,8 @@ def _sum(left: QuantityValue, right: QuantityValue) -> QuantityValue:
             return QuantityValue(Quantity(one.unscaled, one.exponent, form), True, True)
         if not one:
             return QuantityValue(Quantity(other.unscaled, other.exponent, form), True, True)
-    try:
+    with Reraise("", QuantityError, CelError):
         total = one + other
-    except QuantityError as error:
-        raise CelError(str(error)) from None
     small = left.small and right.small and all(_fits(each, total) for each in (one, other, total))
     return QuantityValue(Quantity(total.unscaled, total.exponent, form), small, True)
 

@@ -9,14 +9,13 @@ from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_matching
 from chartkit.engine.cel.library.searching import bounded_matches, of_search, of_search_for_all
+from chartkit.errors import Reraise
 from chartkit.go.regexp import RegexError, compile_regex
 
 
 def _found(text: str, pattern: str) -> Iterator[str]:
-    try:
+    with Reraise("Illegal regex: ", RegexError, CelError):
         regex = compile_regex(pattern)
-    except RegexError as error:
-        raise CelError(f"Illegal regex: {error}") from None
     return bounded_matches(regex, text, regex.find(text))
 
 

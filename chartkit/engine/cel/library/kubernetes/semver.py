@@ -15,6 +15,7 @@ from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.scalars.semver_range import SemverError, parse_version
+from chartkit.errors import Reraise
 from chartkit.go.int64 import wrapped
 
 SEMVER: Final = named(struct("kubernetes.Semver"))
@@ -45,11 +46,9 @@ def parse_semver(text: str, normalize: bool = False) -> SemverValue:
 
 
 def _parse(text: str, normalize: bool) -> SemverValue:
-    try:
+    with Reraise("", SemverError, CelError):
         written = _normal(text) if normalize else text
         version = parse_version(written)
-    except SemverError as error:
-        raise CelError(str(error)) from None
     return SemverValue(version, written.split(".", 2)[2].partition("+")[2])
 
 

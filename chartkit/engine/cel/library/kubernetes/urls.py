@@ -13,6 +13,7 @@ from chartkit.engine.cel.library.costs import always, of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
+from chartkit.errors import Reraise
 from chartkit.go.url import Url, UrlError, parse_request_uri, parse_url
 
 _PARSING: Final = always(24)
@@ -49,11 +50,9 @@ class UrlValue(Refusing):
     work=_PARSING,
 )
 def _url(text: str) -> UrlValue:
-    try:
+    with Reraise("URL parse error during conversion from string: ", UrlError, CelError):
         parse_request_uri(text)
         return UrlValue(parse_url(text))
-    except UrlError as error:
-        raise CelError(f"URL parse error during conversion from string: {error}") from None
 
 
 @overload(

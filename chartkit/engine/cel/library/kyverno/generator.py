@@ -12,19 +12,16 @@ from chartkit.engine.cel.library.kyverno.contexts import Context, context_variab
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import json_object, no_conversion
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 
 _VARIABLES = context_variable("generator", "generator.Context")
 
 
 def _apply(host: Host, namespace: str, objects: list[Value], position: int) -> bool:
-    try:
+    with Reraise(f"invalid arg {position}: ", CelError, CelError):
         bodies = [_body(each) for each in objects]
-    except CelError as error:
-        raise CelError(f"invalid arg {position}: {error.message}") from None
-    try:
+    with Reraise("failed to generate resources: ", CelError, CelError):
         host.generate(namespace, bodies)
-    except CelError as error:
-        raise CelError(f"failed to generate resources: {error.message}") from None
     return True
 
 

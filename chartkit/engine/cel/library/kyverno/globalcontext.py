@@ -8,15 +8,14 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 
 _VARIABLES = context_variable("globalContext", "globalcontext.Context")
 
 
 def _get(host: Host, name: str, projection: str) -> Value:
-    try:
+    with Reraise("failed to get global reference: ", CelError, CelError):
         return host.global_context(name, projection)
-    except CelError as error:
-        raise CelError(f"failed to get global reference: {error.message}") from None
 
 
 @member(

@@ -13,6 +13,7 @@ from chartkit.engine.cel.library.kyverno.contexts import (
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles, json_of, string_map
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 from chartkit.go.x509.certificates import holds_certificate
 
 _VARIABLES = context_variable("http", "http.Context")
@@ -24,22 +25,16 @@ _StringMap = dict[Value, Value]
 
 def _get(host: Host, client: Context, url: str, headers: _StringMap) -> Value:
     sent = string_map(headers, 2)
-    try:
+    with Reraise("request failed: ", CelError, CelError):
         return doubles(host.http("GET", url, sent, None, client.setting))
-    except CelError as error:
-        raise CelError(f"request failed: {error.message}") from None
 
 
 def _post(host: Host, client: Context, url: str, data: Value, headers: _StringMap) -> Value:
-    try:
+    with Reraise("invalid arg 2: ", CelError, CelError):
         body = json_of(data)
-    except CelError as error:
-        raise CelError(f"invalid arg 2: {error.message}") from None
     sent = string_map(headers, 3)
-    try:
+    with Reraise("request failed: ", CelError, CelError):
         return doubles(host.http("POST", url, sent, body, client.setting))
-    except CelError as error:
-        raise CelError(f"request failed: {error.message}") from None
 
 
 @member(

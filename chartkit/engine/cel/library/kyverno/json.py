@@ -23,6 +23,7 @@ from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
+from chartkit.errors import Reraise
 from chartkit.go.fmt import UnsupportedValueError, go_json, json_float
 from chartkit.go.json_decoder import JsonError, parse_json
 
@@ -41,10 +42,8 @@ _WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
     "json.unmarshal('')  // error: unexpected end of JSON input",
 )
 def unmarshal(_json: Context, text: Value) -> Value:
-    try:
+    with Reraise("", JsonError, CelError):
         return doubles(parse_json(text_of(text)))
-    except JsonError as error:
-        raise CelError(str(error)) from None
 
 
 def _written_out(_args: Sequence[Value], result: Value) -> int:
@@ -107,10 +106,8 @@ marshal: Final = replace(_marshal_read, bind=_bind)
 
 def _marshalled(write: Callable[[Value], str], value: Value) -> str:
     bounded_value(value)
-    try:
+    with Reraise("", UnsupportedValueError, CelError):
         return write(value)
-    except UnsupportedValueError as error:
-        raise CelError(str(error)) from None
 
 
 def _made(value: Value, in_lists: bool) -> str:

@@ -9,6 +9,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 from chartkit.go.random_text import RandomTextError, generate
 from chartkit.go.regexp import RegexError
 
@@ -22,10 +23,8 @@ def _work(_args: Sequence[Value], result: Value) -> int:
 
 
 def _generate(host: Host, pattern: str) -> str:
-    try:
+    with Reraise("", (RegexError, RandomTextError), CelError):
         return generate(pattern, host.random_below)
-    except (RegexError, RandomTextError) as error:
-        raise CelError(str(error)) from None
 
 
 random_text = prefixed(

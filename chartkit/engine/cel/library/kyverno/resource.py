@@ -18,6 +18,7 @@ from chartkit.engine.cel.library.natives import json_object, string_map
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import opaque
 from chartkit.engine.cel.values import Struct, Value
+from chartkit.errors import Reraise
 
 _VARIABLES = context_variable("resource", "resource.Context")
 GROUP_VERSION_RESOURCE: Final = named(opaque("schema.GroupVersionResource"))
@@ -43,11 +44,9 @@ def _address(resource: Struct) -> tuple[str, str]:
 def _get(
     host: Host, _: Context, api_version: str, resource: str, namespace: str, name: str
 ) -> Value:
-    try:
+    with Reraise("failed to get resource: ", CelError, CelError):
         _parse_group_version(api_version)
         return host.get_resource(api_version, resource, namespace, name)
-    except CelError as error:
-        raise CelError(f"failed to get resource: {error.message}") from None
 
 
 def _list(
@@ -59,11 +58,9 @@ def _list(
     labels: StringMap | None = None,
 ) -> Value:
     selected = string_map(labels, 4) if labels else {}
-    try:
+    with Reraise("failed to list resource: ", CelError, CelError):
         _parse_group_version(api_version)
         return host.list_resources(api_version, resource, namespace, selected)
-    except CelError as error:
-        raise CelError(f"failed to list resource: {error.message}") from None
 
 
 def _post(
@@ -75,15 +72,11 @@ def _post(
     data: StringMap,
     position: int = 4,
 ) -> Value:
-    try:
+    with Reraise(f"invalid arg {position}: ", CelError, CelError):
         body = json_object(data)
-    except CelError as error:
-        raise CelError(f"invalid arg {position}: {error.message}") from None
-    try:
+    with Reraise("failed to create resource: ", CelError, CelError):
         _parse_group_version(api_version)
         return host.post_resource(api_version, resource, namespace, body)
-    except CelError as error:
-        raise CelError(f"failed to create resource: {error.message}") from None
 
 
 def _post_outside(
@@ -196,11 +189,9 @@ post_outside = member(
     hosted=True,
 )
 def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
-    try:
+    with Reraise("failed to map kind to resource: ", CelError, CelError):
         group, version = _parse_group_version(api_version)
         plural = host.plural(api_version, kind)
-    except CelError as error:
-        raise CelError(f"failed to map kind to resource: {error.message}") from None
     fields = {"Group": group, "Version": version, "Resource": plural}
     # As in Go, an empty field counts as one that was not set.
     filled = {key: text for key, text in fields.items() if text}

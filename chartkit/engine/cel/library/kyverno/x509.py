@@ -8,6 +8,7 @@ from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 from chartkit.go.int64 import wrapped
 from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
@@ -29,10 +30,8 @@ _LEFT_OUT: Final = frozenset(
     "x509.decode('no PEM')  // error: failed to decode PEM block",
 )
 def decode(text: str) -> Value:
-    try:
+    with Reraise("", CertificateError, CelError):
         kind, fields = decode_pem(text)
-    except CertificateError as error:
-        raise CelError(str(error)) from None
     return doubles(_certificate(fields) if kind == CERTIFICATE else fields)
 
 

@@ -9,6 +9,7 @@ from chartkit.engine.cel.library.kyverno.contexts import Context, context_variab
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 
 _VARIABLES = context_variable("image", "imagedata.Context")
 
@@ -21,10 +22,8 @@ _VARIABLES = context_variable("image", "imagedata.Context")
     hosted=True,
 )
 def get_metadata(host: Host, _image: Context, reference: str) -> Value:
-    try:
+    with Reraise("failed to get image data: ", CelError, CelError):
         return doubles(host.image_data(reference))
-    except CelError as error:
-        raise CelError(f"failed to get image data: {error.message}") from None
 
 
 LIBRARY = Library(

@@ -14,6 +14,7 @@ from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+from chartkit.errors import Reraise
 
 IMAGE: Final = named(opaque("kyverno.image"))
 
@@ -37,10 +38,8 @@ class ImageValue(Refusing):
 @lru_cache(maxsize=1024)
 def parse_image(text: str) -> ImageValue:
     """The image of a text; raises `CelError`."""
-    try:
+    with Reraise("", ImageReferenceError, CelError):
         return ImageValue(parse_reference(text))
-    except ImageReferenceError as error:
-        raise CelError(str(error)) from None
 
 
 parse_image_reference = overload(

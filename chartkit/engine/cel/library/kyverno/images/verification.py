@@ -10,6 +10,7 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.images.native import native_image
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
+from chartkit.errors import Reraise
 
 _ATTESTED: Final = {"attestors": {"ci": {"name": "ci"}}}
 
@@ -46,10 +47,8 @@ def verify_attestations(host: Host, image: str, attestation: str, attestors: lis
     hosted=True,
 )
 def get_image_data(host: Host, image: str) -> Value:
-    try:
+    with Reraise("failed to get imagedata: ", CelError, CelError):
         return native_image(host.image_data(image))
-    except CelError as error:
-        raise CelError(f"failed to get imagedata: {error.message}") from None
 
 
 @overload(

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.cel_policies.admission.api_server import refused_by_server
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten, of_templates
+from chartkit.engine.cel_policies.checks import refused_by_server
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB

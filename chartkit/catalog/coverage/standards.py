@@ -5,16 +5,19 @@ A file's format is `schemas/standard.schema.json`; the built-in ones stand in `p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
+from chartkit.bundled import library_dir
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
-from chartkit.model import Body, Location
+from chartkit.model import Body, Location, mapping_at
+from chartkit.report.model import Guidance
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 
@@ -164,3 +167,50 @@ def _require_unique(standard: Standard) -> None:
         if twice:
             what = f"'{min(twice)}' is in 'policies' and in 'also'"
             raise InputError(what, control.locate("also"))
+
+
+class BuiltInStandards:
+    """The built-in standards, with controls as selectors name them (`cis:5.2.3`)."""
+
+    def names(self) -> Collection[str]:
+        return built_in_standards()
+
+    def controls(self, standard: str) -> Mapping[str, Collection[str]]:
+        """Return the names of the policies that cover each control of a standard; raise
+        InputError."""
+        return {
+            control.id: [reference.rpartition("/")[2] for reference in control.policies]
+            for control in read_standard(standard).controls
+        }
+
+
+_METADATA = "metadata.yaml"
+
+
+def guidance(names: Collection[str]) -> Mapping[str, Guidance]:
+    """Return the guidance for policies by their names; raise InputError.
+
+    What to change is known of built-in policies, and controls of the built-in standards.
+    """
+    controls: dict[str, list[str]] = defaultdict(list)
+    for standard in built_in_standards():
+        for control in read_standard(standard).controls:
+            for reference in control.policies:
+                name = reference.rpartition("/")[2]
+                if name in names:
+                    controls[name].append(f"{standard.upper()} {control.id}")
+    found: dict[str, Guidance] = {}
+    for file in sorted(library_dir().glob(f"*/*/{_METADATA}")):
+        name = file.parent.name
+        if name in names:
+            body = read_file(file)[0].body
+            source = mapping_at(body, "control").get("source")
+            found[name] = Guidance(
+                _text(mapping_at(body).get("remediation")), _text(source), tuple(controls[name])
+            )
+    others = {name: Guidance(controls=tuple(each)) for name, each in controls.items()}
+    return {**others, **found}
+
+
+def _text(value: object) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""

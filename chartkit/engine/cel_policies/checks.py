@@ -1,4 +1,5 @@
-"""Faults for which Kyverno's webhook refuses policies whose expressions compile, in its words.
+"""Faults for which Kyverno's webhook refuses policies whose expressions compile, in its words, and
+those for which an API server refuses its own policies.
 
 Sources: `pkg/cel/policies/*/validate.go` and `pkg/image/verification/evaluator/validate.go`, and
 `validateMAPCompatibleMatchConditions` of its MutatingPolicy compiler.
@@ -14,9 +15,12 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.parser.entry import parse
+from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
+from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of
 from chartkit.engine.cel_policies.generation.template import placeholders
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy, field_at
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Json, Severity
 
 POLICY_RULE: Final = "policy"
@@ -135,3 +139,24 @@ def _names(text: str) -> frozenset[str]:
 
 def _diagnostic(policy: CelPolicy, path: str, text: str, severity: Severity) -> Diagnostic:
     return Diagnostic(POLICY_RULE, severity, text, field_at(policy, path))
+
+
+def refused_by_server(policy: CelPolicy) -> list[Diagnostic]:
+    """An error for each expression of a ValidatingAdmissionPolicy that an API server refuses.
+
+    Kyverno gives `orValue` a meaning for values that are no optionals, and with it another type; an
+    API server does not, so an expression that compiles here may not compile there.
+    """
+    if policy.kind is not CelKind.VALIDATING_ADMISSION:
+        return []
+    has_params = bool(policy.spec.get("paramKind"))
+    there = AdmissionExpressions(ENVIRONMENTS["k8s"], policy.variables, has_params)
+    found: list[Diagnostic] = []
+    for path, text, expected in expressions_of(policy):
+        problem = there.compile(text, expected).problem
+        if problem:
+            message = f"{policy.key}: {path}: Invalid value: {quote(text)}: {problem}"
+            where = policy.resource.location
+            hint = "an API server refuses the policy, whatever Kyverno's program says of it"
+            found.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, where, hint))
+    return found

@@ -122,8 +122,11 @@ class CompiledCelPolicy:
         return ENFORCE if not actions or "Deny" in actions else AUDIT
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        from chartkit.engine.cel_policies.admission.api_server import refused_by_server
-        from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
+        from chartkit.engine.cel_policies.checks import (
+            cluster_refusals,
+            refused_by_server,
+            without_effect,
+        )
         from chartkit.engine.cel_policies.misspelt import misspelt_fields, misspelt_resources
 
         checks = (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.engine.cleanup.conditions import AnyAll, compile_any_all
+from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.match import Facts, Predicate, always, bind_exception
 from chartkit.engine.cluster_policy.policy import Match
 from chartkit.engine.cluster_policy.policy_reader import read_match
@@ -166,3 +167,25 @@ def _faults(spec: Body, schedule: Schedule | None) -> list[str]:
     if any(one in unwanted for one in wanted):
         faults.append("spec: CleanupPolicy is matching an empty set")
     return faults
+
+
+AnyAll = Callable[[Context], bool]
+"""A test whether conditions hold in a context; raises EvaluationError."""
+
+
+def compile_any_all(body: Body) -> AnyAll:
+    """Compiles an any/all block whose schema was checked: every one of `all`, then one of `any`.
+
+    Unlike preconditions, a failed `all` spares the rest, and an empty `any` holds
+    (`pkg/utils/conditions`).
+    """
+    every = compile_conditions({"all": body.get("all") or []})
+    some = body.get("any") or []
+    alternatives = compile_conditions({"any": some}) if some else None
+
+    def holds(context: Context) -> bool:
+        if not every.evaluate(context).holds:
+            return False
+        return alternatives is None or alternatives.evaluate(context).holds
+
+    return holds

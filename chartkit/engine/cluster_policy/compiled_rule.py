@@ -10,8 +10,7 @@ from chartkit.engine.budget import FEW, Budget
 from chartkit.engine.cluster_policy.conditions import Conditions
 from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
 from chartkit.engine.cluster_policy.handler import Checked, ExceptedHandler, Handler
-from chartkit.engine.cluster_policy.match import Facts, Predicate
-from chartkit.engine.cluster_policy.matched_fields import matched_fields
+from chartkit.engine.cluster_policy.match import Facts, Predicate, matched_fields
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
-from chartkit.engine.cluster_policy.pattern.footprint import read_pattern
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import Spot
+from chartkit.engine.cluster_policy.pattern.objects import expansion_of
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, RuleKind
 from chartkit.engine.context.variables.syntax import OPEN, find_variables, split_text
 from chartkit.engine.footprint import NOTHING_READ, Footprint, Root, UnboundedError, Values
@@ -83,10 +85,10 @@ def _read_patterns(patterns: Iterable[Json], variables: Root, found: Footprint) 
     single, several = patterns
     _read_texts([single, several], variables)
     if single is not None:
-        read_pattern(single, found)
+        _read_pattern(single, found)
     for each in several if isinstance(several, list) else [several]:
         if each is not None:
-            read_pattern(each, found)
+            _read_pattern(each, found)
 
 
 def _variables(found: Footprint, *, in_loop: bool) -> Root:
@@ -133,3 +135,32 @@ def _read_query(query: str, variables: Root) -> None:
         read_expression(query, variables).read()
     except JMESPathError:
         raise UnboundedError(query) from None
+
+
+def _read_pattern(pattern: Json, value: Footprint) -> None:
+    """Note what a pattern looks at in a value."""
+    if isinstance(pattern, dict):
+        _object(pattern, value)
+    elif isinstance(pattern, list) and pattern and all(isinstance(one, dict) for one in pattern):
+        for each in pattern:
+            _read_pattern(each, value.element())
+    else:
+        value.is_whole = True
+
+
+def _object(pattern: Body, value: Footprint) -> None:
+    if expansion_of(pattern, Spot()) is not None:
+        # Wildcards stand for keys that are there.
+        value.member("metadata").is_whole = True
+    for written, inner in pattern.items():
+        if "{{" in written:
+            value.is_whole = True
+        anchor = parse_anchor(written)
+        if anchor is None or anchor.kind is AnchorKind.ADDITION:
+            member = value.member(written)
+            if inner != "*":
+                _read_pattern(inner, member)
+            continue
+        # The fields of a failure name the members of what must not be there.
+        forbids = anchor.kind is AnchorKind.NEGATION
+        _read_pattern(None if forbids else inner, value.member(anchor.key))

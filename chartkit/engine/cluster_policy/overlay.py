@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Block, Checked
@@ -14,10 +14,12 @@ from chartkit.engine.cluster_policy.pattern import (
     PatternDepthError,
     compile_pattern,
 )
-from chartkit.engine.cluster_policy.pattern.fields import mismatched_fields
+from chartkit.engine.cluster_policy.pattern.build import Part
+from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.jmespath.traced import Traced
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
 from chartkit.go.types import kind_of
@@ -91,7 +93,7 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
 
 def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldPath]:
     for mismatch in mismatches:
-        yield from mismatched_fields(mismatch, origins.judged)
+        yield from _mismatched_fields(mismatch, origins.judged)
 
 
 def _passed(known: list[Checked], index: int, rule: str) -> Checked:
@@ -225,3 +227,34 @@ def _identity(value: Json) -> object:
     if isinstance(value, list):
         return (list, *map(_identity, value))
     return type(value), value
+
+
+_ITSELF: Final[tuple[FieldPath, ...]] = ((),)
+
+_scalar = lru_cache(maxsize=1024, typed=True)(compile_scalar)
+
+
+def _mismatched_fields(mismatch: Mismatch, judged: Traced) -> Iterator[FieldPath]:
+    """Yield the fields that a mismatch is about, the most telling first.
+
+    judged: the value that does not match.
+    """
+    if mismatch.place is None:
+        return
+    part, places = mismatch.place
+    indices = iter(places)
+    steps = [next(indices) if step is None else step for step in part.path.steps]
+    found = judged.inside(steps)
+    for inner in _inside(part, found.value):
+        yield from found.inside(inner).fields()
+
+
+def _inside(part: Part, value: Json) -> Sequence[FieldPath]:
+    """Return the places below a part of a pattern that tell more than the part, and itself."""
+    pattern = part.pattern
+    if value is None and isinstance(pattern, dict):
+        return part.required if len(part.required) == 1 else ((), *part.required)
+    if isinstance(value, list) and not isinstance(pattern, dict | list):
+        holds = _scalar(pattern)
+        return (*((index,) for index, member in enumerate(value) if not holds(member)), ())
+    return _ITSELF

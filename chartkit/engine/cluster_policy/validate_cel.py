@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission.bindings import read_param_ref
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
-from chartkit.engine.cel_policies.admission.params import read_param_ref
 from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.conditions import failed

@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Binary, Literal
-from chartkit.engine.cluster_policy.pattern.operations import (
+from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
     Operation,
     Range,

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.index import read_index
-from chartkit.catalog.vendoring.sources import default_name
-from chartkit.catalog.vendoring.vendor import vendor
+from chartkit.catalog.vendoring.vendor import default_name, vendor
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock
 from chartkit.network.downloads.vendored_folder import verify

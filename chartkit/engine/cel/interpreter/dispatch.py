@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.declarations import Environment, Overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.interpreter.guards import Guard, guard_of, looks_inside
-from chartkit.engine.cel.library.standard.undeclared import UNDECLARED
+from chartkit.engine.cel.library.standard.ordering import UNDECLARED
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import LIST_DYN, Type, TypeKind
-from chartkit.engine.cel.values import Struct, Uint, Value, type_of
+from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
 
 _NUMBERS = frozenset({int, Uint, float})
 _TIMES = frozenset({Duration, Timestamp})
@@ -71,7 +70,23 @@ _TAKES_ANY_LIST: Final = frozenset({"sort", "@sortByAssociatedKeys", "flatten"})
 
 NO_OVERLOAD: Final = "no such overload"
 
+Guard = Callable[[Value], bool]
+"""The check of an argument when a function is called, as cel-go has it."""
 _Candidate = tuple[Overload, tuple[Guard | None, ...]]
+
+_CLASSES: Final[dict[TypeKind, type]] = {
+    TypeKind.NULL: type(None),
+    TypeKind.BOOL: bool,
+    TypeKind.INT: int,
+    TypeKind.UINT: Uint,
+    TypeKind.DOUBLE: float,
+    TypeKind.STRING: str,
+    TypeKind.BYTES: bytes,
+    TypeKind.TIMESTAMP: Timestamp,
+    TypeKind.DURATION: Duration,
+    TypeKind.TYPE: Type,
+}
+_ANYTHING = frozenset({TypeKind.DYN, TypeKind.ANY, TypeKind.PARAMETER})
 
 
 class Dispatch:
@@ -87,10 +102,10 @@ class Dispatch:
             for each in overloads
         ]
         self._candidates: tuple[_Candidate, ...] = tuple(
-            (each, tuple(map(guard_of, types)))
+            (each, tuple(map(_guard_of, types)))
             for each, types in zip(overloads, parameters, strict=True)
         )
-        self._shallow = not any(looks_inside(each) for types in parameters for each in types)
+        self._shallow = not any(_looks_inside(each) for types in parameters for each in types)
         self._by_classes: dict[tuple[type, ...], Overload] = {}
 
     def bound(self, arguments: Sequence[Expr]) -> Dispatch:
@@ -162,3 +177,71 @@ def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) 
             overloads += UNDECLARED.get(function, ())
         dispatch = environment.of_functions[key] = Dispatch(function, overloads)
     return dispatch
+
+
+def _guard_of(type_: Type) -> Guard | None:
+    """The check for a parameter of a type; None where every value passes.
+
+    Types without their parameters are compared; of a list the first element and of a map the first
+    entry are looked at, too.
+    """
+    kind = type_.kind
+    if kind in _ANYTHING:
+        return None
+    if kind is TypeKind.LIST:
+        return _list_guard(type_)
+    if kind is TypeKind.MAP:
+        return _map_guard(type_)
+    if kind is TypeKind.WRAPPER:
+        return _wrapper_guard(type_)
+    expected = _CLASSES.get(kind)
+    if expected is None:
+        return _named_guard(type_.name)
+    return lambda value: value.__class__ is expected
+
+
+def _looks_inside(type_: Type) -> bool:
+    """Return whether the check depends on more than the class of the value."""
+    if type_.kind is TypeKind.STRUCT:
+        return True
+    return type_.kind in (TypeKind.LIST, TypeKind.MAP) and any(
+        _guard_of(parameter) is not None for parameter in type_.parameters
+    )
+
+
+def _list_guard(type_: Type) -> Guard:
+    inner = _guard_of(type_.parameters[0]) if type_.parameters else None
+    if inner is None:
+        return lambda value: value.__class__ is list
+    return lambda value: value.__class__ is list and (not value or inner(value[0]))
+
+
+def _map_guard(type_: Type) -> Guard:
+    key, member = map(_guard_of, type_.parameters) if type_.parameters else (None, None)
+    if key is None and member is None:
+        return lambda value: isinstance(value, dict)
+
+    def fits(value: Value) -> bool:
+        if not isinstance(value, dict):
+            return False
+        for first in value:
+            return (key is None or key(first)) and (member is None or member(value[first]))
+        return True
+
+    return fits
+
+
+def _wrapper_guard(type_: Type) -> Guard | None:
+    inner = _guard_of(type_.parameters[0])
+    return None if inner is None else lambda value: value is None or inner(value)
+
+
+def _named_guard(name: str) -> Guard:
+    def fits(value: Value) -> bool:
+        if isinstance(value, Opaque):
+            return value.cel_type.name == name
+        if value.__class__ is OptionalValue:
+            return name == "optional_type"
+        return value.__class__ is Struct and value.type.name == name
+
+    return fits

@@ -13,8 +13,7 @@ from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.images.calls import call_of
-from chartkit.engine.cel_policies.images.evidence import Evidence
+from chartkit.engine.cel_policies.images.evidence import Evidence, call_of
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.policy import CelPolicy

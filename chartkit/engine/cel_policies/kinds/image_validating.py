@@ -29,8 +29,7 @@ from chartkit.engine.cel_policies.evaluator import (
 from chartkit.engine.cel_policies.exceptions import RULE, CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.images.attestors import Attestors, compile_attestors
-from chartkit.engine.cel_policies.images.calls import call_of
-from chartkit.engine.cel_policies.images.evidence import Claim
+from chartkit.engine.cel_policies.images.evidence import Claim, call_of
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.kinds.validating import failure_message

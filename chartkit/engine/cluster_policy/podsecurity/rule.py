@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Final
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, ExceptedHandler
@@ -17,18 +18,21 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     find,
     lift_all,
 )
-from chartkit.engine.cluster_policy.podsecurity.fields import fields_of
-from chartkit.engine.cluster_policy.podsecurity.pod import Finding, read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Finding, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.validate import allow_existing
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import extract_images
-from chartkit.engine.kubernetes.pod_templates import POD_SPECS
+from chartkit.engine.jmespath.traced import Traced
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import compile_regex
-from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+from chartkit.model import Body, FieldPath, Json, Resource, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.origins import Origins
 
 _NAMED_CONTAINERS: Final = compile_regex(r"container(?:s)?\s*(.*?)\s*must")
 
@@ -156,7 +160,7 @@ class _Standard:
                 return skipped
             prefix = POD_SPECS.get(request.resource.kind)
             text = self._failed + "".join(_group(found, prefix) for found in findings)
-            fields = partial(fields_of, findings, request.resource.kind)
+            fields = partial(_fields_of, findings, request.resource.kind)
             properties = self._properties(findings, request.resource)
             return _Judged(Status.FAIL, text, fields, properties)
 
@@ -216,3 +220,48 @@ def _reference(parts: Body) -> str:
     if parts.get("digest"):
         return f"{image}@{parts['digest']}"
     return f"{image}:{parts.get('tag') or ''}"
+
+
+_ANNOTATION: Final = "metadata.annotations["
+_STEP: Final = re.compile(r"[^.\[\]]+")
+_OF_THE_POD: Final = {
+    "runAsNonRoot": "spec.securityContext.runAsNonRoot",
+    "seccompProfile_restricted": "spec.securityContext.seccompProfile.type",
+}
+"""The field of the pod that speaks for all of its containers, by check."""
+
+
+def _fields_of(findings: Sequence[Finding], kind: str, origins: Origins) -> Iterator[FieldPath]:
+    """Yield the fields, in the order of the findings; kind: that of the object judged."""
+    for finding in findings:
+        errors = finding.errors or ()
+        if finding.check in _OF_THE_POD and sum(error.is_missing for error in errors) > 1:
+            yield _path(_OF_THE_POD[finding.check], kind)
+        for error in errors:
+            yield from _of_error(error, kind, origins.judged)
+        yield from (_path(place, kind) for place in finding.places)
+
+
+def _of_error(error: FieldError, kind: str, judged: Traced) -> Iterator[FieldPath]:
+    path = _path(error.path, kind)
+    if path[-1] == "add" and isinstance(error.value, tuple):
+        found = judged
+        for step in path:
+            found = found.member(step)
+        members = found.value if isinstance(found.value, list) else []
+        yield from ((*path, i) for i, name in enumerate(members) if name in error.value)
+    yield path
+
+
+@lru_cache(maxsize=1024)
+def _path(place: str, kind: str) -> FieldPath:
+    """Return the path in an object of a kind of a place in its Pod, `spec.containers[0].image`."""
+    spec: tuple[str, ...] = tuple(POD_SPECS[kind].split(".")) if kind in POD_SPECS else ("spec",)
+    if place.startswith(_ANNOTATION):
+        # The annotations of a CronJob are those of its job template, as Kyverno has it.
+        above = spec[:-3] if kind == CRON_JOB else spec[:-1]
+        return (*above, "metadata", "annotations", place[len(_ANNOTATION) : -1])
+    # A volume without a type that the checks know is named as one of the type "unknown".
+    place = place.removesuffix(".unknown")
+    steps = [int(step) if step.isdigit() else step for step in _STEP.findall(place)]
+    return (*spec, *steps[1:])

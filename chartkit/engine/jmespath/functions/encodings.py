@@ -1,4 +1,4 @@
-"""Text encoded and decoded: Base64, digests, JSON and YAML."""
+"""Text encoded and decoded: Base64, digests, JSON, YAML and certificates."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from chartkit.errors import InputError
 from chartkit.go.base64_text import decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import parse_json as read_json
+from chartkit.go.x509.certificates import CERTIFICATE, decode_pem
 from chartkit.go.yaml_errors import yaml_problem
-from chartkit.model import Json
+from chartkit.model import Body, Json
 
 _YAML: Final = 4
 """Steps of a character of YAML, which is read slowly."""
@@ -76,3 +77,23 @@ def to_string(budget: Budget, value: Json) -> str:
         return value
     budget.weigh(value, "to_string()")
     return go_json(to_json(value))
+
+
+@function(
+    "x509_decode(string) object",
+    'x509_decode(base64_decode(request.object.data."tls.crt")).Subject.CommonName',
+)
+def x509_decode(text: str) -> Body:
+    """The fields of an RSA certificate or certificate request in PEM."""
+    kind, fields = decode_pem(text)
+    if kind == CERTIFICATE:
+        fields["SerialNumber"] = _serial_number(fields["SerialNumber"])
+    return fields
+
+
+def _serial_number(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        message = f"json: cannot unmarshal number {number} into Go value of type float64"
+        raise FunctionError(message) from None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel_policies.admission.api_server import refused_by_server
+from chartkit.engine.cel_policies.checks import refused_by_server
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.model import Body, Resource
 

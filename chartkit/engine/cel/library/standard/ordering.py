@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from chartkit.engine.cel.declarations import Implementation, Overload, overload
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.standard.arithmetic import negated
+from chartkit.engine.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, STRING, TIMESTAMP
+from chartkit.engine.cel.values import Value
 
 _Comparison = Callable[[Any, Any], bool]
 
@@ -82,3 +87,23 @@ def _overloads() -> Iterator[Overload]:
 
 
 OVERLOADS: tuple[Overload, ...] = tuple(_overloads())
+
+
+def _nan_is_unordered(left: Value, right: Value) -> bool:
+    """NaN comes neither before nor after anything, of whatever type it is."""
+    if any(isinstance(each, float) and math.isnan(each) for each in (left, right)):
+        return False
+    raise CelError("no such overload")
+
+
+def _orderings(function: str) -> Iterator[Overload]:
+    yield Overload(function, "unordered", (DOUBLE, DYN), BOOL, _nan_is_unordered)
+    for kind in (BOOL, STRING, BYTES, TIMESTAMP, DURATION):
+        yield Overload(function, f"unordered_{kind}", (kind, DOUBLE), BOOL, _nan_is_unordered)
+
+
+UNDECLARED: Final[Mapping[str, tuple[Overload, ...]]] = {
+    "-_": (Overload("-_", "negate_duration", (DURATION,), DURATION, negated),),
+    **{function: tuple(_orderings(function)) for function in ("_<_", "_<=_", "_>_", "_>=_")},
+}
+"""By function; they are tried after the declared overloads."""

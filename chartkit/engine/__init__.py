@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from chartkit.engine.policies import sorted_out as sorted_out
     from chartkit.engine.ports.world import OFFLINE as OFFLINE
     from chartkit.engine.ports.world import World as World
-    from chartkit.engine.request.normalized import as_submitted as as_submitted
     from chartkit.engine.request.phase import AUDIT as AUDIT
     from chartkit.engine.request.phase import ENFORCE as ENFORCE
     from chartkit.engine.request.phase import Phase as Phase
     from chartkit.engine.request.request import Operation as Operation
     from chartkit.engine.request.request import Request as Request
     from chartkit.engine.request.request import User as User
+    from chartkit.engine.request.request import as_submitted as as_submitted
 
 MODULES: Final = {
     "Cleaner": "cleanup",

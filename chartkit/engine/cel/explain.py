@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, MacroCall
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, MacroCall, parts
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.nodes import parts
 from chartkit.engine.cel.syntax import unparse
 from chartkit.engine.cel.values import Value
 

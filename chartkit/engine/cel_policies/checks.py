@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.engine.cel.ast import Ident
+from chartkit.engine.cel.ast import Ident, nodes
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of

@@ -12,12 +12,12 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
+from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 
@@ -53,7 +53,7 @@ class CelException:
     @property
     def is_expired(self) -> bool:
         """Return whether its time is over; a cluster passes over it then."""
-        return self.expires is not None and self.expires < now()
+        return self.expires is not None and self.expires < current_time()
 
     @property
     def is_full(self) -> bool:

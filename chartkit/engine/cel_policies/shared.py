@@ -10,12 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.cel import types
-from chartkit.engine.cel.ast import Call, Comprehension, Ident
-from chartkit.engine.cel.compile import compile_expression
+from chartkit.engine.cel import compile_expression, types
+from chartkit.engine.cel.ast import Call, Comprehension, Ident, nodes
 from chartkit.engine.cel.declarations import Environment, StructType, Variable
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.types import Type
 
 _REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))

@@ -12,7 +12,6 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.checks import cluster_refusals
-from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
 from chartkit.engine.cel_policies.evaluator import (
@@ -113,7 +112,7 @@ class DeletingPolicy(Evaluator):
             admission.world,
             policy.name,
             namespace=policy.namespace,
-            now=now,
+            now=current_time,
             may_call=policy.may_call,
         )
 

@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from chartkit.engine.jmespath.errors import FunctionError
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _offline(host: str) -> Sequence[str]:
@@ -34,6 +38,11 @@ _SOURCES: ContextVar[Sources] = ContextVar("jmespath_sources", default=Sources()
 def current_sources() -> Sources:
     """The sources that searches use here and now."""
     return _SOURCES.get()
+
+
+def current_time() -> datetime:
+    """Return the time of the run by these sources, in UTC."""
+    return _EPOCH + timedelta(microseconds=current_sources().now() // 1000)
 
 
 @contextmanager

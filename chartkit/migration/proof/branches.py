@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine import World
-from chartkit.engine.cel.ast import Call, Comprehension, Expr, Select
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, Select, nodes
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.syntax.format import unparse
 from chartkit.engine.cel.types import BOOL
 from chartkit.engine.cel.values import Value

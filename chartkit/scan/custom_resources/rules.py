@@ -13,14 +13,14 @@ from typing import Final
 
 from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, Environment, Program
 from chartkit.engine.cel import compile_expression as compile_cel
-from chartkit.engine.cel.ast import Ident
+from chartkit.engine.cel.ast import Ident, nodes
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.errors import CostLimitExceeded
 from chartkit.engine.cel.host import OFFLINE
-from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.times import Duration, timestamp_of_text
 from chartkit.engine.cel.tracing.datum import Datum
-from chartkit.engine.cel.tracing.pointers import causes_of, pointers
+from chartkit.engine.cel.tracing.failure import causes_of
+from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.types import BOOL, DYN, STRING, Type, optional_of
 from chartkit.engine.cel.values import NONE, Value

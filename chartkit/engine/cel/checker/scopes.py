@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.ast import Select
+from chartkit.engine.cel.ast import Select, qualified_name
 from chartkit.engine.cel.checker.tables import Tables
-from chartkit.engine.cel.nodes import qualified_name
 from chartkit.engine.cel.types import Type
 
 

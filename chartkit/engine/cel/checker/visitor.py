@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chartkit.engine.cel import ast
+from chartkit.engine.cel.ast import qualified_name
 from chartkit.engine.cel.checker.checked import UndefinedField
 from chartkit.engine.cel.checker.formatting import format_call, format_type, message_name, type_name
 from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
@@ -13,7 +14,6 @@ from chartkit.engine.cel.checker.scopes import Scopes
 from chartkit.engine.cel.checker.tables import Signatures, Tables
 from chartkit.engine.cel.checker.unification import check_size, most_general
 from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.nodes import qualified_name
 from chartkit.engine.cel.types import (
     BOOL,
     BYTES,

@@ -11,8 +11,7 @@ from typing import Final, TypeAlias
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.frame import Frame, Step
-from chartkit.engine.cel.interpreter.go_type_names import go_type
-from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.printing import go_type, show
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
 from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Uint, Value
 

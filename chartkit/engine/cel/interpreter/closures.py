@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter import aggregates, comprehension, logic
@@ -23,7 +23,6 @@ from chartkit.engine.cel.interpreter.calls import call, differs, equals, matchin
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.interpreter.frame import Frame, Step
-from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.values import Value, same
 

@@ -16,12 +16,11 @@ from types import CodeType
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter import aggregates, operators
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported
-from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.values import Value

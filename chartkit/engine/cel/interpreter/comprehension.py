@@ -9,8 +9,7 @@ from typing import Final
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.aggregates import keyed
 from chartkit.engine.cel.interpreter.frame import Frame, Step, absorbed
-from chartkit.engine.cel.interpreter.go_type_names import go_type
-from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.printing import go_type, show
 from chartkit.engine.cel.library.standard.containers import find_key
 from chartkit.engine.cel.values import Value
 

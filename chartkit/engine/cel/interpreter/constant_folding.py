@@ -11,17 +11,17 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.checker.checked import (
+    NO_CONSTANT,
+    Checked,
+    constant_named,
+    function_and_arguments,
+)
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
 from chartkit.engine.cel.interpreter.aggregates import keyed
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.go_type_names import go_type
-from chartkit.engine.cel.interpreter.identifiers import (
-    NO_CONSTANT,
-    constant_named,
-    function_and_arguments,
-)
+from chartkit.engine.cel.library.printing import go_type
 from chartkit.engine.cel.library.searching import Patterns
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type

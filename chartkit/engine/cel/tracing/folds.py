@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from chartkit.engine.cel.interpreter.go_type_names import go_type
+from chartkit.engine.cel.library.printing import go_type
 from chartkit.engine.cel.tracing.datum import (
     UNKNOWN,
     Absence,

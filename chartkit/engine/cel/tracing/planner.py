@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from chartkit.engine.cel import ast
-from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter.attributes import KEY_CLASSES
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.go_type_names import go_type
-from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
+from chartkit.engine.cel.library.printing import go_type
 from chartkit.engine.cel.tracing import folds, junctions, literals
 from chartkit.engine.cel.tracing.calls import (
     comparison,

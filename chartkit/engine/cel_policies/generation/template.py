@@ -11,7 +11,7 @@ from typing import Final
 
 import yaml
 
-from chartkit.engine.cel.compile import compile_expression
+from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import Host

@@ -16,10 +16,11 @@ from chartkit.engine.cel.ast import (
     MapLiteral,
     Select,
     StructLiteral,
+    nodes,
+    parts,
 )
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.nodes import nodes, parts
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
 from chartkit.errors import InputError

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from chartkit.engine.cel.ast import Ident
+from chartkit.engine.cel.ast import Ident, nodes
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.interpreter.program import Program
-from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.cel.types import BOOL
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions

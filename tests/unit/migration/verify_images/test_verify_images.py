@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chartkit.engine.cel.compile import compile_expression
+from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.syntax import build as cel

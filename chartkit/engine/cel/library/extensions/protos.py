@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.ast import Expr, Select
+from chartkit.engine.cel.ast import Expr, Select, qualified_name
 from chartkit.engine.cel.declarations import Builder, Expander, Library, Macro, macro
 from chartkit.engine.cel.library.extensions.bindings import is_namespace
-from chartkit.engine.cel.nodes import qualified_name
 
 
 def _extension(test_only: bool) -> Expander:

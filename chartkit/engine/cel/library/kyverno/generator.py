@@ -8,8 +8,7 @@ from __future__ import annotations
 from chartkit.engine.cel.declarations import Library
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
-from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member
 from chartkit.engine.cel.library.natives import json_object, no_conversion
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise

@@ -5,8 +5,7 @@ from __future__ import annotations
 from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
-from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable, member
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
 

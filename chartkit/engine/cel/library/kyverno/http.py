@@ -5,12 +5,12 @@ from __future__ import annotations
 from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.library.kyverno.contexts import (
+from chartkit.engine.cel.library.kyverno.spellings import (
     Context,
     context_class,
     context_variable,
+    member,
 )
-from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles, json_of, string_map
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise

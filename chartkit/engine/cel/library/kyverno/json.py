@@ -11,7 +11,7 @@ from typing import Final
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.declarations import Implementation, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable
 from chartkit.engine.cel.library.natives import (
     NO_TYPE,
     content,

@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.spellings import Context, context_variable
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
 from chartkit.errors import InputError

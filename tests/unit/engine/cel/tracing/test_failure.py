@@ -10,7 +10,8 @@ import pytest
 from chartkit.engine.cel import ENVIRONMENTS, CelError, Environment, compile_expression
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum
-from chartkit.engine.cel.tracing.pointers import causes_of, pointers, traced
+from chartkit.engine.cel.tracing.failure import causes_of, traced
+from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
 from tests.unit.engine.cel.program.random_expressions import VARIABLES, expression
 from tests.unit.engine.cel.program.test_fast_is_exact import (

@@ -57,7 +57,7 @@ MODULES: Final = {
     "sorted_out": "policies",
     "OFFLINE": "ports.world",
     "World": "ports.world",
-    "as_submitted": "request.normalized",
+    "as_submitted": "request.request",
     "AUDIT": "request.phase",
     "ENFORCE": "request.phase",
     "Phase": "request.phase",

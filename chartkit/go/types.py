@@ -33,6 +33,11 @@ class _State:
     fields: list[str] = field(default_factory=list)
     wrong: str | None = None
 
+    def mistyped(self, value: Json, wanted: str) -> None:
+        """Note a value of a wrong type; null is of every type."""
+        if value is not None:
+            self.refuse(kind_of(value), wanted)
+
     def refuse(self, what: str, wanted: str) -> None:
         if self.wrong is None:
             place = f"Go struct field {self.struct}.{'.'.join(self.fields)}"
@@ -122,8 +127,7 @@ class GoTypes:
 
         def decode_struct(value: Json, state: _State) -> Body:
             if not isinstance(value, dict):
-                if value is not None:
-                    state.refuse(kind_of(value), shown)
+                state.mistyped(value, shown)
                 return {}
             exact, folded = self._fields(name)
             outer, depth = state.struct, len(state.fields)
@@ -161,8 +165,7 @@ def _folded(name: str) -> str:
 def _list_of(decode_one: Decoder, shown: str) -> Decoder:
     def decode_list(value: Json, state: _State) -> list[Json]:
         if not isinstance(value, list):
-            if value is not None:
-                state.refuse(kind_of(value), shown)
+            state.mistyped(value, shown)
             return []
         return [decode_one(one, state) for one in value]
 
@@ -172,8 +175,7 @@ def _list_of(decode_one: Decoder, shown: str) -> Decoder:
 def _map_of(decode_one: Decoder, shown: str) -> Decoder:
     def decode_map(value: Json, state: _State) -> Body:
         if not isinstance(value, dict):
-            if value is not None:
-                state.refuse(kind_of(value), shown)
+            state.mistyped(value, shown)
             return {}
         return {key: decode_one(value[key], state) for key in sorted(value)}
 
@@ -189,8 +191,7 @@ def _scalar(kind: str, shown: str) -> Decoder:
     def decode_scalar(value: Json, state: _State) -> Json:
         if type(value) is wanted:
             return value
-        if value is not None:
-            state.refuse(kind_of(value), shown)
+        state.mistyped(value, shown)
         return zero
 
     return decode_scalar
@@ -244,8 +245,7 @@ def _quantity(value: Json, _state: _State) -> Json:
 
 def _time(value: Json, state: _State) -> Json:
     if not isinstance(value, str):
-        if value is not None:
-            state.refuse(kind_of(value), "string")
+        state.mistyped(value, "string")
         return None
     with Reraise("", GoError):
         parse_time(RFC3339, value)
@@ -263,8 +263,7 @@ def _moment(value: Json, _state: _State) -> Moment | None:
 
 def _binary(value: Json, state: _State) -> bytes:
     if not isinstance(value, str):
-        if value is not None:
-            state.refuse(kind_of(value), "[]uint8")
+        state.mistyped(value, "[]uint8")
         return b""
     with Reraise("", GoError):
         return decode_base64(value)

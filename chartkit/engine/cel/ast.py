@@ -19,98 +19,88 @@ from chartkit.engine.cel.values import Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A constant: null, bool, int, `Uint`, float, str or bytes."""
+class Node:
+    """A part of an expression."""
 
     id: int
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Node):
+    """A constant: null, bool, int, `Uint`, float, str or bytes."""
+
     value: Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Ident:
+class Ident(Node):
     """A variable or the first part of a qualified name; a leading dot stays in the name."""
 
-    id: int
-    offset: int
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(Node):
     """`operand.field`, or with `test_only` the question whether it is there: `has(...)`."""
 
-    id: int
-    offset: int
     operand: Expr
     field: str
     test_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """`function(args)` or, with a target, `target.function(args)`; operators have no target."""
 
-    id: int
-    offset: int
     function: str
     target: Expr | None
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ListLiteral:
+class ListLiteral(Node):
     """`[a, ?b]`; optional_indices: the elements that are left out where they are absent."""
 
-    id: int
-    offset: int
     elements: tuple[Expr, ...]
     optional_indices: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class MapEntry:
+class MapEntry(Node):
     """`key: value` or `?key: value`."""
 
-    id: int
-    offset: int
     key: Expr
     value: Expr
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class MapLiteral:
+class MapLiteral(Node):
     """`{key: value}`."""
 
-    id: int
-    offset: int
     entries: tuple[MapEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class FieldEntry:
+class FieldEntry(Node):
     """`field: value` or `?field: value` of a typed object."""
 
-    id: int
-    offset: int
     field: str
     value: Expr
     optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class StructLiteral:
+class StructLiteral(Node):
     """`Name{field: value}`."""
 
-    id: int
-    offset: int
     name: str
     fields: tuple[FieldEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Comprehension:
+class Comprehension(Node):
     """A fold over a list or map.
 
     `accu_var` starts as `accu_init`; for each element, while `loop_condition` holds, it becomes
@@ -118,8 +108,6 @@ class Comprehension:
     map; with `iter_var2` (not empty) the two are index and element, or key and value.
     """
 
-    id: int
-    offset: int
     iter_range: Expr
     iter_var: str
     iter_var2: str

@@ -97,8 +97,6 @@ def namespace_value(known: Body) -> Body:
 class Evaluator:
     """A compiled policy, or one form of it for pod controllers; the kinds are subclasses."""
 
-    __slots__ = ("_constraints", "_host", "policy")
-
     type: RuleType = RuleType.VALIDATION
     phase: Phase | None = None
     """The phase, for a kind with two; None: the phase of its kind."""

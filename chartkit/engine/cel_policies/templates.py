@@ -85,8 +85,6 @@ class TemplateEvaluator(Evaluator):
     pods: the policy itself, which judges a Pod.
     """
 
-    __slots__ = ("_pods", "type")
-
     def __init__(self, policy: CelPolicy, pods: Evaluator) -> None:
         super().__init__(policy)
         self.type: RuleType = pods.type

@@ -26,6 +26,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cleanup.policy import CLEANUP_RULE
+from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import Schedule
@@ -43,15 +44,6 @@ class DeletingPolicy(Evaluator):
     schedule: None where it cannot be read, and then it never runs; propagation: what becomes of
     the objects that a deleted one owns; diagnostics: why a cluster would not take the policy.
     """
-
-    __slots__ = (
-        "_conditions",
-        "_exceptions",
-        "_variables",
-        "diagnostics",
-        "propagation",
-        "schedule",
-    )
 
     type = RuleType.CLEANUP
 

@@ -348,16 +348,14 @@ def _reference(node: Node, _: bool) -> Search:
     return _constant(ExpressionReference(child, strict, _swallow(strict)))
 
 
-def _function(node: Node, _: bool) -> Search:
-    return compile_call(node.value, [compile_node(child, False) for child in node.children])
-
-
 _COMPILERS: dict[Kind, Callable[[Node, bool], Search]] = {
     Kind.EMPTY: lambda _, __: raising(JMESPathError, "Unknown AST node: ASTEmpty"),
     Kind.COMPARATOR: _comparator,
     Kind.CURRENT: _identity,
     Kind.EXPREF: _reference,
-    Kind.FUNCTION_EXPRESSION: _function,
+    Kind.FUNCTION_EXPRESSION: lambda node, _: compile_call(
+        node.value, [compile_node(child, False) for child in node.children]
+    ),
     Kind.FIELD: lambda node, strict: _chain((node.value,), strict),
     Kind.FILTER_PROJECTION: _filter,
     Kind.FLATTEN: _flatten,

@@ -30,17 +30,9 @@ def _read(node: Node, current: Values) -> Values:
     return reader(node, current)
 
 
-def _field(node: Node, current: Values) -> Values:
-    return current.member(node.value)
-
-
 def _chain(node: Node, current: Values) -> Values:
     left, right = node.children
     return _read(right, _read(left, current))
-
-
-def _slice(_node: Node, current: Values) -> Values:
-    return current.element().listed()
 
 
 def _projection(node: Node, current: Values) -> Values:
@@ -53,10 +45,6 @@ def _filter(node: Node, current: Values) -> Values:
     elements = _read(left, current).element()
     _read(condition, elements).read()
     return _read(right, elements).listed()
-
-
-def _flatten(node: Node, current: Values) -> Values:
-    return _read(node.children[0], current).flattened()
 
 
 def _value_projection(node: Node, current: Values) -> Values:
@@ -77,10 +65,6 @@ def _choice(node: Node, current: Values) -> Values:
     left, right = (_read(each, current) for each in node.children)
     left.size()
     return left.joined(right)
-
-
-def _negation(node: Node, current: Values) -> Values:
-    return _read(node.children[0], current).size()
 
 
 def _list(node: Node, current: Values) -> Values:
@@ -111,9 +95,9 @@ _READERS: Final[dict[Kind, Callable[[Node, Values], Values]]] = {
     Kind.AND_EXPRESSION: _choice,
     Kind.COMPARATOR: _comparison,
     Kind.CURRENT: lambda _, current: current,
-    Kind.FIELD: _field,
+    Kind.FIELD: lambda node, current: current.member(node.value),
     Kind.FILTER_PROJECTION: _filter,
-    Kind.FLATTEN: _flatten,
+    Kind.FLATTEN: lambda node, current: _read(node.children[0], current).flattened(),
     Kind.FUNCTION_EXPRESSION: _function,
     Kind.IDENTITY: lambda _, current: current,
     Kind.INDEX: lambda _, current: current.element(),
@@ -121,11 +105,11 @@ _READERS: Final[dict[Kind, Callable[[Node, Values], Values]]] = {
     Kind.LITERAL: lambda _, __: NOTHING_READ,
     Kind.MULTI_SELECT_DICT: _object,
     Kind.MULTI_SELECT_LIST: _list,
-    Kind.NOT_EXPRESSION: _negation,
+    Kind.NOT_EXPRESSION: lambda node, current: _read(node.children[0], current).size(),
     Kind.OR_EXPRESSION: _choice,
     Kind.PIPE: _chain,
     Kind.PROJECTION: _projection,
-    Kind.SLICE: _slice,
+    Kind.SLICE: lambda _, current: current.element().listed(),
     Kind.SUBEXPRESSION: _chain,
     Kind.VALUE_PROJECTION: _value_projection,
 }

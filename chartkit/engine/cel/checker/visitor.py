@@ -56,20 +56,6 @@ class Visitor:
     first.
     """
 
-    __slots__ = (
-        "_formats",
-        "_scopes",
-        "_tables",
-        "_watched",
-        "calls",
-        "issues",
-        "literals",
-        "names",
-        "overloads",
-        "types",
-        "variables",
-    )
-
     def __init__(self, tables: Tables, watched: frozenset[str]) -> None:
         self._tables = tables
         self._scopes = Scopes(tables)

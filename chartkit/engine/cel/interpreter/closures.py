@@ -70,7 +70,8 @@ class Planner:
 
     def _plan(self, expr: ast.Expr, scope: Scope) -> Step:
         if expr.id in self._folded.constants:
-            return _constant(self._folded.constants[expr.id])
+            value = self._folded.constants[expr.id]
+            return lambda _frame: value
         selectable = self._selectable(expr, scope)
         if selectable is not None:
             return evaluated(selectable)
@@ -226,12 +227,14 @@ class Planner:
         if second is not None:
             inner[expr.iter_var2] = Local(_slot_reader(second))
         inner[expr.accu_var] = accumulator
+        condition = expr.loop_condition
+        is_endless = isinstance(condition, ast.Literal) and condition.value is True
         return comprehension.Fold(
             iter_range,
             place,
             first,
             second,
-            None if _holds(expr.loop_condition) else self.plan(expr.loop_condition, inner),
+            None if is_endless else self.plan(condition, inner),
             self.plan(expr.loop_step, inner),
             self.plan(expr.result, outer),
         ).run
@@ -239,14 +242,6 @@ class Planner:
     def _slot(self) -> int:
         self.slots += 1
         return self.slots - 1
-
-
-def _holds(condition: ast.Expr) -> bool:
-    return isinstance(condition, ast.Literal) and condition.value is True
-
-
-def _constant(value: Value) -> Step:
-    return lambda _frame: value
 
 
 def _failing(message: str) -> Step:

@@ -77,18 +77,6 @@ class Generator:
     refers to a meter.
     """
 
-    __slots__ = (
-        "_depth",
-        "_names",
-        "checked",
-        "environment",
-        "folded",
-        "loops",
-        "metered",
-        "table",
-        "weight",
-    )
-
     def __init__(self, checked: Checked, environment: Environment, folded: Folded) -> None:
         self.checked = checked
         self.environment = environment
@@ -199,10 +187,6 @@ class Generator:
         )
         return Code(f"{self.constant(declared.construct)}({{{fields}}})")
 
-    def comprehension(self, expr: ast.Comprehension, scope: Scope) -> Code:
-        """A macro."""
-        return _comprehension(self, expr, scope)
-
 
 def _comprehension(writer: Generator, fold: ast.Comprehension, scope: Scope) -> Code:
     """The code of a comprehension; raises `Unsupported` for one that is no known macro."""
@@ -269,5 +253,5 @@ _VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {
     ast.ListLiteral: Generator.list_literal,
     ast.MapLiteral: Generator.map_literal,
     ast.StructLiteral: Generator.struct_literal,
-    ast.Comprehension: Generator.comprehension,
+    ast.Comprehension: _comprehension,
 }

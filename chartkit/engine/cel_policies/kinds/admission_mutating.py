@@ -31,8 +31,6 @@ _APPLIED = "mutation is successfully applied"
 class MutatingAdmissionEvaluator(BoundEvaluator):
     """A compiled MutatingAdmissionPolicy with one of its bindings, or none."""
 
-    __slots__ = ("_conditions", "_expressions", "_mutations")
-
     type = RuleType.MUTATION
     binding_property = BINDING
 

@@ -26,8 +26,6 @@ class BoundEvaluator(Evaluator):
     """A policy of Kubernetes' own with one of its bindings; without any, as if one bound it
     everywhere, which is how a policy is tried before it is bound."""
 
-    __slots__ = ("_binding",)
-
     binding_property = "binding"
     """The property of results that names the binding."""
 
@@ -76,8 +74,6 @@ class BoundEvaluator(Evaluator):
 
 class ValidatingAdmissionEvaluator(BoundEvaluator):
     """A compiled ValidatingAdmissionPolicy with one of its bindings, or none."""
-
-    __slots__ = ("_passed", "_skipped", "_validation")
 
     def __init__(
         self, policy: CelPolicy, validation: AdmissionValidation, binding: Binding | None

@@ -31,8 +31,6 @@ DONE = "policy evaluated successfully"
 class GeneratingEvaluator(Evaluator):
     """A compiled GeneratingPolicy."""
 
-    __slots__ = ("_annotations", "_conditions", "_exceptions", "_steps", "_variables")
-
     type = RuleType.GENERATION
 
     def __init__(

@@ -34,8 +34,6 @@ class DigestEvaluator(Evaluator):
     would judge an object that no cluster gives it.
     """
 
-    __slots__ = ("_call", "_conditions", "_exceptions", "_fits")
-
     type = RuleType.IMAGE_VERIFY
     phase = Phase.IMAGES
 

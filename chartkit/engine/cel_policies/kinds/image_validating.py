@@ -53,23 +53,6 @@ _REASONS: Final = "verification"
 class ImageValidatingEvaluator(Evaluator):
     """A compiled ImageValidatingPolicy."""
 
-    __slots__ = (
-        "_annotations",
-        "_attestations",
-        "_attestors",
-        "_call",
-        "_compiler",
-        "_conditions",
-        "_exceptions",
-        "_extractors",
-        "_fits",
-        "_own_extractors",
-        "_required",
-        "_validations",
-        "_variables",
-        "_verifies_digest",
-    )
-
     type = RuleType.IMAGE_VERIFY
     phase = Phase.VALIDATE
 

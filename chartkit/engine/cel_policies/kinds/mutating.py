@@ -46,16 +46,6 @@ Mutation = Callable[[PolicyScope, Host, Body], Body]
 class MutatingEvaluator(Evaluator):
     """A compiled MutatingPolicy."""
 
-    __slots__ = (
-        "_annotations",
-        "_conditions",
-        "_exceptions",
-        "_mutations",
-        "_names_targets",
-        "_targets",
-        "_variables",
-    )
-
     type = RuleType.MUTATION
 
     def __init__(

@@ -30,15 +30,6 @@ INDEX: Final = "cel.validationIndex"
 class ValidatingEvaluator(Evaluator):
     """A compiled ValidatingPolicy."""
 
-    __slots__ = (
-        "_annotations",
-        "_conditions",
-        "_exceptions",
-        "_passed",
-        "_validations",
-        "_variables",
-    )
-
     def __init__(
         self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
     ) -> None:

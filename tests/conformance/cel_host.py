@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.cel.host import Host
 from chartkit.model import Body, Json
 
 _PLURALS: Final = {
@@ -28,7 +28,7 @@ _PLURALS: Final = {
 }
 
 
-class RecordedHost(OfflineHost):
+class RecordedHost(Host):
     """Answers from a case's `context`, as the program that recorded it did."""
 
     def __init__(self, context: Mapping[str, Any], policy_namespace: str) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.natives import as_written
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
@@ -35,7 +35,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class ClusterHost(OfflineHost):
+class ClusterHost(Host):
     """The world of one policy: the objects that are there for it, and what was recorded.
 
     It answers as a cluster does, where Kyverno's command-line program departs from one: labels

@@ -79,10 +79,10 @@ class NotAllowedError(NoSource):
 class ServiceSource(Protocol):
     """The port that makes the calls."""
 
-    def ask(self, call: ServiceCall, /) -> ServiceAnswer:
+    def ask(self, _call: ServiceCall, /) -> ServiceAnswer:
         """The answer; raises BadUrlError, NotAllowedError, and LookupFailed where there is none,
         with a message that holds no header."""
-        ...
+        raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
 
 
 def posted(data: Json) -> bytes:

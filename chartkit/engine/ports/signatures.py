@@ -119,43 +119,46 @@ class KeySource(Protocol):
 
 
 class SignatureSource(Protocol):
-    """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words."""
+    """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words.
 
-    def learn(self, keys: KeySource, /) -> None:
+    By default there is no registry to ask.
+    """
+
+    def learn(self, _keys: KeySource, /) -> None:
         """Keep the source of the keys that policies name by their Secrets."""
-        ...
+        return
 
-    def signature(self, request: VerificationRequest, /) -> Verified:
+    def signature(self, _request: VerificationRequest, /) -> Verified:
         """Verify that an image is signed as a ClusterPolicy's attestor requires."""
-        ...
+        raise _NOBODY
 
-    def attestations(self, request: VerificationRequest, /) -> Verified:
+    def attestations(self, _request: VerificationRequest, /) -> Verified:
         """Return the attestations of an image by a ClusterPolicy's attestor."""
-        ...
+        raise _NOBODY
 
-    def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
+    def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:
         """Verify that an image is signed by an attestor of an ImageValidatingPolicy.
 
         attestor: an entry of `spec.attestors`, its expressions replaced with their values.
         """
-        ...
+        raise _NOBODY
 
     def attested(
-        self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
+        self, _image: str, _attestation: Body, _attestor: Body, _credentials: Credentials, /
     ) -> Json:
         """Return an attestor's attestation of an image, as `extractPayload` shows it.
 
         attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
         for what is attested and is no JSON.
         """
-        ...
+        raise _NOBODY
 
-    def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
+    def payload(self, _image: str, _attestation: Body, _credentials: Credentials, /) -> Json:
         """Return the first referrer of an attestation's type, by any attestor.
 
         For `extractPayload` of a referrer that nothing verified before.
         """
-        ...
+        raise _NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +173,17 @@ class LoggedBlob:
 
 
 class BlobSource(Protocol):
-    """Verifies content that is at hand, without a registry."""
+    """Verifies content that is at hand, without a registry; by default nobody does."""
 
-    def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
+    def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
         """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
 
         Raises SignatureError where it did not, any other LookupFailed where that is not known.
         """
-        ...
+        raise NoSource("there is nobody to verify it")
 
     def logged(
-        self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
+        self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
     ) -> str | None:
         """Return the name in the signer's certificate, as a log's entry has it; None where the
         entry is not the signature's, or not the log's.
@@ -190,43 +193,15 @@ class BlobSource(Protocol):
         checked. Raises SignatureError for a certificate that cannot be used, any other
         LookupFailed where that is not known.
         """
-        ...
+        raise NoSource("there is nobody to verify it")
 
 
-class _Unverified:
+class _Unverified(BlobSource):
     """No verifier."""
 
-    def logged(
-        self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
-    ) -> str | None:
-        raise NoSource("there is nobody to verify it")
 
-    def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
-        raise NoSource("there is nobody to verify it")
-
-
-class _Unasked:
+class _Unasked(SignatureSource):
     """No registry."""
-
-    def learn(self, keys: KeySource, /) -> None:
-        pass
-
-    def signature(self, _request: VerificationRequest, /) -> Verified:
-        raise _NOBODY
-
-    def attestations(self, _request: VerificationRequest, /) -> Verified:
-        raise _NOBODY
-
-    def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:
-        raise _NOBODY
-
-    def attested(
-        self, _image: str, _attestation: Body, _attestor: Body, _credentials: Credentials, /
-    ) -> Json:
-        raise _NOBODY
-
-    def payload(self, _image: str, _attestation: Body, _credentials: Credentials, /) -> Json:
-        raise _NOBODY
 
 
 _NOBODY: Final = NoSource("no registry to ask", hint="give --registry to ask the images' own")

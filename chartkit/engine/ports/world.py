@@ -3,7 +3,8 @@
 `OFFLINE` is the default and has nothing; `cli_files.world` fills the ports from a user's values
 file and mocks, `network` from a cluster, registries and services. A question without an answer
 raises `LookupFailed`, whose message becomes part of the rule's error; `NoSource` says that there
-is no source, and then the context entry is omitted, as in Kyverno's command-line program.
+is no source, and then the context entry is omitted, as in Kyverno's command-line program. What a
+port's methods do by default is what they answer offline.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from chartkit.engine.ports.cluster import EMPTY, Cluster
-from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource
+from chartkit.engine.ports.services import ServiceSource
 from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     UNASKED,
@@ -38,46 +39,38 @@ class UnknownEntry(LookupFailed):
 class KubernetesApi(Protocol):
     """The API server of a cluster."""
 
-    def configmap(self, namespace: str, name: str, /) -> Body:
-        """Return the ConfigMap `namespace/name`; its `data` and `metadata` are used."""
-        ...
-
-    def call(self, method: str, path: str, data: Json, /) -> Json:
-        """Return the answer to `method` (GET or POST) on a URL path."""
-        ...
-
-    def cluster(self, policy: str, rule: str, /) -> Cluster:
-        """Return the objects that a rule of a policy (`name` or `namespace/name`) sees."""
-        ...
-
-
-class OfflineApi:
-    """No API server: there are no objects, and every call fails."""
-
     def configmap(self, _namespace: str, name: str, /) -> Body:
+        """Return the ConfigMap `namespace/name`; its `data` and `metadata` are used."""
         raise NoSource(f'configmaps "{name}" not found', hint=_HINT)
 
     def call(self, _method: str, _path: str, _data: Json, /) -> Json:
+        """Return the answer to a method (GET or POST) on a URL path."""
         raise NoSource("no cluster to ask", hint=_HINT)
 
     def cluster(self, _policy: str, _rule: str, /) -> Cluster:
+        """Return the objects that a rule of a policy (`name` or `namespace/name`) sees."""
         return EMPTY
+
+
+class OfflineApi(KubernetesApi):
+    """No API server: there are no objects, and every call fails."""
 
 
 class ImageSource(Protocol):
     """Registries; each method raises LookupFailed in Kyverno's words."""
 
-    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+    def image(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
         """Return an image as a context entry sees it: `manifest`, `configData` and so on."""
-        ...
+        raise NoSource("no registry to ask", hint=_HINT)
 
-    def descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+    def descriptor(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
         """Return an image as CEL sees it: `manifest`, `config` and so on."""
-        ...
+        raise NoSource("no registry to ask", hint=_HINT)
 
-    def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
+    def digest(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
         """Return the digest that a reference leads to."""
-        ...
+        text = f"failed to fetch image reference: {reference}, error: no registry to ask"
+        raise NoSource(text, hint=_HINT)
 
 
 class Registries(ImageSource, Protocol):
@@ -88,39 +81,24 @@ class Registries(ImageSource, Protocol):
         ...
 
 
-class OfflineImages:
+class OfflineImages(ImageSource):
     """No registry."""
 
-    def image(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        raise NoSource("no registry to ask", hint=_HINT)
 
-    descriptor = image
-
-    def digest(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
-        text = f"failed to fetch image reference: {reference}, error: no registry to ask"
-        raise NoSource(text, hint=_HINT)
-
-
-class OfflineServices:
+class OfflineServices(ServiceSource):
     """No service is called."""
-
-    def ask(self, _call: ServiceCall, /) -> ServiceAnswer:
-        raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
 
 
 class GlobalContext(Protocol):
     """The data of GlobalContextEntries."""
 
-    def data(self, name: str, projection: str, /) -> Json:
-        """Return the data of an entry, or of one of its projections (empty: the whole)."""
-        ...
-
-
-class OfflineGlobalContext:
-    """No entries."""
-
     def data(self, name: str, _projection: str, /) -> Json:
+        """Return the data of an entry, or of one of its projections (empty: the whole)."""
         raise NoSource(f"failed to fetch entry key={name}", hint=_HINT)
+
+
+class OfflineGlobalContext(GlobalContext):
+    """No entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,26 +122,20 @@ class Mocks(Protocol):
     @property
     def values_answer_calls(self) -> bool: ...
 
-    def recorded(self, method: str, url: str, /) -> Recorded | None:
+    def recorded(self, _method: str, _url: str, /) -> Recorded | None:
         """Return the recorded answer to a call, looked up before any rule runs."""
-        ...
+        return None
 
-    def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
+    def rule_values(self, _policy: str, _rule: str, /) -> Mapping[str, Json]:
         """Return the variables (dotted names) that the user gave for one rule."""
-        ...
+        return _NO_VALUES
 
 
-class NoMocks:
+class NoMocks(Mocks):
     """Nothing recorded, and no values."""
 
     has_recorded = False
     values_answer_calls = False
-
-    def recorded(self, _method: str, _url: str, /) -> Recorded | None:
-        return None
-
-    def rule_values(self, _policy: str, _rule: str, /) -> Mapping[str, Json]:
-        return _NO_VALUES
 
 
 _API: Final = OfflineApi()

@@ -14,7 +14,7 @@ class Unrepeatable(Exception):  # noqa: N818 - no error: a value that a trace do
     """A question has an effect, or another answer each time."""
 
 
-class RepeatHost:
+class RepeatHost(Host):
     """A host that passes on the questions whose answers are kept, or cost nothing.
 
     asked: whether there was any question.
@@ -22,6 +22,7 @@ class RepeatHost:
 
     def __init__(self, host: Host) -> None:
         self.asked = False
+        self.policy_namespace = host.policy_namespace
         self._host = host
 
     @property
@@ -32,10 +33,6 @@ class RepeatHost:
     def _unrepeatable(self) -> Unrepeatable:
         self.asked = True
         return Unrepeatable()
-
-    @property
-    def policy_namespace(self) -> str:
-        return self._host.policy_namespace
 
     def get_resource(
         self, api_version: str, resource: str, namespace: str, name: str, /

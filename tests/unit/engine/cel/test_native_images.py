@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.engine.cel import CelError, compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.notation import notation
 from chartkit.model import Body
 
@@ -37,7 +37,7 @@ IMAGE: Body = {
 }
 
 
-class Registry(OfflineHost):
+class Registry(Host):
     """A registry with one image."""
 
     def __init__(self, image: Any) -> None:

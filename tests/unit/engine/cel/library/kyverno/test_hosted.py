@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.cel.host import Host
 from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json
 from tests.unit.engine.cel.library.kyverno.evaluation import value
 
 
-class _Asked(OfflineHost):
+class _Asked(Host):
     """Keeps what it was asked."""
 
     policy_namespace = "own"

@@ -26,6 +26,7 @@ from typing import Any, Final, Protocol
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.signatures import parse_signature
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Struct, Value
@@ -130,41 +131,6 @@ class Function:
 
     name: str
     overloads: tuple[Overload, ...]
-
-
-class Builder(Protocol):
-    """The factory of nodes for a macro's expander: it takes care of ids and positions.
-
-    Each method gives a node at the macro's own position.
-    """
-
-    def literal(self, value: bool | int | str | None) -> Expr: ...
-    def ident(self, name: str) -> Expr: ...
-    def select(self, operand: Expr, field: str, test_only: bool = False) -> Expr: ...
-    def call(self, function: str, *args: Expr) -> Expr: ...
-    def member_call(self, target: Expr, function: str, *args: Expr) -> Expr: ...
-    def list_literal(self, *elements: Expr) -> Expr: ...
-    def map_literal(self, *entries: tuple[Expr, Expr]) -> Expr: ...
-    def comprehension(
-        self,
-        iter_range: Expr,
-        iter_var: str,
-        accu_init: Expr,
-        loop_condition: Expr,
-        loop_step: Expr,
-        result: Expr,
-        *,
-        iter_var2: str = "",
-        accu_var: str = "@result",
-    ) -> Expr: ...
-
-    def copy(self, expr: Expr) -> Expr:
-        """The expression again with new ids, where an expansion needs it twice."""
-        ...
-
-    def fail(self, expr: Expr | None, message: str) -> Exception:
-        """The error to raise, at the place of `expr` (or of the call)."""
-        ...
 
 
 Expander = Callable[[Builder, Expr | None, tuple[Expr, ...]], "Expr | None"]
@@ -310,21 +276,15 @@ class Environment:
     def extend(
         self,
         variables: Mapping[str, Variable] | None = None,
-        libraries: tuple[Library, ...] = (),
         structs: tuple[StructType, ...] = (),
         name: str | None = None,
     ) -> Environment:
         """This environment with more names; the new ones win."""
-        base = self
-        if libraries:
-            base = environment(name or self.name, self.libraries + libraries, self.options)
         return replace(
-            base,
+            self,
             name=name or self.name,
-            variables=MappingProxyType({**self.variables, **base.variables, **(variables or {})}),
-            structs=MappingProxyType(
-                {**self.structs, **base.structs, **{each.name: each for each in structs}}
-            ),
+            variables=MappingProxyType({**self.variables, **(variables or {})}),
+            structs=MappingProxyType({**self.structs, **{each.name: each for each in structs}}),
         )
 
 

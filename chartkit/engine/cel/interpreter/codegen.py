@@ -20,7 +20,7 @@ from chartkit.engine.cel.checker.checked import Checked, function_and_arguments,
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter import aggregates, operators
 from chartkit.engine.cel.interpreter.constant_folding import Folded
-from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported
+from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.values import Value
@@ -31,7 +31,6 @@ _MAX_DEPTH = 40
 DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "namespaceObject"})
 """Variables that hold documents: nothing in them is anything but plain data."""
 
-_PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 _ROUND = 50
 """The most work of a round besides the author's code: the accumulator and the added member."""
 _QUESTIONS = {ShapeKind.ALL: "_all", ShapeKind.ANY: "_any", ShapeKind.ONE: "_one"}
@@ -69,37 +68,8 @@ def generate(
     return Generated(source, generator.table)
 
 
-class Generator:
-    """Walks one expression.
-
-    table: the constants by their names; weight: what running the code made so far costs at most,
-    without the rounds of macros; loops: how many macros are around; metered: whether the code
-    refers to a meter.
-    """
-
-    def __init__(self, checked: Checked, environment: Environment, folded: Folded) -> None:
-        self.checked = checked
-        self.environment = environment
-        self.folded = folded
-        self.table: dict[str, Value] = {}
-        self.weight = 0
-        self.loops = 0
-        self.metered = False
-        self._names = 0
-        self._depth = 0
-
-    def constant(self, value: Value) -> str:
-        name = f"k{len(self.table)}"
-        self.table[name] = value
-        return name
-
-    def local(self) -> str:
-        self._names += 1
-        return f"a{self._names}"
-
-    def meter(self) -> str:
-        self.metered = True
-        return "m"
+class Generator(Writer):
+    """Walks one expression."""
 
     def visit(self, expr: ast.Expr, scope: Scope) -> Code:
         if expr.id in self.folded.constants:
@@ -114,10 +84,6 @@ class Generator:
             code = self._variable(name, scope)
         self._depth -= 1
         return code
-
-    def known(self, value: Value) -> Code:
-        kind = value.__class__
-        return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
 
     def _variable(self, name: str, scope: Scope) -> Code:
         self.weight += 1

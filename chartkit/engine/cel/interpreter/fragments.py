@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
@@ -47,35 +48,49 @@ Scope = Mapping[str, Code]
 """The variables of macros that may be named."""
 
 
-class Writer(Protocol):
+_PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+
+
+class Writer(ABC):
     """The writer of the code of one expression.
 
-    weight: what running the code written so far costs at most, without the rounds of macros.
-    loops: how many macros the code stands inside of.
+    table: the constants by their names; weight: what running the code written so far costs at most,
+    without the rounds of macros; loops: how many macros the code stands inside of; metered: whether
+    the code refers to a meter.
     """
 
-    checked: Checked
-    environment: Environment
-    folded: Folded
-    weight: int
-    loops: int
+    def __init__(self, checked: Checked, environment: Environment, folded: Folded) -> None:
+        self.checked = checked
+        self.environment = environment
+        self.folded = folded
+        self.table: dict[str, Value] = {}
+        self.weight = 0
+        self.loops = 0
+        self.metered = False
+        self._names = 0
+        self._depth = 0
 
     def constant(self, value: Value) -> str:
         """A name for a value in the table."""
-        ...
+        name = f"k{len(self.table)}"
+        self.table[name] = value
+        return name
 
     def local(self) -> str:
         """A name for a variable of a macro."""
-        ...
+        self._names += 1
+        return f"a{self._names}"
 
     def meter(self) -> str:
         """The name of the meter."""
-        ...
-
-    def visit(self, expr: Expr, scope: Scope) -> Code:
-        """The code of a node; raises `Unsupported`."""
-        ...
+        self.metered = True
+        return "m"
 
     def known(self, value: Value) -> Code:
         """The code of a value that is known."""
-        ...
+        kind = value.__class__
+        return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
+
+    @abstractmethod
+    def visit(self, expr: Expr, scope: Scope) -> Code:
+        """The code of a node; raises `Unsupported`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.errors import Issue
@@ -30,8 +30,9 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class MacroBuilder:
-    """Makes the nodes of one macro's expansion, all at the place of its call."""
+class Builder:
+    """Makes the nodes of one macro's expansion, all at the place of its call; expanders need not
+    take care of ids and positions."""
 
     ids: Ids
     offset: int
@@ -84,7 +85,7 @@ class MacroBuilder:
         )
 
     def copy(self, expr: ast.Expr) -> ast.Expr:
-        """The expression again, at its own place, with new ids."""
+        """The expression again, at its own place, with new ids: an expansion may need it twice."""
         fresh, at, copy = self.ids.take(), expr.offset, self.copy
         match expr:
             case ast.Literal():
@@ -104,17 +105,14 @@ class MacroBuilder:
             case ast.StructLiteral():
                 return ast.StructLiteral(fresh, at, expr.name, tuple(map(self._field, expr.fields)))
             case ast.Comprehension():
-                return ast.Comprehension(
-                    fresh,
-                    at,
-                    copy(expr.iter_range),
-                    expr.iter_var,
-                    expr.iter_var2,
-                    expr.accu_var,
-                    copy(expr.accu_init),
-                    copy(expr.loop_condition),
-                    copy(expr.loop_step),
-                    copy(expr.result),
+                return replace(
+                    expr,
+                    id=fresh,
+                    iter_range=copy(expr.iter_range),
+                    accu_init=copy(expr.accu_init),
+                    loop_condition=copy(expr.loop_condition),
+                    loop_step=copy(expr.loop_step),
+                    result=copy(expr.result),
                 )
 
     def _entry(self, entry: ast.MapEntry) -> ast.MapEntry:

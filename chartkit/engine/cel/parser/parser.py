@@ -13,7 +13,7 @@ from chartkit.engine.cel import ast
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.parser import lexer, literals
-from chartkit.engine.cel.parser.building import Ids, MacroBuilder, MacroError
+from chartkit.engine.cel.parser.building import Builder, Ids, MacroError
 from chartkit.engine.cel.parser.lexer import Token
 from chartkit.engine.cel.values import Scalar
 
@@ -303,7 +303,7 @@ class Reader:
         if self.ids.following > MAX_NODES + 1:
             return self._complain(large, offset)
         try:
-            expanded = macro.expand(MacroBuilder(self.ids, offset), target, args)
+            expanded = macro.expand(Builder(self.ids, offset), target, args)
         except MacroError as error:
             return self._complain(error.issue.message, error.issue.offset or 0)
         if self.ids.following > MAX_NODES + 1:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.engine.cel.ast import Expr, Ident
-from chartkit.engine.cel.declarations import Builder, Library, Macro, macro
+from chartkit.engine.cel.declarations import Library, Macro, macro
+from chartkit.engine.cel.parser.building import Builder
 
 UNUSED = "#unused"
 """The variable of a comprehension that never runs; no author can write it."""

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
-from chartkit.engine.cel.declarations import Builder, Library, Macro, Overload, macro, overload
+from chartkit.engine.cel.declarations import Library, Macro, Overload, macro, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.library.sizes import bounded_members, bounded_work
 from chartkit.engine.cel.library.standard.macros import mapped
+from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import (
     BOOL,

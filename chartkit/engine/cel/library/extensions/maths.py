@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from chartkit.engine.cel.ast import Expr, ListLiteral, Literal, MapLiteral, StructLiteral
 from chartkit.engine.cel.declarations import (
-    Builder,
     Expander,
     Implementation,
     Library,
@@ -22,6 +21,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.extensions.bindings import is_namespace
 from chartkit.engine.cel.numbers import checked_int
+from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.values import UINT_MAX, Uint, Value
 from chartkit.go.int64 import wrapped
 

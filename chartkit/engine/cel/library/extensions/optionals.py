@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from chartkit.engine.cel.ast import Expr, Ident
-from chartkit.engine.cel.declarations import Builder, Library, Macro, macro, overload
+from chartkit.engine.cel.declarations import Library, Macro, macro, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.constants import type_constant
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
+from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
 from chartkit.engine.cel.types import (
     DYN,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.engine.cel.ast import Expr, Select, qualified_name
-from chartkit.engine.cel.declarations import Builder, Expander, Library, Macro, macro
+from chartkit.engine.cel.declarations import Expander, Library, Macro, macro
 from chartkit.engine.cel.library.extensions.bindings import is_namespace
+from chartkit.engine.cel.parser.building import Builder
 
 
 def _extension(test_only: bool) -> Expander:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Expr
-from chartkit.engine.cel.declarations import Builder, Library, Macro, declared, macro, overload
+from chartkit.engine.cel.declarations import Library, Macro, declared, macro, overload
+from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.values import OptionalValue, Value
 
 

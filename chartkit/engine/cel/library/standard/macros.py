@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident, Select
-from chartkit.engine.cel.declarations import Builder, Macro, macro
+from chartkit.engine.cel.declarations import Macro, macro
+from chartkit.engine.cel.parser.building import Builder
 
 _OLD_ACCUMULATOR = "__result__"
 _ACCUMULATORS = frozenset({ACCUMULATOR, _OLD_ACCUMULATOR})

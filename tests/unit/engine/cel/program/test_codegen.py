@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, CelError, Program, compile_expression
-from chartkit.engine.cel.declarations import Library, Variable, overload
+from chartkit.engine.cel.declarations import (
+    Environment,
+    Library,
+    Overload,
+    Variable,
+    environment,
+    overload,
+)
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import fold
@@ -19,6 +26,13 @@ from chartkit.engine.cel_policies.scope import Variables
 from tests.unit.engine.cel.program.generated_code import generated_code
 
 ENVIRONMENT = ENVIRONMENTS["vpol"]
+
+
+def _with(function: Overload) -> Environment:
+    libraries = (*ENVIRONMENT.libraries, Library("own", overloads=(function,)))
+    return environment("own", libraries, ENVIRONMENT.options)
+
+
 OWN_WORDS = {*NAMES, *keyword.kwlist, "_run", "v", "m", "startswith", "endswith"}
 
 
@@ -94,8 +108,7 @@ def test_what_asks_the_world_is_asked_once() -> None:
         asked.append(value)
         return [value]
 
-    environment = ENVIRONMENT.extend(libraries=(Library("asking", overloads=(ask,)),))
-    asking = compile_expression("ask(1)[0] + ask(2)[5]", environment)
+    asking = compile_expression("ask(1)[0] + ask(2)[5]", _with(ask))
     with pytest.raises(CelError, match="index out of bounds: 5"):
         asking.evaluate({}, OFFLINE)
     assert asked == [1, 2]
@@ -113,8 +126,7 @@ def test_a_chain_of_failing_variables_is_computed_once() -> None:
         counting.count += 1
         raise CelError("it fails")
 
-    library = Library("failing", overloads=(fails,))
-    environment = ENVIRONMENT.extend({"variables": Variable(DYN)}, libraries=(library,))
+    environment = _with(fails).extend({"variables": Variable(DYN)})
     sources = {"v0": "fails()"} | {f"v{i}": f"variables.v{i - 1}.x" for i in range(1, 15)}
     programs = {name: compile_expression(text, environment) for name, text in sources.items()}
     scope: dict[str, object] = {}

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.cache import RECENT
-from chartkit.catalog.index import IndexedLibrary, index_files, read_index
+from chartkit.catalog.index import RECENT, IndexedLibrary, index_files, read_index
 from chartkit.catalog.libraries import libraries, vendored
 from chartkit.errors import InputError
 from chartkit.model import Location

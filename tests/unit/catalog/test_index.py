@@ -12,8 +12,7 @@ import pytest
 
 from chartkit.cache_folder import cache_folder
 from chartkit.catalog import index
-from chartkit.catalog.cache import RECENT, Stamp, Unit
-from chartkit.catalog.index import read_index
+from chartkit.catalog.index import RECENT, Stamp, Unit, read_index
 from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind
 from chartkit.errors import InputError

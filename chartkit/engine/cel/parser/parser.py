@@ -12,7 +12,7 @@ from collections.abc import Callable
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.parser import lexer, literals
+from chartkit.engine.cel.parser import lexer
 from chartkit.engine.cel.parser.building import Builder, Ids, MacroError
 from chartkit.engine.cel.parser.lexer import Token
 from chartkit.engine.cel.values import Scalar
@@ -37,11 +37,11 @@ _BINARY = {
 }
 _FUNCTIONS = {sign: f"_{sign}_" for sign in _BINARY} | {"in": "@in"}
 _LITERALS: dict[str, Callable[[str], Scalar]] = {
-    lexer.INT: literals.integer,
-    lexer.UINT: literals.unsigned,
-    lexer.FLOAT: literals.double,
-    lexer.STRING: literals.string,
-    lexer.BYTES: literals.octets,
+    lexer.INT: lexer.integer,
+    lexer.UINT: lexer.unsigned,
+    lexer.FLOAT: lexer.double,
+    lexer.STRING: lexer.string,
+    lexer.BYTES: lexer.octets,
     "true": lambda _: True,
     "false": lambda _: False,
     "null": lambda _: None,
@@ -241,7 +241,7 @@ class Reader:
         token = self._next()
         try:
             value = _LITERALS[token.kind](sign + token.text)
-        except literals.LiteralError as error:
+        except lexer.LiteralError as error:
             return self._complain(str(error), start.offset)
         return ast.Literal(self.ids.take(), start.offset, value)
 

@@ -1,4 +1,4 @@
-"""The values of literals."""
+"""The values of lexer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from chartkit.engine.cel.parser import literals
-from chartkit.engine.cel.parser.literals import LiteralError
+from chartkit.engine.cel.parser import lexer
+from chartkit.engine.cel.parser.lexer import LiteralError
 from chartkit.engine.cel.values import Uint
 
 
@@ -24,7 +24,7 @@ from chartkit.engine.cel.values import Uint
     ],
 )
 def test_literals_int(text: str, value: int) -> None:
-    assert literals.integer(text) == value
+    assert lexer.integer(text) == value
 
 
 @pytest.mark.parametrize(
@@ -32,22 +32,22 @@ def test_literals_int(text: str, value: int) -> None:
 )
 def test_int_of_more_than_64_bits(text: str) -> None:
     with pytest.raises(LiteralError, match=r"^invalid int literal$"):
-        literals.integer(text)
+        lexer.integer(text)
 
 
 def test_literals_uint() -> None:
-    assert literals.unsigned("0xFFFFFFFFFFFFFFFFu") == Uint(2**64 - 1)
-    assert literals.unsigned("1U").__class__ is Uint
+    assert lexer.unsigned("0xFFFFFFFFFFFFFFFFu") == Uint(2**64 - 1)
+    assert lexer.unsigned("1U").__class__ is Uint
     with pytest.raises(LiteralError, match=r"^invalid uint literal$"):
-        literals.unsigned("18446744073709551616u")
+        lexer.unsigned("18446744073709551616u")
 
 
 def test_literals_double() -> None:
-    assert literals.double("-.5e1") == -5.0
-    assert math.copysign(1, literals.double("-0.0")) == -1
-    assert literals.double("1e-400") == 0.0
+    assert lexer.double("-.5e1") == -5.0
+    assert math.copysign(1, lexer.double("-0.0")) == -1
+    assert lexer.double("1e-400") == 0.0
     with pytest.raises(LiteralError, match=r"^invalid double literal$"):
-        literals.double("-1e309")
+        lexer.double("-1e309")
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_literals_double() -> None:
     ],
 )
 def test_literals_string(text: str, value: str) -> None:
-    assert literals.string(text) == value
+    assert lexer.string(text) == value
 
 
 @pytest.mark.parametrize("text", [r"'\ud800'", r"'\udfff'", r"'\U00110000'", r"'\Uffffffff'"])
 def test_no_code_point(text: str) -> None:
     with pytest.raises(LiteralError, match=r"^invalid unicode code point$"):
-        literals.string(text)
+        lexer.string(text)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_no_code_point(text: str) -> None:
     ],
 )
 def test_literals_bytes(text: str, value: bytes) -> None:
-    assert literals.octets(text) == value
+    assert lexer.octets(text) == value
 
 
 @pytest.mark.parametrize("text", [r"b'\u0041'", r"b'\U00000041'"])
 def test_bytes_take_no_code_points(text: str) -> None:
     with pytest.raises(LiteralError, match=r"^unable to unescape string$"):
-        literals.octets(text)
+        lexer.octets(text)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -146,7 +147,7 @@ class Application:
         media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media != JSON:
             raise Refused(415, "invalid Content-Type, expected application/json")
-        deadline = time.monotonic() + _timeout(scope.get("query_string") or b"")
+        deadline = time.monotonic() + _timeout((scope.get("query_string") or b"")[:_LONGEST_QUERY])
         with self._bounds.slot() as slot:
             content = await slot.read(headers, receive, deadline)
             try:
@@ -164,7 +165,7 @@ class Application:
         await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
         if chosen.auditing:
             with self._guarded("audit", review):
-                await self._run(chosen, lambda: judge.audit(verdict, chosen))
+                await self._run(chosen, partial(judge.audit, verdict, chosen))
         with self._guarded("metrics", review):
             self._metrics.review(review, webhook, verdict, seconds)
         with self._guarded("spans", review):
@@ -187,8 +188,8 @@ class Application:
             raise Refused(504, "the time of the request was over before it was judged")
         try:
             with Bugs(Location(f"review {review.uid}")):
-                async with asyncio.timeout(left):
-                    verdict = await self._run(chosen, lambda: judge.judge(review, webhook, chosen))
+                work = partial(judge.judge, review, webhook, chosen)
+                verdict = await self._run(chosen, work, left)
         except TimeoutError:
             raise Refused(504, "the time of the request was over before the verdict") from None
         except BugError as error:
@@ -199,12 +200,16 @@ class Application:
             raise Refused(504, "the time of the request was over before the verdict")
         return verdict
 
-    async def _run(self, chosen: Selection, work: Callable[[], T]) -> T:
-        """Return the result of work, done in a thread where policies may wait for an answer."""
+    async def _run(
+        self, chosen: Selection, work: Callable[[], T], seconds: float | None = None
+    ) -> T:
+        """Return the result of work, done in a thread where policies may wait for an answer; raise
+        TimeoutError after some seconds there."""
         if not chosen.looks_around:
             return work()
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, work)
+        async with asyncio.timeout(seconds):
+            return await loop.run_in_executor(self._threads, work)
 
     def _say(self, review: Review, webhook: Webhook, verdict: Verdict, seconds: float) -> None:
         answer = verdict.answer
@@ -226,9 +231,10 @@ class Application:
         )
 
 
+@lru_cache(maxsize=64)
 def _timeout(query: bytes) -> float:
     """Return the seconds that the API server waits, from `timeout` of the query."""
-    given = parse_qs(query[:_LONGEST_QUERY].decode("latin-1")).get("timeout", [""])[0]
+    given = parse_qs(query.decode("latin-1")).get("timeout", [""])[0]
     nanoseconds = duration_or_none(given) if given else None
     if nanoseconds is None or nanoseconds <= 0:
         return _DEFAULT_TIMEOUT

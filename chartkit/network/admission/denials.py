@@ -29,17 +29,21 @@ def plain_name(policy: str) -> str:
     return policy.rpartition("/")[2]
 
 
-def blocked(resource: Resource, results: Sequence[RuleResult]) -> str:
-    """Return the denial of an object by ClusterPolicies: each rule that neither passed nor was
-    skipped, as YAML."""
-    failures = tuple(
-        (plain_name(each.policy), each.rule, each.message)
-        for each in results
-        if each.status not in _PASSED
+def failures(results: Sequence[RuleResult]) -> str:
+    """Return each rule that neither passed nor was skipped, as YAML."""
+    return _as_yaml(
+        tuple(
+            (plain_name(each.policy), each.rule, each.message)
+            for each in results
+            if each.status not in _PASSED
+        )
     )
+
+
+def blocked(resource: Resource, failures: str) -> str:
+    """Return the denial of an object by ClusterPolicies; failures: of their rules, as YAML."""
     name = f"{resource.kind}/{resource.namespace}/{resource.name}"
-    listed = _as_yaml(failures)
-    return f"\n\nresource {name} was blocked due to the following policies \n\n{listed}"
+    return f"\n\nresource {name} was blocked due to the following policies \n\n{failures}"
 
 
 def not_mutated(policy: str, results: Sequence[RuleResult]) -> str:

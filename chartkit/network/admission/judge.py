@@ -10,29 +10,31 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from chartkit.engine import ENFORCE, OFFLINE, Operation, Phase, Request, RunnablePolicy, World
-from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
 from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
 from chartkit.engine.request.run import Run
 from chartkit.model import RuleResult, Status
 from chartkit.network.admission import denials
+from chartkit.network.admission.findings import (
+    ALLOWED,
+    DENY,
+    WARN,
+    Evaluated,
+    Findings,
+    acts,
+    decided,
+    refuses,
+)
 from chartkit.network.admission.patches import patch
 from chartkit.network.admission.review import Answer, Review
-from chartkit.network.admission.selection import (
-    Evaluated,
-    Selection,
-    Webhook,
-    parse_path,
-    selected,
-)
-from chartkit.network.admission.served_policies import FAIL, IGNORE, Served, failure_policy, is_cel
+from chartkit.network.admission.selection import Selection, Webhook, parse_path, selected
+from chartkit.network.admission.served_policies import FAIL, IGNORE, Served, failure_policy
 from chartkit.network.admission.shared import Shared
 
 _MOST_PATHS = 1000
 """The paths whose policies are remembered."""
 _ALL_POLICIES = frozenset(("/validate", "/mutate"))
-_ALLOWED = Answer(allowed=True)
 _KYVERNOS_OWN = frozenset(
     (
         "AdmissionReport",
@@ -43,8 +45,6 @@ _KYVERNOS_OWN = frozenset(
     )
 )
 """The kinds that Kyverno never judges."""
-_DENY = "Deny"
-_WARN = "Warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,12 @@ class Verdict:
 
     answer: Answer
     request: Request | None = None
-    evaluated: list[Evaluated] = field(default_factory=list)
+    findings: list[Findings] = field(default_factory=list)
+
+    @property
+    def evaluated(self) -> list[Evaluated]:
+        """The results of all policies that were asked."""
+        return [each for findings in self.findings for each in findings.evaluated]
 
 
 class Judge:
@@ -91,12 +96,12 @@ class Judge:
     def judge(self, review: Review, webhook: Webhook, chosen: Selection) -> Verdict:
         """Return the verdict of policies on a review."""
         if webhook is Webhook.MUTATING and review.operation is Operation.DELETE:
-            return Verdict(_ALLOWED)
+            return Verdict(ALLOWED)
         if review.kind.kind in _KYVERNOS_OWN:
-            return Verdict(_ALLOWED)
+            return Verdict(ALLOWED)
         filtered = self.served.filtered
         if filtered is not None and filtered(review.subject, review.subresource):
-            return Verdict(_ALLOWED)
+            return Verdict(ALLOWED)
         request = self._request(review)
         world = self._world(chosen)
         if webhook is Webhook.MUTATING:
@@ -107,8 +112,8 @@ class Judge:
         """Add the results of the policies that only audit to those of an allowed request."""
         if verdict.request is None or not (chosen.auditing and verdict.answer.allowed):
             return
-        run = Run(verdict.request, self._world(chosen))
-        verdict.evaluated.extend(_shared(run, chosen.auditing, chosen.audits))
+        world = self._world(chosen)
+        verdict.findings.append(_shared(verdict.request, world, chosen.auditing, chosen.audits))
 
     def _world(self, chosen: Selection) -> World:
         return self.served.world() if chosen.looks_around else OFFLINE
@@ -159,68 +164,38 @@ def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Ite
 
 
 def _shared(
-    run: Run, policies: Sequence[RunnablePolicy], shared: Shared[Evaluated]
-) -> list[Evaluated]:
-    """Return the results of policies that validate, those of an equal review where there are."""
-    request = run.request
+    request: Request, world: World, policies: Sequence[RunnablePolicy], shared: Shared
+) -> Findings:
+    """Return what policies that validate find, or found for an equal review."""
     kind = shared.kind(request)
     if kind is None:
-        return list(_evaluate(run, Phase.VALIDATE, policies))
+        return Findings(list(_evaluate(Run(request, world), Phase.VALIDATE, policies)))
     key = kind.key(request)
     known = kind.find(key)
-    if known is not None and len(kind.policies) == len(policies):
-        return list(known.values())
+    if known is not None and known.whole is not None:
+        return known.whole
+    run = Run(request, world)
     found: list[Evaluated] = []
     for policy in policies:
         if known is None or id(policy) not in kind.policies:
             found += _evaluate(run, Phase.VALIDATE, (policy,))
-        elif id(policy) in known:
-            found.append(known[id(policy)])
+        elif id(policy) in known.by_policy:
+            found.append(known.by_policy[id(policy)])
     if known is None:
         own = [each for each in found if id(each.policy) in kind.policies]
         # An error may come of a limit, and hold for this object alone.
         if not any(result.status is Status.ERROR for each in own for result in each.results):
             shared.keep(kind, key, {id(each.policy): replace(each, seconds=0.0) for each in own})
-    return found
+    return Findings(found)
 
 
 def _validated(request: Request, world: World, chosen: Selection) -> Verdict:
     """Return the verdict of the policies that validate."""
-    run = Run(request, world)
-    found = _shared(run, (*chosen.enforcing, *chosen.cel), chosen.answers)
-    old = [each for each in found if not is_cel(each.policy)]
-    new = [each for each in found if is_cel(each.policy)]
-    messages: list[str] = []
-    if any(_refuses(each, request, chosen.failure) for each in old):
-        results = [result for each in old for result in each.results]
-        messages.append(denials.blocked(request.resource, results))
-    denying = [line for each in new if _acts(each, _DENY) for line in denials.by_cel(each.results)]
-    if denying:
-        messages.append("; ".join(denying))
-    warnings = [line for each in new if _acts(each, _WARN) for line in denials.by_cel(each.results)]
-    answer = _ALLOWED
-    if messages or warnings:
-        answer = Answer(not messages, "\n".join(messages), warnings)
-    return Verdict(answer, request, found)
-
-
-def _refuses(found: Evaluated, request: Request, failure: str) -> bool:
-    """Return whether results of a ClusterPolicy refuse an object (`pkg/utils/engine`)."""
-    for each in found.results:
-        if each.status is Status.ERROR and failure == FAIL:
-            return True
-        if each.status is Status.FAIL:
-            namespace, labels = request.resource.namespace, request.namespace_labels
-            if found.policy.action(each.rule, namespace, labels) == ENFORCE:
-                return True
-    return False
-
-
-def _acts(found: Evaluated, action: str) -> bool:
-    """Return whether a failure of a CEL policy has an effect; without any, it denies."""
-    policy = found.policy.policy
-    actions = policy.actions if isinstance(policy, CelPolicy) else ()
-    return action in (actions or (_DENY,))
+    found = _shared(request, world, chosen.validating, chosen.answers)
+    decision = found.decision
+    if decision is None:
+        decision = found.decision = decided(found.evaluated, request, chosen.failure)
+    return Verdict(decision.answer(request.resource), request, [found])
 
 
 class _Mutation:
@@ -245,7 +220,7 @@ class _Mutation:
         return self._said(Answer(allowed=True, patch=found, warnings=self._warnings))
 
     def _said(self, answer: Answer) -> Verdict:
-        return Verdict(answer, self._first, self._evaluated)
+        return Verdict(answer, self._first, [Findings(self._evaluated)])
 
     def _mutate(self) -> str:
         for policy in self._chosen.mutating:
@@ -254,7 +229,7 @@ class _Mutation:
             if found is None:
                 continue
             if not self._is_successful(found):
-                if _refuses(found, self._first, self._failure):
+                if refuses(found, self._first, self._failure):
                     return denials.not_mutated(policy.policy.key, found.results)
                 self._undo()
             elif _spec_flag(policy, "emitWarning"):
@@ -269,9 +244,9 @@ class _Mutation:
             found = self._of(policy, Phase.IMAGES)
             if found is not None:
                 verified.append(found)
-        if any(_refuses(each, self._first, self._failure) for each in verified):
+        if any(refuses(each, self._first, self._failure) for each in verified):
             results = [result for each in verified for result in each.results]
-            return denials.blocked(self._first.resource, results)
+            return denials.blocked(self._first.resource, denials.failures(results))
         return ""
 
     def _mutate_by_cel(self) -> str:
@@ -294,8 +269,8 @@ class _Mutation:
             if found is None:
                 continue
             said = list(denials.by_cel(found.results))
-            lines += said if _acts(found, _DENY) else ()
-            self._warnings += said if _acts(found, _WARN) else ()
+            lines += said if acts(found, DENY) else ()
+            self._warnings += said if acts(found, WARN) else ()
         return "; ".join(lines)
 
     def _of(self, policy: RunnablePolicy, phase: Phase) -> Evaluated | None:

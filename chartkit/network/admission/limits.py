@@ -68,7 +68,8 @@ class Slot:
     ) -> bytes:
         """Return a request's body; raise Refused for one that is too long or too slow."""
         declared = headers.get(b"content-length", b"")
-        is_long = declared.isdigit() and int(declared) > self._settings.max_body
+        length = int(declared) if declared.isdigit() else -1
+        is_long = length > self._settings.max_body
         left = min(self._settings.body_timeout, deadline - time.monotonic())
         content = bytearray()
         try:
@@ -79,6 +80,8 @@ class Slot:
                         is_long = True
                         await self._pass_over(receive, is_last)
                     self._count(len(part))
+                    # Servers say that more may come until they looked for it, which takes as long.
+                    is_last = is_last or self.size == length
                     if is_last and not content:
                         return part
                     content += part  # Parts may be a byte each, and take fifty on their own.

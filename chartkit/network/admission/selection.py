@@ -13,7 +13,6 @@ from typing import Final
 
 from chartkit.engine import Phase, RunnablePolicy
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
-from chartkit.model import RuleResult
 from chartkit.network.admission.served_policies import (
     FAIL,
     IGNORE,
@@ -55,36 +54,25 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
-    """The results of one policy, and the seconds that they took: none for those of an equal
-    review."""
-
-    policy: RunnablePolicy
-    results: Sequence[RuleResult]
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """Policies by what they do, in order.
 
-    enforcing: ClusterPolicies that may refuse; auditing: those that cannot; cel: those that
-    validate; mutating, verifying: ClusterPolicies; cel_mutating, cel_verifying: CEL policies;
+    validating: those that may refuse, ClusterPolicies first; auditing: ClusterPolicies that
+    cannot; mutating, verifying: ClusterPolicies; cel_mutating, cel_verifying: CEL policies;
     failure: `Fail` if it is the failure policy of any that enforces; looks_around: whether any may
     ask for more than the object; answers, audits: results that reviews share.
     """
 
-    enforcing: tuple[RunnablePolicy, ...]
+    validating: tuple[RunnablePolicy, ...]
     auditing: tuple[RunnablePolicy, ...]
-    cel: tuple[RunnablePolicy, ...]
     mutating: tuple[RunnablePolicy, ...]
     verifying: tuple[RunnablePolicy, ...]
     cel_mutating: tuple[RunnablePolicy, ...]
     cel_verifying: tuple[RunnablePolicy, ...]
     failure: str
     looks_around: bool
-    answers: Shared[Evaluated]
-    audits: Shared[Evaluated]
+    answers: Shared
+    audits: Shared
 
 
 def admits(policy: RunnablePolicy) -> bool:
@@ -101,18 +89,17 @@ def selected(policies: Iterable[RunnablePolicy]) -> Selection:
     validating = _in(Phase.VALIDATE, old)
     enforcing = tuple(each for each in validating if enforces(each))
     auditing = tuple(each for each in validating if not enforces(each))
-    cel = _in(Phase.VALIDATE, new)
+    refusing = (*enforcing, *_in(Phase.VALIDATE, new))
     return Selection(
-        enforcing=enforcing,
+        validating=refusing,
         auditing=auditing,
-        cel=cel,
         mutating=_in(Phase.MUTATE, old),
         verifying=_in(Phase.IMAGES, old),
         cel_mutating=_in(Phase.MUTATE, new),
         cel_verifying=_in(Phase.IMAGES, new),
         failure=FAIL if any(failure_policy(each) == FAIL for each in enforcing) else IGNORE,
         looks_around=any(each.looks_around for each in asked),
-        answers=Shared((*enforcing, *cel)),
+        answers=Shared(refusing),
         audits=Shared(auditing),
     )
 

@@ -73,7 +73,7 @@ def serve(
     settings, log = worker.settings, Log(worker.settings.log_level)
     require_server()
     from granian import Granian
-    from granian.constants import HTTPModes, Interfaces
+    from granian.constants import HTTPModes, Interfaces, RuntimeModes
     from granian.http import HTTP1Settings, HTTP2Settings
 
     _take_all_files()
@@ -86,6 +86,7 @@ def serve(
         interface=Interfaces.ASGI,
         workers=settings.workers,
         http=HTTPModes.auto,
+        runtime_mode=RuntimeModes.st,
         websockets=False,
         backlog=_BACKLOG,
         backpressure=_BACKLOG,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Final
 
 from chartkit.engine import Operation, Request, RunnablePolicy
 from chartkit.engine.footprint import Footprint, Projection, UnboundedError
 from chartkit.engine.kubernetes.kinds import kind_of
-
-T = TypeVar("T")
+from chartkit.network.admission.findings import Evaluated, Findings
 
 _FEW: Final = 8
 """The reviews of a kind that are judged before chartkit works out which fields are read."""
@@ -27,17 +27,26 @@ _MOST_CHARACTERS: Final = 1 << 24
 """Of all keys together; objects come from users."""
 
 
-class Shared(Generic[T]):
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was found for a review. by_policy: by the identities of the policies whose results are
+    shared; whole: of all policies, None where some are asked every time."""
+
+    by_policy: Mapping[int, Evaluated]
+    whole: Findings | None
+
+
+class Shared:
     """Results for reviews, by what policies read of them. Several threads may use it."""
 
     __slots__ = ("_kinds", "_policies", "_size")
 
     def __init__(self, policies: Sequence[RunnablePolicy]) -> None:
         self._policies = policies
-        self._kinds: dict[Hashable, _Kind[T]] = {}
+        self._kinds: dict[Hashable, _Kind] = {}
         self._size = 0
 
-    def kind(self, request: Request) -> _Kind[T] | None:
+    def kind(self, request: Request) -> _Kind | None:
         """Return what is known of reviews like this one; None where nothing is shared."""
         if request.operation is not Operation.CREATE or request.old is not None:
             return None
@@ -52,7 +61,7 @@ class Shared(Generic[T]):
             found = self._kinds[key] = _Kind(self._policies)
         return found if found.is_ready(request) else None
 
-    def keep(self, kind: _Kind[T], key: Hashable, found: Mapping[int, T]) -> None:
+    def keep(self, kind: _Kind, key: Hashable, found: Mapping[int, Evaluated]) -> None:
         """Keep what was found; no texts with variables, which may stand for anything."""
         text = repr(key)
         if "{{" in text:
@@ -63,10 +72,12 @@ class Shared(Generic[T]):
                 each.known.clear()
         if len(text) < _MOST_CHARACTERS // 64:
             self._size += len(text)
-            kind.known[key] = found
+            is_whole = len(kind.policies) == len(self._policies)
+            whole = Findings(tuple(found.values()), is_shared=True) if is_whole else None
+            kind.known[key] = Known(found, whole)
 
 
-class _Kind(Generic[T]):
+class _Kind:
     """Reviews of one kind. policies: those of which it is known what they read; known: what was
     found, by the policies' identities."""
 
@@ -77,7 +88,7 @@ class _Kind(Generic[T]):
         self._seen = self._hits = 0
         self._project: Projection | None = None
         self.policies: frozenset[int] = frozenset()
-        self.known: dict[Hashable, Mapping[int, T]] = {}
+        self.known: dict[Hashable, Known] = {}
 
     def is_ready(self, request: Request) -> bool:
         """Return whether results are shared: not for the first few, nor where hardly any are."""
@@ -112,7 +123,7 @@ class _Kind(Generic[T]):
         resource = request.resource
         return who, resource.namespace, labels, self._project(resource.body)
 
-    def find(self, key: Hashable) -> Mapping[int, T] | None:
+    def find(self, key: Hashable) -> Known | None:
         """Return what was found for an equal request."""
         found = self.known.get(key)
         self._hits += found is not None

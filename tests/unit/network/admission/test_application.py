@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,10 +43,12 @@ class _Source:
 
 
 class _Server:
-    """An application, its parts, and the lines of its log."""
+    """An application, its parts, and the lines of its log; unread: the parts of the last body that
+    it did not wait for."""
 
     def __init__(self, folder: Path) -> None:
         self.lines: list[dict[str, Any]] = []
+        self.unread = 0
         self.metrics = Metrics(folder)
         log = Log("info", lambda line: self.lines.append(json.loads(line)), self.metrics.failed)
         self.reloader = PolicyReloader(_Source(), log, 0.01)
@@ -56,7 +60,12 @@ class _Server:
         )
 
     def send(
-        self, path: str, *parts: bytes, method: str = "POST", query: bytes = b""
+        self,
+        path: str,
+        *parts: bytes,
+        method: str = "POST",
+        query: bytes = b"",
+        headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> tuple[int, bytes]:
         """Send a request, and return the status and the body."""
         waiting = iter(
@@ -71,9 +80,15 @@ class _Server:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        scope: dict[str, Any] = {"type": "http", "path": path, "method": method, "headers": _JSON}
-        scope["query_string"] = query
+        scope: dict[str, Any] = {
+            "type": "http",
+            "path": path,
+            "method": method,
+            "query_string": query,
+        }
+        scope["headers"] = (*_JSON, *headers)
         asyncio.run(self.application(scope, receive, send))
+        self.unread = len(list(waiting))
         return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:])
 
     def text(self) -> str:
@@ -216,6 +231,36 @@ def test_labels_of_metrics_are_few(server: _Server, monkeypatch: pytest.MonkeyPa
     }
     assert text.count("kyverno_admission_requests_total{") < 31
     assert "chartkit_serve_uncounted_total " in text
+
+
+def test_results_of_equal_reviews_are_counted_each(server: _Server) -> None:
+    for number in range(40):
+        labels = {"team": "a"} if number % 4 else {}
+        dry_run = number % 2 == 0
+        server.send("/validate", review(changed(POD, labels=labels), dryRun=dry_run))
+    counts = Counter[tuple[str, str, str]]()
+    for line in server.text().splitlines():
+        if line.startswith("kyverno_policy_results_total{"):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+            key = labels["policy_name"], labels["rule_result"], labels["dry_run"]
+            counts[key] += int(float(line.rpartition(" ")[2]))
+    assert {key: count for key, count in counts.items() if key[0] == "require-team"} == {
+        ("require-team", "pass", "true"): 10,
+        ("require-team", "pass", "false"): 20,
+        ("require-team", "fail", "true"): 10,
+    }
+    assert "kyverno_policy_execution_duration_seconds_count" in server.text()
+
+
+def test_a_body_of_its_declared_length_is_whole(server: _Server) -> None:
+    content = review()
+    length = (b"content-length", str(len(content)).encode())
+    whole, half = [content], [content[:9], content[9:]]
+    answer = server.send("/validate", content)
+    assert server.send("/validate", *whole, b"", headers=[length]) == answer
+    assert server.unread == 1
+    assert server.send("/validate", *half, b"", headers=[length]) == answer
+    assert server.unread == 1
 
 
 def test_metrics_are_not_made_anew_for_each_that_asks(

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.model import Resource, RuleResult, RuleType, Status
-from chartkit.network.admission.denials import blocked
+from chartkit.network.admission.denials import blocked, failures
 
 _POD = Resource({"kind": "Pod", "metadata": {"name": "web", "namespace": "default"}})
 
 
 def _denial(message: str, rule: str = "r") -> str:
     result = RuleResult("p", rule, RuleType.VALIDATION, Status.FAIL, message)
-    return blocked(_POD, [result]).partition("policies \n\n")[2]
+    return blocked(_POD, failures([result])).partition("policies \n\n")[2]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chartkit.engine import Operation
 from chartkit.model import Body
@@ -93,6 +95,18 @@ def test_an_answer_has_what_an_api_server_reads() -> None:
     assert json.loads(base64.b64decode(response["patch"])) == patch
     assert response["warnings"] == ["careful"]
     assert "status" not in response
+
+
+@given(st.text(), st.text(), st.lists(st.text()))
+def test_texts_of_an_answer_are_those_of_the_json_encoder(
+    uid: str, message: str, warnings: list[str]
+) -> None:
+    written = Answer(not message, message, warnings).encoded(uid).decode()
+    again = json.dumps(json.loads(written), ensure_ascii=False, separators=(",", ":"))
+    assert written == again
+    response = json.loads(written)["response"]
+    assert (response["uid"], response.get("warnings", [])) == (uid, warnings)
+    assert response.get("status", {}).get("message", "") == message
 
 
 def test_a_denial_has_a_message_and_no_patch() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.errors import BugError
+from chartkit.errors import BugError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch
 from chartkit.migration.files import run
@@ -82,6 +82,12 @@ def test_a_difference_that_is_allowed(tmp_path: Path) -> None:
         "# chartkit migrate: both forms differ, which is allowed: labels are optional now\n"
     )
     assert "differs, as allowed" in FORMATS["text"](found)
+
+
+def test_an_allowed_difference_of_no_policy_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--allow-difference teem: no policy has this name") as end:
+        migrated(_folder(tmp_path, "team"), prove=True, allowed=("teem=misspelt",))
+    assert end.value.hint == "did you mean 'team'?"
 
 
 def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
             one.resource,
             # Kyverno shows each MutatingPolicy with what all of them made together.
             mutated[-1] if _is_mutating(one) else one.patched,
-            one.results,
+            _made(one.results),
         )
         for one in responses
         if one.results or not _is_dropped(one, request.is_json)
@@ -130,6 +130,14 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
             resource = request.resource
             answers.append(Answer(cleaner.name, False, resource, resource, (result,)))
     return answers
+
+
+def _made(results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
+    """Return the results of a policy without what its rules generate, if one of them cannot be
+    made: Kyverno's program then has no object of any."""
+    if not any(result.unmade for result in results):
+        return results
+    return tuple(replace(result, generated=()) for result in results)
 
 
 def _is_mutating(response: PolicyResponse) -> bool:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from chartkit.documents.reader import Document
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
 from chartkit.engine.cli_files import (
+    CLUSTER_RESOURCES,
     NO_CONTEXT,
     Admissions,
     ObjectApi,
@@ -20,6 +22,7 @@ from chartkit.engine.cli_files import (
     UserImages,
     UserMocks,
     UserValues,
+    decoded,
     read_context,
     read_user_info,
     read_values,
@@ -102,19 +105,18 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
 def _values(test: TestFile, sources: Sources) -> UserValues:
     if not test.variables:
         return UserValues()
-    path = test.folder / test.variables
-    body = _single(path, sources)
-    return read_values(body, Location(str(path)))
+    document = _single(test.folder / test.variables, sources)
+    return read_values(document.body, document.location)
 
 
 def _user(test: TestFile, sources: Sources) -> User | None:
     if not test.user_info:
         return None
-    path = test.folder / test.user_info
-    return read_user_info(_single(path, sources), Location(str(path)))
+    document = _single(test.folder / test.user_info, sources)
+    return read_user_info(document.body, document.location)
 
 
-def _single(path: Path, sources: Sources) -> Body:
+def _single(path: Path, sources: Sources) -> Document:
     """Return the one document of a file of the command-line program's own kinds."""
     bodies = sources.bodies(path)
     if not bodies:
@@ -123,24 +125,24 @@ def _single(path: Path, sources: Sources) -> Body:
     if not body.get("apiVersion") or not body.get("kind"):
         hint = "write apiVersion: cli.kyverno.io/v1alpha1 and its kind"
         raise InputError("uses a deprecated schema", Location(str(path)), hint)
-    return body
+    return sources.documents(path)[0]
 
 
 def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
     found: list[Resource] = []
     for path in _paths(test.folder, test.cluster_resources):
-        spec = _single(path, sources).get("spec") or {}
-        location = Location(str(path))
+        document = _single(path, sources)
+        location = document.location
+        spec = document.body.get("spec") or {}
         if not isinstance(spec, dict) or not isinstance(spec.get("resources") or [], list):
             raise InputError("spec must hold a list of resources", location)
-        for body in spec.get("resources") or []:
-            if not isinstance(body, dict):
-                raise InputError("each of resources must be an object", location)
-            found.append(Resource(body, location))
-        crds = spec.get("crds") or []
-        if not isinstance(crds, list):
-            raise InputError("crds must be a list of files", location)
-        for crd in crds:
+        spec = decoded(document.body, CLUSTER_RESOURCES, "a file", location).get("spec") or {}
+        for index, body in enumerate(spec.get("resources") or []):
+            place = location.within(f"/spec/resources/{index}")
+            if not isinstance(body, dict) or not body.get("kind"):
+                raise InputError("each of resources must be an object with a kind", place)
+            found.append(Resource(body, place))
+        for crd in spec.get("crds") or []:
             found.extend(sources.objects(test.folder / str(crd)))
     return found
 
@@ -149,7 +151,7 @@ def _clone_sources(
     test: TestFile, policies: Policies, sources: Sources
 ) -> dict[tuple[str, str], Cluster]:
     """Return the cluster for each generate rule: only the source to clone that the first
-    expectation for the rule names."""
+    expectation for the rule names. Kyverno goes on without a file that it cannot read."""
     found: dict[tuple[str, str], Cluster] = {}
     for compiled in policies.compiled:
         policy = compiled.policy
@@ -161,7 +163,9 @@ def _clone_sources(
                     if (one.policy, one.rule) == (policy.key, rule.name)
                 )
                 name = next(named, "")
-                objects = _objects(test.folder, (name,), sources) if name else []
+                objects: list[Resource] = []
+                with contextlib.suppress(InputError):
+                    objects = _objects(test.folder, (name,), sources) if name else []
                 found[policy.key, rule.name] = Cluster(one.body for one in objects)
     return found
 

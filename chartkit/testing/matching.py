@@ -54,15 +54,17 @@ def differs(actual: Body, expected: Body) -> str:
     return "\n".join(yaml_diff(wanted, got, "wanted", "got"))
 
 
+def _is_text(value: Json) -> bool:
+    return value is None or isinstance(value, str)
+
+
 def _compared(body: Body) -> Body:
+    """Return what is compared of an object; labels that are not all texts are none to Kyverno."""
     metadata = body.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     labels = metadata.get("labels")
-    kept = {
-        key: value
-        for key, value in (labels if isinstance(labels, dict) else {}).items()
-        if not key.startswith(_GENERATE)
-    }
+    texts = labels if isinstance(labels, dict) and all(map(_is_text, labels.values())) else {}
+    kept = {key: value or "" for key, value in texts.items() if not key.startswith(_GENERATE)}
     labelled = {**body, "metadata": {**metadata, "labels": {**_MANAGED_BY, **kept}}}
     tidied: Body = _tidy(labelled)
     return tidied

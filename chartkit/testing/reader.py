@@ -9,7 +9,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from chartkit.documents.reader import Document, read_file
-from chartkit.engine.cli_files import read_values
+from chartkit.engine.cli_files import (
+    API_CALLS,
+    GLOBAL_ENTRIES,
+    METADATA,
+    decoded,
+    read_values,
+)
+from chartkit.engine.cli_files.fields import Shape
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Body, Json, Location
 from chartkit.suggestions import suggestion
@@ -225,7 +232,7 @@ def _read(path: Path, document: Document) -> TestFile:
     for key, wanted in (("apiVersion", API_VERSION), ("kind", "Test")):
         if not body.get(key):
             raise InputError(f"has no {key}", document.locate(key), f"write {key}: {wanted}")
-    metadata = body.get("metadata") or {}
+    metadata = _decoded(document, body, "metadata", METADATA) or {}
     values = body.get("values")
     return TestFile(
         path=path,
@@ -243,10 +250,16 @@ def _read(path: Path, document: Document) -> TestFile:
         variables=body.get("variables") or "",
         values=None if values is None else read_values(values, document.locate("values")),
         user_info=body.get("userinfo") or "",
-        api_calls=read_api_calls(document, body.get("apiCallResponses") or []),
-        global_entries=read_global_entries(document, body.get("globalContextEntries") or []),
+        api_calls=read_api_calls(document, _decoded(document, body, _CALLS, API_CALLS) or []),
+        global_entries=read_global_entries(
+            document, _decoded(document, body, _ENTRIES, GLOBAL_ENTRIES) or []
+        ),
         expectations=tuple(_expectations(document, body.get("results") or [])),
     )
+
+
+def _decoded(document: Document, body: Body, key: str, shape: Shape) -> Any:
+    return decoded(body.get(key), shape, key, document.locate(key))
 
 
 def _expectations(document: Document, results: list[Json]) -> Iterator[Expectation]:

@@ -1,5 +1,12 @@
 """The files of Kyverno's command line: values, user information, contexts, recorded objects."""
 
+from chartkit.engine.cli_files.fields import (
+    API_CALLS,
+    CLUSTER_RESOURCES,
+    GLOBAL_ENTRIES,
+    METADATA,
+    decoded,
+)
 from chartkit.engine.cli_files.user_files import (
     NO_CONTEXT,
     UserContext,
@@ -21,6 +28,10 @@ from chartkit.engine.cli_files.world import (
 )
 
 __all__ = [
+    "API_CALLS",
+    "CLUSTER_RESOURCES",
+    "GLOBAL_ENTRIES",
+    "METADATA",
     "NO_CONTEXT",
     "NO_VALUES",
     "Admissions",
@@ -31,6 +42,7 @@ __all__ = [
     "UserImages",
     "UserMocks",
     "UserValues",
+    "decoded",
     "partial_api",
     "read_context",
     "read_settings",

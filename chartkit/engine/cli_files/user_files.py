@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.documents.reader import Document
+from chartkit.engine.cli_files.fields import CONTEXT, INLINE_VALUES, METADATA, VALUES, decoded
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.request.request import User
 from chartkit.errors import InputError
@@ -72,8 +73,10 @@ class UserValues:
 def read_values(
     body: Json, location: Location, settings: Mapping[str, str] | None = None
 ) -> UserValues:
-    """Reads a values file's document; raises `InputError` for what it may not hold."""
-    body = _mapping({} if body is None else body, "a values file", location)
+    """Reads a values file's document, or the values that a test has in place of a file; raises
+    `InputError` for what they may not hold."""
+    shape = INLINE_VALUES if location.path else VALUES
+    body = _mapping(decoded(body, shape, "a values file", location), "a values file", location)
     operation = _mapping(body.get("globalValues"), "globalValues", location).get(_OPERATION)
     if isinstance(operation, str) and operation not in OPERATIONS:
         raise InputError(
@@ -219,6 +222,7 @@ def read_user_info(body: Json, location: Location) -> User:
         hint = "write kind: UserInfo of cli.kyverno.io/v1alpha1"
         raise InputError(f"holds no user info but a {body['kind']}", location, hint)
     _require_known(body, _KEYS, "user info", location)
+    decoded(body.get("metadata"), METADATA, "metadata", location, "/metadata")
     info = body.get("userInfo")
     if info is not None and not isinstance(info, dict):
         raise InputError("userInfo must be a mapping", location)
@@ -279,9 +283,8 @@ def read_context(document: Document) -> UserContext:
     if not isinstance(body, dict) or body.get("kind") != KIND:
         hint = f"write apiVersion: cli.kyverno.io/v1alpha1 and kind: {KIND}"
         raise InputError(f"is no {KIND}", document.location, hint)
+    body = decoded(body, CONTEXT, KIND, document.location)
     spec = body.get("spec") or {}
-    if not isinstance(spec, dict):
-        raise InputError("spec must be a mapping", document.locate("spec"))
     resources = tuple(_members(document, spec, "resources"))
     images: dict[str, Body] = {}
     for index, image in enumerate(_members(document, spec, "images")):
@@ -299,4 +302,6 @@ def _members(document: Document, spec: Body, key: str) -> Iterator[Body]:
     for index, member in enumerate(members):
         if not isinstance(member, dict):
             raise InputError("must be a mapping", document.locate("spec", key, index))
+        if key == "resources" and not member.get("kind"):
+            raise InputError("has no kind", document.locate("spec", key, index))
         yield member

@@ -27,6 +27,14 @@ def test_what_is_no_difference(other: dict[str, Any]) -> None:
     assert differs(mine, other) == ""
 
 
+def test_labels_that_are_not_all_texts_are_none() -> None:
+    odd = pod(metadata={"name": "p", "labels": {"a": "b", "c": True}})
+    assert differs(odd, pod()) == ""
+    empty = pod(metadata={"name": "p", "labels": {"a": None}})
+    assert differs(empty, pod(metadata={"name": "p", "labels": {"a": ""}})) == ""
+    assert differs(empty, pod()) != ""
+
+
 def test_a_difference_is_shown() -> None:
     text = differs(pod(spec={"a": 1}), pod(spec={"a": 2}))
     assert "-  a: 2\n+  a: 1" in text

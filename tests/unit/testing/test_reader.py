@@ -51,6 +51,10 @@ def test_a_document_is_a_test(tmp_path: Path) -> None:
         ("results:\n  - {operation: PATCH}\n", ":5:6", "invalid operation 'PATCH'"),
         ("results:\n  - {resourceSpecs: [{nam: x}]}\n", ":5:23", "unknown field 'nam'"),
         ("values: {policies: 1}\n", ":4:1", "policies must be a list"),
+        ("metadata: {nam: t}\n", ":4:12", "unknown field 'nam' (did you mean 'name'?)"),
+        ("values: {policy: []}\n", ":4:10", "unknown field 'policy' (did you mean 'policies'?)"),
+        ("apiCallResponses: [{uri: a}]\n", ":4:21", "unknown field 'uri' (did you mean 'url'?)"),
+        ("globalContextEntries: [{nam: a}]\n", ":4:25", "unknown field 'nam'"),
         ("values: {globalValues: {request.operation: GET}}\n", ":4:1", "invalid request.operation"),
     ],
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Rule
+from chartkit.engine.cluster_policy.policy_check.image_defaults import with_defaults
 from chartkit.engine.cluster_policy.policy_check.typed_json import attestor_json
 from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES, METHODS
 from chartkit.errors import EvaluationError
@@ -15,7 +16,6 @@ from chartkit.model import Body
 
 _ONE_METHOD: Final = "keys, certificates, keyless, or a nested attestor is required"
 _ALGORITHMS: Final = ("", "sha224", "sha256", "sha384", "sha512")
-_SWITCHES: Final = ("mutateDigest", "verifyDigest", "required", "useCache")
 
 
 def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
@@ -32,7 +32,7 @@ def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
                 f"{path}.mutateDigest: Invalid value: true: "
                 "mutateDigest must be set to false for ‘Audit’ failure action"
             ] = None
-        faults.update(dict.fromkeys(_block_faults(_defaulted(block), path)))
+        faults.update(dict.fromkeys(_block_faults(with_defaults(block), path)))
     if not faults:
         return None
     return next(iter(faults)) if len(faults) == 1 else f"[{', '.join(faults)}]"
@@ -120,28 +120,3 @@ def _keyless_fault(body: Body) -> str | None:
     if rekor is None:
         return None if body.get("roots") else "Either Rekor URL or roots are required"
     return None if rekor.get("url") else "An URL is required"
-
-
-def _defaulted(block: Body) -> Body:
-    """An entry with the defaults of its custom resource definition, which nested sets have not."""
-    made = {**dict.fromkeys(_SWITCHES, True), **block}
-    if block.get("attestors"):
-        made["attestors"] = [_defaulted_set(one) for one in block["attestors"]]
-    if block.get("attestations"):
-        made["attestations"] = [
-            {**one, "attestors": [_defaulted_set(each) for each in one.get("attestors") or ()]}
-            for one in block["attestations"]
-        ]
-    return made
-
-
-def _defaulted_set(body: Body) -> Body:
-    entries = [_defaulted_entry(one) for one in body.get("entries") or ()]
-    return {**body, "entries": entries}
-
-
-def _defaulted_entry(entry: Body) -> Body:
-    made = {"signatureAlgorithm": "sha256", **entry}
-    if entry.get("keys") is not None:
-        made["keys"] = {"signatureAlgorithm": "sha256", **entry["keys"]}
-    return made

@@ -101,7 +101,8 @@ def _timeout_faults(spec: Body) -> Iterator[str]:
 def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
     yield from _type_faults(rule, place)
     if matches_nothing(rule):
-        yield f"{place}: Invalid value: {rule_json(rule.body)}: Rule is matching an empty set"
+        shown = rule_json(rule.body, policy.resource.api_version)
+        yield f"{place}: Invalid value: {shown}: Rule is matching an empty set"
     yield from _block_faults(rule.match, rule.body.get("match"), f"{place}.match", policy)
     if rule.exclude is not None:
         yield from _block_faults(rule.exclude, rule.body.get("exclude"), f"{place}.exclude", policy)

@@ -7,21 +7,31 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from chartkit.engine.cluster_policy.policy_check.image_defaults import with_defaults
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json
 
 Print = Callable[[Json], str]
 
 
-def rule_json(body: Body) -> str:
+def rule_json(body: Body, api_version: str = "kyverno.io/v1") -> str:
     """A rule with the defaults of its custom resource definition, fields in Go's order."""
     full = {"skipBackgroundRequests": True, **body}
     full["match"] = _with_resources(body.get("match") or {})
     if body.get("exclude") is not None:
         full["exclude"] = _with_resources(body["exclude"])
     if body.get("validate") is not None:
-        full["validate"] = {"allowExistingViolations": True, **body["validate"]}
+        full["validate"] = _validation(body["validate"], api_version)
     return _print_object(full, _RULE)
+
+
+def _validation(body: Body, api_version: str) -> Body:
+    """Return a `validate` with its defaults; v2beta1 knows no allowExistingViolations."""
+    allows = {} if api_version.endswith("/v2beta1") else {"allowExistingViolations": True}
+    full: Body = {**allows, **body}
+    if isinstance(full.get("cel"), dict):
+        full["cel"] = {"generate": False, **full["cel"]}
+    return full
 
 
 def selector_json(body: Body) -> str:
@@ -206,6 +216,22 @@ _POD_SECURITY: Final[dict[str, Print]] = {
         dict.fromkeys(("controlName", "images", "restrictedField", "values"), go_json)
     ),
 }
+_CEL: Final[dict[str, Print]] = {
+    "generate": go_json,
+    "expressions": _objects(
+        dict.fromkeys(("expression", "message", "reason", "messageExpression"), go_json)
+    ),
+    "paramKind": _object(dict.fromkeys(("apiVersion", "kind"), go_json)),
+    "paramRef": _object(
+        {
+            **dict.fromkeys(("name", "namespace"), go_json),
+            "selector": _object(_SELECTOR),
+            "parameterNotFoundAction": go_json,
+        }
+    ),
+    "auditAnnotations": _objects(dict.fromkeys(("key", "valueExpression"), go_json)),
+    "variables": _objects(dict.fromkeys(("name", "expression"), go_json)),
+}
 _VALIDATE: Final[dict[str, Print]] = {
     **dict.fromkeys(
         ("failureAction", "failureActionOverrides", "allowExistingViolations", "message"), go_json
@@ -215,7 +241,8 @@ _VALIDATE: Final[dict[str, Print]] = {
     **dict.fromkeys(("pattern", "anyPattern"), go_json),
     "deny": _object({"conditions": _preconditions}),
     "podSecurity": _object(_POD_SECURITY),
-    **dict.fromkeys(("cel", "assert"), go_json),
+    "cel": _object(_CEL),
+    "assert": go_json,
 }
 _TARGET: Final[dict[str, Print]] = {
     **dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid"), go_json),
@@ -260,6 +287,13 @@ _GENERATE: Final[dict[str, Print]] = {
     **_PATTERN,
     "foreach": _generate_each,
 }
+
+
+def _images(value: Json) -> str:
+    shown = (attestor_json("ImageVerification", with_defaults(one)) for one in value)
+    return "[" + ",".join(shown) + "]"
+
+
 _RULE: Final[dict[str, Print]] = {
     "name": go_json,
     "context": _CONTEXT,
@@ -272,7 +306,7 @@ _RULE: Final[dict[str, Print]] = {
     "mutate": _object(_MUTATE),
     "validate": _object(_VALIDATE),
     "generate": lambda value: _print_object(_with_clones(value), _GENERATE),
-    "verifyImages": go_json,
+    "verifyImages": _images,
     "skipBackgroundRequests": go_json,
 }
 

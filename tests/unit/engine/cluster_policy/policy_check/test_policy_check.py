@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -439,6 +440,57 @@ def test_rules_are_shown_with_what_they_generate(generate: Body, shown: str) -> 
     fault = _fault(_rule(validate=None if not generate else {"deny": {}}, generate=generate))
     assert fault is not None
     assert f'"generate":{shown},"skip' in fault
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"),
+    [
+        (
+            {
+                "validate": {
+                    "cel": {
+                        "variables": [{"expression": "1", "name": "v"}],
+                        "expressions": [{"message": "m", "expression": "a < b"}],
+                        "paramKind": {"kind": "K", "apiVersion": "v1"},
+                    }
+                }
+            },
+            '"validate":{"allowExistingViolations":true,"cel":{"generate":false,"expressions":'
+            '[{"expression":"a \\u003c b","message":"m"}],"paramKind":{"apiVersion":"v1",'
+            '"kind":"K"},"variables":[{"name":"v","expression":"1"}]}},',
+        ),
+        (
+            {
+                "verifyImages": [
+                    {
+                        "required": False,
+                        "attestors": [{"entries": [{"keys": {"publicKeys": "k"}}]}],
+                        "imageReferences": ["*"],
+                    }
+                ]
+            },
+            '"verifyImages":[{"imageReferences":["*"],"attestors":[{"entries":[{"keys":'
+            '{"publicKeys":"k","signatureAlgorithm":"sha256"},"signatureAlgorithm":"sha256"}]}],'
+            '"mutateDigest":true,"verifyDigest":true,"validate":{},"required":false,'
+            '"useCache":true}],',
+        ),
+    ],
+)
+def test_rules_are_shown_with_the_defaults_of_their_definition(parts: Body, shown: str) -> None:
+    exclude = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    fault = _fault(_rule(**{"validate": None, **parts}, exclude=exclude), background=False)
+    assert fault is not None
+    assert shown in fault
+
+
+def test_v2beta1_knows_no_existing_violations() -> None:
+    resource = policy(_rule(exclude={"any": [{"resources": {"kinds": ["Pod"]}}]}))
+    old = replace(
+        resource,
+        resource=Resource({**resource.resource.body, "apiVersion": "kyverno.io/v2beta1"}),
+    )
+    for one, there in ((resource, True), (old, False)):
+        assert ("allowExistingViolations" in (policy_fault(one) or "")) is there
 
 
 @pytest.mark.parametrize(

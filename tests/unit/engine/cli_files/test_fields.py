@@ -1,0 +1,70 @@
+"""The files of Kyverno's command line are decoded strictly, and regardless of case."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.documents.reader import read_text
+from chartkit.engine.cli_files.fields import METADATA, VALUES, decoded
+from chartkit.engine.cli_files.user_files import read_context, read_user_info, read_values
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+
+PLACE = Location("values.yaml", 1, 1)
+
+
+def test_fields_have_their_own_names_and_scalars_become_texts() -> None:
+    body: Json = {
+        "GLOBALVALUES": {"Kept": 1},
+        "namespaceselector": [{"Name": "n", "labels": {"a": 1, "b": True, "c": 1.5, "d": None}}],
+        "policies": [],
+    }
+    assert decoded(body, VALUES, "values", PLACE) == {
+        "globalValues": {"Kept": 1},
+        "namespaceSelector": [
+            {"name": "n", "labels": {"a": "1", "b": "true", "c": "1.5", "d": None}}
+        ],
+        "policies": [],
+    }
+
+
+def test_labels_of_namespaces_are_texts() -> None:
+    body: Body = {"namespaceSelector": [{"name": "n", "labels": {"managed": True}}]}
+    assert read_values(body, PLACE).namespace_labels("n") == {"managed": "true"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("globalValue: {a: b}", ":1:1: unknown field 'globalValue' (did you mean 'globalValues'?)"),
+        ("policies: [{name: p, rule: []}]", ":1:22: unknown field 'rule' (did you mean 'rules'?)"),
+        ("policies: [{name: p, rules: [{name: r, vals: {}}]}]", ":1:40: unknown field 'vals'"),
+        ("metadata: {nam: x}", ":1:12: unknown field 'nam' (did you mean 'name'?)"),
+        ("metadata: {name: [x]}", ":1: name must be a text"),
+        ("namespaces: [{metadata: {label: {}}}]", "unknown field 'label' (did you mean 'labels'?)"),
+        ("subresources: [{subresource: {names: x}}]", "unknown field 'names'"),
+    ],
+)
+def test_what_values_do_not_have(text: str, message: str) -> None:
+    (document,) = read_text(f"{text}\n", "values.yaml")
+    with pytest.raises(InputError) as caught:
+        read_values(document.body, document.location)
+    assert message in str(caught.value)
+
+
+def test_what_other_files_do_not_have() -> None:
+    with pytest.raises(InputError, match="unknown field 'nam'"):
+        read_user_info({"metadata": {"nam": "x"}}, PLACE)
+    for text, message in (
+        ("spec: {resource: []}", "unknown field 'resource'"),
+        ("spec: {images: [{image: a, labels: {}}]}", "unknown field 'labels'"),
+        ("spec: {resources: [{metadata: {}}]}", "has no kind"),
+    ):
+        (document,) = read_text(f"kind: Context\n{text}\n", "context.yaml")
+        with pytest.raises(InputError, match=message):
+            read_context(document)
+
+
+def test_metadata_of_a_name_of_its_own() -> None:
+    body: Json = {"labels": {"a/b~c": "d"}, "generation": 1}
+    assert decoded(body, METADATA, "metadata", PLACE) == body

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.__main__ import say
 from bench.measure import BIN, ROOT
 from bench.pods import write_pods
 from bench.policies import write_policies
+from bench.serve import say
 from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_documents
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 
-from bench.__main__ import FIXTURES, say
 from bench.measure import BIN, ROOT, Measured, measure
 from bench.pods import distinct_pods
+from bench.serve import FIXTURES, say
 from chartkit.documents.yaml_dump import dump_documents
 
 _COUNTS = (1_000, 10_000, 100_000, 1_000_000)

@@ -19,7 +19,7 @@ from bench.load import Target, put_load
 from bench.measure import BIN, ROOT, Measured, measure
 from bench.pods import write_pods, write_repository
 from bench.policies import write_policies
-from bench.serve import FIXTURES, reviews, say, served
+from bench.serve import FIXTURES, exchanges, reviews, say, served
 from bench.serve import write_policies as write_enforced
 from chartkit.report import FORMATS
 
@@ -185,19 +185,22 @@ def measure_dask(table: Table, scan: Sequence[str | Path]) -> None:
 
 def measure_serve(table: Table, folder: Path) -> None:
     """Measure `chartkit serve` under 100 clients, and count errors under 500."""
-    policies, bodies = folder / "enforced.yaml", reviews()
+    policies = folder / "enforced.yaml"
     write_enforced(policies)
+    sent = exchanges(policies, reviews())
     with served(policies, 2) as (port, _):
         target = Target("127.0.0.1", port, "/validate?timeout=10s")
-        runs = [put_load(target, bodies, _CLIENTS, _SECONDS, 0.0) for _ in range(_RUNS)]
-        many = put_load(target, bodies, 5 * _CLIENTS, _SECONDS, 0.0)
+        runs = [put_load(target, sent, _CLIENTS, _SECONDS, 0.0) for _ in range(_RUNS)]
+        many = put_load(target, sent, 5 * _CLIENTS, _SECONDS, 0.0)
     for each in (*runs, many):
-        answers = f"status {dict(each.statuses)}, failures {dict(each.failures)}"
+        answers = (
+            f"status {dict(each.statuses)}, failures {dict(each.failures)}, {each.wrong} wrong"
+        )
         say(f"serve: {each.rate:.0f} requests/s, p50 {each.percentile(50):.1f} ms, {answers}")
     middle = sorted(runs, key=lambda each: each.percentile(50))[_RUNS // 2]
     table.add("`chartkit serve`, 100 clients: median", middle.percentile(50), 15, "ms")
     table.add("the same: p99", middle.percentile(99), 60, "ms")
-    errors = many.failures.total() + many.statuses.total() - many.statuses[200]
+    errors = many.failures.total() + many.statuses.total() - many.statuses[200] + many.wrong
     table.add("the same, 500 clients", errors, 0, "errors")
 
 

@@ -24,12 +24,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.load import Target, request_of
-from bench.serve import children, memory, reviews, say, served, write_policies
+from bench.serve import children, expected_of, memory, reviews, say, served, write_policies
 from chartkit.atomic import replacing
-from chartkit.network.admission.judge import Judge
-from chartkit.network.admission.review import parse_review
-from chartkit.network.admission.served_policies import Served
-from chartkit.scan.policies import load_policies
 
 _PATH: Final = "/validate?timeout=10s"
 _DEADLINE: Final = 10.0
@@ -204,19 +200,6 @@ def workers_of(process: int) -> list[int]:
             continue
         found += [each] if b"spawn_main" in command else []
     return found
-
-
-def expected_of(policies: Path, bodies: Sequence[bytes]) -> list[Any]:
-    """Return the response to each review, by the engine in this process."""
-    judge = Judge(Served(load_policies([str(policies)], {}).policies))
-    found = judge.find("/validate")
-    assert found is not None
-    answers = []
-    for body in bodies:
-        answer = judge.judge(parse_review(body), *found).answer
-        response = json.loads(answer.encoded("x"))["response"]
-        answers.append({key: value for key, value in response.items() if key != "uid"})
-    return answers
 
 
 async def run(given: argparse.Namespace, policies: Path, port: int, process: int) -> Tally:

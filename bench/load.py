@@ -1,8 +1,16 @@
-"""Load for an admission webhook: many connections over TLS, each with one request at a time."""
+"""Load for an admission webhook: many connections over TLS, each with one request at a time.
+
+One thread waits for all sockets and reads each answer to its end, so that the load takes a small
+part of the processors that it shares with the webhook.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import gc
+import heapq
+import re
+import select
+import socket
 import ssl
 import statistics
 import time
@@ -13,6 +21,13 @@ from typing import Final
 
 _END_OF_HEADERS: Final = b"\r\n\r\n"
 _LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
+_LENGTH: Final = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
+_CHUNKED: Final = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked", re.IGNORECASE)
+_STATUS: Final = slice(9, 12)
+_READ: Final = 1 << 14
+"""Bytes of a record of TLS, which is read at a time."""
+_PATIENCE: Final = 30.0
+"""Seconds to connect, and for answers that are outstanding at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +39,28 @@ class Target:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A review, and what its answer has to say. body: of the request."""
+
+    body: bytes
+    uid: str
+    is_allowed: bool
+
+
 @dataclass(slots=True)
 class Measured:
     """What came back. latencies: in seconds, of whole requests; statuses: HTTP's, with their
-    counts; refused: denials among the answers; failures: connections that ended with a request
-    unanswered, by reason."""
+    counts; refused: denials among the answers; wrong: answers of status 200 with another UID or
+    verdict than expected; failures: connections that ended with a request unanswered, by reason;
+    processor: the seconds of this process, once all clients were connected."""
 
     seconds: float = 0.0
+    processor: float = 0.0
     latencies: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
     refused: int = 0
+    wrong: int = 0
     failures: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -48,83 +75,73 @@ class Measured:
         return statistics.quantiles(self.latencies, n=100)[share - 1] * 1000
 
 
-class _Client(asyncio.Protocol):
-    """One connection: sends a review, waits for its answer, sends the next one."""
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """A request, and the parts of its answer: the UID, the verdict, and the other verdict."""
 
-    def __init__(self, load: Load, first: int) -> None:
-        self._load = load
-        self._number = first
-        self._received = bytearray()
-        self._started = 0.0
-        self._is_waiting = False
-        self._transport: asyncio.Transport | None = None
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    request: bytes
+    uid: bytes
+    is_allowed: bool
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._send()
 
-    def _send(self) -> None:
-        load, transport = self._load, self._transport
-        assert transport is not None
-        now = time.perf_counter()
-        if now >= load.end:
-            transport.close()
-            return
-        pause = load.pause
-        if pause and self._started:
-            due = self._started + pause
-            if due > now:
-                asyncio.get_running_loop().call_later(due - now, self._send_now)
+_ALLOWED: Final = b'"allowed":true'
+_DENIED: Final = b'"allowed":false'
+
+
+class _Client:
+    """One connection. number: of the request that it sends next."""
+
+    __slots__ = ("expected", "number", "received", "sock", "started")
+
+    def __init__(self, sock: ssl.SSLSocket, number: int) -> None:
+        self.sock = sock
+        self.number = number
+        self.received = b""
+        self.started = 0.0
+        self.expected: _Expected | None = None
+
+    def send(self, expected: _Expected) -> None:
+        """Send a request; raise OSError."""
+        self.expected = expected
+        self.started = time.perf_counter()
+        request = expected.request
+        while True:
+            try:
+                sent = self.sock.send(request)
+            except ssl.SSLWantWriteError:
+                select.select((), (self.sock,), (), _PATIENCE)
+                continue
+            if sent == len(request):
                 return
-        self._send_now()
+            request = request[sent:]
 
-    def _send_now(self) -> None:
-        transport = self._transport
-        assert transport is not None
-        if transport.is_closing():
-            return
-        self._started = time.perf_counter()
-        if self._started >= self._load.end:
-            transport.close()
-            return
-        self._is_waiting = True
-        requests = self._load.requests
-        transport.write(requests[self._number % len(requests)])
-        self._number += 1
+    def answer(self) -> bytes | None:
+        """Return the answer once it is whole; raise OSError or EOFError where there is none."""
+        try:
+            part = self.sock.recv(_READ)
+        except ssl.SSLWantReadError:
+            return None
+        if not part:
+            raise EOFError("closed")
+        received = self.received + part if self.received else part
+        if _is_whole(received):
+            self.received = b""
+            return received
+        self.received = received
+        return None
 
-    def data_received(self, data: bytes) -> None:
-        received = self._received
-        received += data
-        end = received.find(_END_OF_HEADERS)
-        if end < 0:
-            return
-        head = bytes(received[:end]).lower()
-        if b"transfer-encoding: chunked" in head:
-            # Nothing follows an answer: the next one is not asked for yet.
-            if not received.endswith(_LAST_CHUNK):
-                return
-            whole = len(received)
-        else:
-            at = head.find(b"content-length:")
-            length = int(head[at + 15 :].split(b"\r\n", 1)[0]) if at >= 0 else 0
-            whole = end + 4 + length
-        if len(received) < whole:
-            return
-        found = self._load.measured
-        found.latencies.append(time.perf_counter() - self._started)
-        found.statuses[int(head[9:12])] += 1
-        found.refused += b'"allowed":false' in received
-        self._is_waiting = False
-        del received[:whole]
-        self._send()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._is_waiting:
-            self._load.measured.failures[type(exc).__name__ if exc else "closed"] += 1
-        if not self.ended.done():
-            self.ended.set_result(None)
+def _is_whole(received: bytes) -> bool:
+    """Return whether an answer has come to its end; nothing follows one that is not asked for."""
+    end = received.find(_END_OF_HEADERS)
+    if end < 0:
+        return False
+    found = _LENGTH.search(received, 0, end)
+    if found is not None:
+        return len(received) >= end + len(_END_OF_HEADERS) + int(found[1])
+    if _CHUNKED.search(received, 0, end):
+        return received.endswith(_LAST_CHUNK)
+    return True
 
 
 class Load:
@@ -132,41 +149,132 @@ class Load:
     client's requests, 0 to send as soon as it has an answer."""
 
     def __init__(
-        self, target: Target, bodies: Sequence[bytes], clients: int, seconds: float, pause: float
+        self,
+        target: Target,
+        reviews: Sequence[Exchange],
+        clients: int,
+        seconds: float,
+        pause: float,
     ) -> None:
-        self.requests = [request_of(target, body) for body in bodies]
         self.measured = Measured()
-        self.pause = pause
-        self.end = float("inf")
+        self._requests = [
+            _Expected(
+                request_of(target, each.body), f'"uid":"{each.uid}"'.encode(), each.is_allowed
+            )
+            for each in reviews
+        ]
         self._target = target
-        self._clients = clients
+        self._count = clients
         self._seconds = seconds
+        self._pause = pause
+        self._poll = select.epoll()
+        self._clients: dict[int, _Client] = {}
+        self._due: list[tuple[float, int]] = []
+        self._end = 0.0
 
-    async def run(self) -> Measured:
-        """Connect all clients, a few at a time, and measure once they are connected."""
-        loop = asyncio.get_running_loop()
+    def run(self) -> Measured:
+        """Connect all clients, and measure once they are connected."""
         context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        target = self._target
-        gate = asyncio.Semaphore(16)
-
-        async def connect(number: int) -> _Client:
-            async with gate:
-                _, client = await loop.create_connection(
-                    lambda: _Client(self, number), target.host, target.port, ssl=context
-                )
-                return client
-
-        clients = await asyncio.gather(*map(connect, range(self._clients)))
-        self.measured.latencies.clear()
-        self.measured.statuses.clear()
-        self.measured.refused = 0
-        begun = time.perf_counter()
-        self.end = begun + self._seconds
-        await asyncio.gather(*(client.ended for client in clients))
-        self.measured.seconds = time.perf_counter() - begun
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        for number in range(self._count):
+            client = _Client(self._connected(context), number)
+            self._clients[client.sock.fileno()] = client
+            self._poll.register(client.sock.fileno(), select.EPOLLIN)
+        gc.freeze()
+        begun, processor = time.perf_counter(), time.process_time()
+        self._end = begun + self._seconds
+        try:
+            for number, client in enumerate(list(self._clients.values())):
+                self._plan(client, begun + self._pause * number / self._count)
+            self._wait()
+            self.measured.seconds = time.perf_counter() - begun
+            self.measured.processor = time.process_time() - processor
+        finally:
+            gc.unfreeze()
+            self._poll.close()
+            for client in self._clients.values():
+                client.sock.close()
         return self.measured
+
+    def _connected(self, context: ssl.SSLContext) -> ssl.SSLSocket:
+        plain = socket.create_connection((self._target.host, self._target.port), _PATIENCE)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        secure = context.wrap_socket(plain)
+        secure.setblocking(False)
+        return secure
+
+    def _wait(self) -> None:
+        """Read answers as they come, and send what is due, to the end."""
+        while self._clients:
+            now = time.perf_counter()
+            while self._due and (now >= self._end or self._due[0][0] <= now):
+                self._send(self._clients[heapq.heappop(self._due)[1]])
+            if not self._clients:
+                return
+            left = self._end + _PATIENCE - now
+            if left <= 0:
+                self._give_up()
+                return
+            until = self._due[0][0] - now if self._due else left
+            for number, _ in self._poll.poll(max(min(until, left), 0.0)):
+                self._read(self._clients[number])
+
+    def _plan(self, client: _Client, due: float) -> None:
+        if self._pause:
+            heapq.heappush(self._due, (due, client.sock.fileno()))
+        else:
+            self._send(client)
+
+    def _send(self, client: _Client) -> None:
+        if time.perf_counter() >= self._end:
+            self._leave(client)
+            return
+        expected = self._requests[client.number % len(self._requests)]
+        client.number += 1
+        try:
+            client.send(expected)
+        except OSError as error:
+            self._lose(client, error)
+
+    def _read(self, client: _Client) -> None:
+        try:
+            answer = client.answer()
+        except (OSError, EOFError) as error:
+            self._lose(client, error)
+            return
+        if answer is not None:
+            self._count_answer(client, answer)
+            self._plan(client, client.started + self._pause)
+
+    def _count_answer(self, client: _Client, answer: bytes) -> None:
+        expected, found = client.expected, self.measured
+        found.latencies.append(time.perf_counter() - client.started)
+        if expected is None:
+            found.wrong += 1
+            return
+        client.expected = None
+        status = int(answer[_STATUS])
+        found.statuses[status] += 1
+        if status != 200:
+            return
+        found.refused += _DENIED in answer
+        verdict = _ALLOWED if expected.is_allowed else _DENIED
+        found.wrong += expected.uid not in answer or verdict not in answer
+
+    def _lose(self, client: _Client, error: Exception) -> None:
+        if client.expected is not None:
+            name = "closed" if isinstance(error, EOFError) else type(error).__name__
+            self.measured.failures[name] += 1
+        self._leave(client)
+
+    def _give_up(self) -> None:
+        self.measured.failures["no answer"] += len(self._clients)
+
+    def _leave(self, client: _Client) -> None:
+        number = client.sock.fileno()
+        self._poll.unregister(number)
+        del self._clients[number]
+        client.sock.close()
 
 
 def request_of(
@@ -183,7 +291,7 @@ def request_of(
 
 
 def put_load(
-    target: Target, bodies: Sequence[bytes], clients: int, seconds: float, pause: float = 0.0
+    target: Target, reviews: Sequence[Exchange], clients: int, seconds: float, pause: float = 0.0
 ) -> Measured:
     """Send reviews to a webhook for some seconds; return what came back."""
-    return asyncio.run(Load(target, bodies, clients, seconds, pause).run())
+    return Load(target, reviews, clients, seconds, pause).run()

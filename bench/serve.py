@@ -22,10 +22,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from bench.load import Measured, Target, put_load
+from bench.load import Exchange, Measured, Target, put_load
 from bench.measure import BIN, ROOT
 from bench.pods import distinct_pods
 from chartkit.documents.yaml_dump import dump_documents
+from chartkit.network.admission.judge import Judge
+from chartkit.network.admission.review import parse_review
+from chartkit.network.admission.served_policies import Served
 from chartkit.scan.policies import load_policies
 
 FIXTURES: Final = ROOT.parent / "shared" / "conformance" / "psa" / "v1.35"
@@ -49,32 +52,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.write_policies is not None:
         write_policies(given.write_policies)
         return
-    bodies = reviews()
-    if given.target:
-        address, _, path = given.target.partition("/")
-        host, _, port = address.rpartition(":")
-        measure(Target(host, int(port), f"/{path}"), bodies, given, given.process)
-        return
     with tempfile.TemporaryDirectory() as folder:
         policies = Path(folder) / "policies.yaml"
         write_policies(policies)
-        with served(policies, given.workers) as (port, process):
-            target = Target("127.0.0.1", port, "/validate?timeout=10s")
-            measure(target, bodies, given, process.pid)
+        given_reviews = exchanges(policies, reviews())
+        if given.target:
+            address, _, path = given.target.partition("/")
+            host, _, port = address.rpartition(":")
+            measure(Target(host, int(port), f"/{path}"), given_reviews, given, given.process)
+            return
+        with served(policies, given.workers) as (own, process):
+            target = Target("127.0.0.1", own, "/validate?timeout=10s")
+            measure(target, given_reviews, given, process.pid)
             say(f"memory of all processes at the end: {memory(process.pid):.0f} MB")
 
 
 def measure(
-    target: Target, bodies: Sequence[bytes], given: argparse.Namespace, process: int | None
+    target: Target, sent: Sequence[Exchange], given: argparse.Namespace, process: int | None
 ) -> None:
     """Print a line for each number of clients, at full speed and at the rate; process: the
-    webhook's, whose time on the processors is shown."""
+    webhook's, whose time on the processors is shown next to that of this one."""
     for _ in range(given.runs):
         for clients in given.clients:
             for rate in (0.0, given.rate):
                 begun = processor(process) if process else 0.0
                 pause = clients / rate if rate else 0.0
-                found = put_load(target, bodies, clients, given.seconds, pause)
+                found = put_load(target, sent, clients, given.seconds, pause)
                 took = processor(process) - begun if process else 0.0
                 pace = f"{rate:.0f} a second" if rate else "full speed"
                 say(_line(f"{clients} clients, {pace}", found, took))
@@ -82,9 +85,12 @@ def measure(
 
 def _line(name: str, found: Measured, took: float) -> str:
     latencies = ", ".join(f"p{share} {found.percentile(share):.1f} ms" for share in (50, 99))
-    said = f"{found.rate:.0f} requests/s, {latencies}, {found.refused} denied"
-    if took and found.latencies:
-        said += f", {took / len(found.latencies) * 1e6:.0f} µs of processors each"
+    said = f"{found.rate:.0f} requests/s, {latencies}, {found.refused} denied, {found.wrong} wrong"
+    count = len(found.latencies)
+    if count and took:
+        said += f", {took / count * 1e6:.0f} µs of processors each"
+    if count:
+        said += f", {found.processor / count * 1e6:.0f} µs of the load's"
     return f"{name:<28} {said}, status {dict(found.statuses)}, failures {dict(found.failures)}"
 
 
@@ -132,6 +138,27 @@ def reviews(count: int = 2000) -> list[bytes]:
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
         found.append(json.dumps({**review, "request": request}).encode("utf-8"))
     return found
+
+
+def expected_of(policies: Path, bodies: Sequence[bytes]) -> list[Any]:
+    """Return the response to each review, by the engine in this process."""
+    judge = Judge(Served(load_policies([str(policies)], {}).policies))
+    found = judge.find("/validate")
+    assert found is not None
+    answers = []
+    for body in bodies:
+        answer = judge.judge(parse_review(body), *found).answer
+        response = json.loads(answer.encoded("x"))["response"]
+        answers.append({key: value for key, value in response.items() if key != "uid"})
+    return answers
+
+
+def exchanges(policies: Path, bodies: Sequence[bytes]) -> list[Exchange]:
+    """Return reviews with the verdicts that the engine gives in this process."""
+    return [
+        Exchange(body, json.loads(body)["request"]["uid"], expected["allowed"])
+        for body, expected in zip(bodies, expected_of(policies, bodies), strict=True)
+    ]
 
 
 @contextmanager

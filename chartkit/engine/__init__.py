@@ -36,35 +36,26 @@ if TYPE_CHECKING:
     from chartkit.engine.request.request import User as User
     from chartkit.engine.request.request import as_submitted as as_submitted
 
-MODULES: Final = {
-    "Cleaner": "cleanup",
-    "Deletion": "cleanup",
-    "plan_deletions": "cleanup",
-    "Configuration": "configuration",
-    "Reason": "configuration",
-    "read_configuration": "configuration",
-    "PolicyResponse": "evaluation",
-    "evaluate": "evaluation",
-    "respond": "evaluation",
-    "NO_ATTACHMENTS": "policies",
-    "RunnablePolicy": "policies",
-    "PolicyAttachments": "policies",
-    "compile_any": "policies",
-    "is_exception": "policies",
-    "is_policy": "policies",
-    "misnamed": "policies",
-    "read_exceptions": "policies",
-    "sorted_out": "policies",
-    "OFFLINE": "ports.world",
-    "World": "ports.world",
-    "as_submitted": "request.request",
-    "AUDIT": "request.phase",
-    "ENFORCE": "request.phase",
-    "Phase": "request.phase",
-    "Operation": "request.request",
-    "Request": "request.request",
-    "User": "request.request",
+_NAMES: Final = {
+    "cleanup": ("Cleaner", "Deletion", "plan_deletions"),
+    "configuration": ("Configuration", "Reason", "read_configuration"),
+    "evaluation": ("PolicyResponse", "evaluate", "respond"),
+    "policies": (
+        "NO_ATTACHMENTS",
+        "RunnablePolicy",
+        "PolicyAttachments",
+        "compile_any",
+        "is_exception",
+        "is_policy",
+        "misnamed",
+        "read_exceptions",
+        "sorted_out",
+    ),
+    "ports.world": ("OFFLINE", "World"),
+    "request.request": ("as_submitted", "Operation", "Request", "User"),
+    "request.phase": ("AUDIT", "ENFORCE", "Phase"),
 }
+MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}
 """The module of each name."""
 
 if not TYPE_CHECKING:

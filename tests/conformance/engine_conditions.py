@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chartkit.engine.cluster_policy.conditions import ConditionsMalformed, compile_conditions
+from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
 from chartkit.engine.cluster_policy.policy_check import policy_fault
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.context.context import Context, admission_context

@@ -7,8 +7,9 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.cluster_policy.conditions import check_conditions, compile_conditions
+from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.parse import check_conditions
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.context.entries import check_entries, compile_entries
 from chartkit.engine.context.images import extract_images

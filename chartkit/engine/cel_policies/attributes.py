@@ -73,24 +73,26 @@ class Attributes:
         """
         kind = {"group": self.group, "version": self.version, "kind": self.kind}
         resource = {"group": self.group, "version": self.version, "resource": self.resource}
-        shown: Body = {"uid": "", "kind": kind, "resource": resource}
-        optional = {"subResource": self.subresource}
-        repeated = {"requestKind": kind, "requestResource": resource}
-        optional_too = {
+        known: Body = {
+            "kind": kind,
+            "resource": resource,
+            "subResource": self.subresource,
+            "requestKind": kind,
+            "requestResource": resource,
             "requestSubResource": self.subresource,
             "name": self.name,
             "namespace": self.namespace,
         }
-        shown.update({key: text for key, text in optional.items() if text})
-        shown.update(repeated)
-        shown.update({key: text for key, text in optional_too.items() if text})
-        shown["operation"] = str(self.operation)
-        shown["userInfo"] = (user or self.request.user or _NOBODY).info()
-        shown["object"] = self.object
-        shown["oldObject"] = self.old
-        shown["dryRun"] = False
-        shown["options"] = None
-        return shown
+        return {
+            "uid": "",
+            **{key: value for key, value in known.items() if value},
+            "operation": str(self.operation),
+            "userInfo": (user or self.request.user or _NOBODY).info(),
+            "object": self.object,
+            "oldObject": self.old,
+            "dryRun": False,
+            "options": None,
+        }
 
 
 def identified(user: User | None) -> User:

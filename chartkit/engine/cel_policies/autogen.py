@@ -38,9 +38,8 @@ def extended(policy: CelPolicy, rewrite: Rewrite | None = None) -> tuple[CelPoli
     asked = tuple(CONTROLLERS) if policy.controllers is None else policy.controllers
     found: list[CelPolicy] = []
     for template in (CRON_TEMPLATE, TEMPLATE):
-        resources = sorted(
-            {name for name in asked if name in CONTROLLERS and _template(name) == template}
-        )
+        known = {name for name in asked if name in CONTROLLERS}
+        resources = sorted(name for name in known if CONTROLLERS[name].template == template)
         if resources:
             found.append(_for(policy, template, resources, rewrite or rewritten))
     return tuple(found)
@@ -60,10 +59,6 @@ def _custom(name: str) -> tuple[str, str, str] | None:
     resource, _, rest = name.partition(".")
     version, _, group = rest.partition(".")
     return (group, version, resource) if resource and version and group else None
-
-
-def _template(resource: str) -> str:
-    return CONTROLLERS[resource].template
 
 
 def can_extend(constraints: MatchConstraints) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
@@ -57,8 +57,8 @@ class Constraints:
     def _of_kind(self, request: Attributes) -> tuple[_RulesOfKind, _RulesOfKind]:
         found = self._kinds.get(request.kind_key)
         if found is None:
-            rules = _RulesOfKind(self._rules, request) if self._rules else _EVERYTHING
-            found = rules, _RulesOfKind(self._excluded, request)
+            rules = _speaking(self._rules, request) if self._rules else _EVERYTHING
+            found = rules, _speaking(self._excluded, request)
             self._kinds[request.kind_key] = found
         return found
 
@@ -111,35 +111,32 @@ class _Selector:
             self.fits = compile_selector(selector)
 
 
+@dataclass(frozen=True, slots=True)
 class _RulesOfKind:
-    """The rules that speak of a kind of request, by the names that they are kept to."""
+    """The rules that speak of a kind of request, by the names that they are kept to; all: whether
+    one of them is kept to none."""
 
-    __slots__ = ("_all", "_names")
-
-    def __init__(self, rules: tuple[ResourceRule, ...], request: Attributes) -> None:
-        speaking = [rule for rule in rules if _speaks(rule, request)]
-        self._all = any(not rule.names for rule in speaking)
-        self._names = frozenset(name for rule in speaking for name in rule.names)
+    all: bool
+    names: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
-        return not (self._all or self._names)
+        return not (self.all or self.names)
 
     def fits(self, request: Attributes) -> bool:
-        if self._all or not self._names:
-            return self._all
+        if self.all or not self.names:
+            return self.all
         if request.name:
-            return request.name in self._names
-        return any(request.generate_name.startswith(name) for name in self._names)
+            return request.name in self.names
+        return any(request.generate_name.startswith(name) for name in self.names)
 
 
-class _Everything(_RulesOfKind):
-    def __init__(self) -> None:
-        self._all = True
-        self._names = frozenset()
+_EVERYTHING: Final = _RulesOfKind(all=True)
 
 
-_EVERYTHING: Final = _Everything()
+def _speaking(rules: tuple[ResourceRule, ...], request: Attributes) -> _RulesOfKind:
+    found = [rule.names for rule in rules if _speaks(rule, request)]
+    return _RulesOfKind(not all(found), frozenset(name for names in found for name in names))
 
 
 def _speaks(rule: ResourceRule, request: Attributes) -> bool:

@@ -88,7 +88,8 @@ class CompiledRule:
         result = self._handle(context, request, facts)
         if result is None:
             return None
-        if self.rule.validate.deny is not None and _is_unplaced(result):
+        is_unplaced = result.status is Status.FAIL and not result.fields
+        if is_unplaced and self.rule.validate.deny is not None:
             result = replace(result, fields=self._applied_by(context, request, facts))
         if body.properties is None:
             return result
@@ -143,10 +144,6 @@ class CompiledRule:
         rule = self.rule
         result = RuleResult(self.policy, rule.name, rule.kind.type, status, message)
         return _with_properties(result, rule.properties) if rule.properties else result
-
-
-def _is_unplaced(result: RuleResult) -> bool:
-    return result.status is Status.FAIL and not result.fields
 
 
 def _described(result: RuleResult, properties: Template, context: Context) -> RuleResult:

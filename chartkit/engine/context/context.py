@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import csv
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.images import extract_images, has_images
@@ -295,29 +296,24 @@ def service_account(username: str) -> dict[str, str]:
     return {"serviceAccountName": name, "serviceAccountNamespace": namespace}
 
 
-class Loader(Protocol):
-    """A compiled context entry; one serves every resource."""
+class Loader(ABC):
+    """A compiled context entry; one serves every resource.
+
+    replaces: whether its value replaces the value under the name, or is merged in; cached: whether
+    what was fetched once holds for the rest of the rule.
+    """
 
     name: str
+    replaces = False
+    cached = True
 
-    @property
-    def replaces(self) -> bool:
-        """Return whether its value replaces the value under the name, or is merged
-        in."""
-        ...
-
-    @property
-    def cached(self) -> bool:
-        """Return whether what was fetched once holds for the rest of the rule."""
-        ...
-
+    @abstractmethod
     def matches(self, query: str, /) -> bool:
-        """Return whether a query's text names this entry."""
-        ...
+        """Return whether a query names the entry, by its text alone."""
 
+    @abstractmethod
     def fetch(self, context: Context, /) -> Json:
         """The entry's value (`NOTHING` for none); raises `EvaluationError`."""
-        ...
 
 
 def names_images(query: str) -> bool:
@@ -325,22 +321,17 @@ def names_images(query: str) -> bool:
     return "images" in query and _IMAGES.search(query) is not None
 
 
-class ImagesLoader:
+class ImagesLoader(Loader):
     """Loads `images` when an expression names it, and nothing for other kinds."""
 
     name = "images"
-    replaces = False
-    cached = True
-
-    __slots__ = ("_resource",)
 
     def __init__(self, resource: Body) -> None:
         self._resource = resource
 
-    def matches(self, query: str) -> bool:
-        """Return whether a query names the variable, by its text alone."""
+    def matches(self, query: str, /) -> bool:
         return names_images(query)
 
-    def fetch(self, _: object) -> Json:
+    def fetch(self, _: object, /) -> Json:
         """The images by kind of container and container name."""
         return extract_images(self._resource) or NOTHING

@@ -17,7 +17,6 @@ from chartkit.engine.ports.services import (
 from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     UNASKED,
-    BlobSource,
     Credentials,
     KeySource,
     LoggedBlob,
@@ -28,9 +27,6 @@ from chartkit.engine.ports.signatures import (
     Verified,
 )
 from chartkit.engine.ports.world import (
-    GlobalContext,
-    ImageSource,
-    KubernetesApi,
     Mocks,
     NoMocks,
     Recorded,
@@ -42,14 +38,10 @@ __all__ = [
     "NOBODY_ELSE",
     "UNASKED",
     "BadUrlError",
-    "BlobSource",
     "Cluster",
     "Credentials",
     "Ending",
-    "GlobalContext",
-    "ImageSource",
     "KeySource",
-    "KubernetesApi",
     "LoggedBlob",
     "Mocks",
     "NoMocks",

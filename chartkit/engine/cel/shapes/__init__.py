@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.shapes.matching import kinds_matched
-from chartkit.engine.cel.shapes.misspelt import KindIssues, misspelt
-from chartkit.engine.cel.shapes.table import Field, Shape, fields_of, shape_of, type_of_kind
+from chartkit.engine.cel.shapes.misspelt import misspelt
+from chartkit.engine.cel.shapes.table import Field, fields_of, type_of_kind
 
 __all__ = [
     "Field",
-    "KindIssues",
-    "Shape",
     "fields_of",
     "kinds_matched",
     "misspelt",
-    "shape_of",
     "type_of_kind",
 ]

@@ -186,10 +186,6 @@ def _kept(call: Call) -> Call:
     return run
 
 
-def _same(_call: Call) -> Call:
-    return lambda _frame, args: args[0]
-
-
 def _end(at: int) -> Callable[[Call], Call]:
     """The first or last element of a list."""
 
@@ -211,7 +207,7 @@ _SPECIAL: Final[dict[str, Callable[[Call], Call]]] = {
     "_+_": _sum,
     "@sortByAssociatedKeys": _rearranged,
     "distinct": _rearranged,
-    "dyn": _same,
+    "dyn": lambda _call: lambda _frame, args: args[0],
     "first": _end(0),
     "flatten": _flattened,
     "last": _end(-1),

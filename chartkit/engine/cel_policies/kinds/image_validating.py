@@ -8,7 +8,6 @@ failure once all policies of a request have been evaluated, for another one may 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel import types
@@ -108,7 +107,11 @@ class ImageValidatingEvaluator(Evaluator):
         none."""
         images = self._images(admission, scope, host)
         matched = [image for found in images.values() for image in found]
-        fields = partial(self._fields_of_images, admission, scope, host)
+
+        def fields(image: str) -> tuple[str, ...]:
+            """Return the JSON pointers of the fields that name an image."""
+            return self._traced_images(admission, scope, host).of(image)
+
         try:
             bare = _without_digest(matched) if self._verifies_digest else None
             if bare is not None:
@@ -194,12 +197,6 @@ class ImageValidatingEvaluator(Evaluator):
         images = self._traced_images(admission, scope, host).variable(scope["images"])
         again = RepeatImageHost(host)
         return fields_of(program, scope, self._variables, again, matching, {"images": images})
-
-    def _fields_of_images(
-        self, admission: Admission, scope: PolicyScope, host: ImageHost, image: str
-    ) -> tuple[str, ...]:
-        """Return the JSON pointers of the fields that name an image."""
-        return self._traced_images(admission, scope, host).of(image)
 
     def _traced_images(
         self, admission: Admission, scope: PolicyScope, host: ImageHost

@@ -93,7 +93,7 @@ def _compare(scalar: Contains | None, keys: Callable[[list[str]], bool] | None) 
 def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
     if isinstance(value, list):
         contains = members([sprint(member) for member in value])
-        return _negated(contains) if negated else contains
+        return (lambda key: not contains(key)) if negated else contains
     if not isinstance(value, str):
         return None
     matches = compile_wildcard(value)
@@ -104,10 +104,6 @@ def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
     if negated:
         return lambda key: not (matches(key) or among(key))
     return lambda key: matches(key) or among(key)
-
-
-def _negated(contains: Contains) -> Contains:
-    return lambda key: not contains(key)
 
 
 def _listed(value: str) -> Contains | None:

@@ -100,8 +100,6 @@ def _text(value: Json, name: str) -> str:
     return value
 
 
-__all__ = ["ConditionsMalformed", "check_conditions"]
-
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _KNOWN = f"the following values are allowed: [{', '.join(_OPERATIONS)}]"
 _INVALID_OPERATOR = (

@@ -19,6 +19,7 @@ from chartkit.engine.json_patch.json_document import (
     MISSING_VALUE,
     NO_DOCUMENT,
     WRITTEN_NULL,
+    Container,
     Document,
     KeyMissingError,
     add,
@@ -98,17 +99,24 @@ def _raw(value: Json) -> Json:
     return [_raw(one) for one in value] if isinstance(value, list) else value
 
 
+_MISSING: Final = "operation does not apply: doc is missing"
+
+
+def _found(document: Document, path: str, missing: str) -> tuple[Container, str]:
+    """Return the container that holds a path's end, and the last key; raise `PatchError`."""
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"{missing}: {MISSING_VALUE}")
+    return container, key
+
+
 def _add(document: Document, operation: Body, values: _Values) -> None:
     path, value = operation["path"], values.of(operation)
     if not path:
         document.root = _whole_added(value)
         return
     document.ensure(path)
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(
-            f'add operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
-        )
+    container, key = _found(document, path, f'add {_MISSING} path: "{path}"')
     with Reraise(f"error in add for path: '{path}': ", PatchError, PatchError):
         add(container, key, value)
 
@@ -137,14 +145,11 @@ def _replace(document: Document, operation: Body, values: _Values) -> None:
             raise PatchError("replace operation value must be object or array: %!w(<nil>)")
         document.root = value
         return
-    container, key = document.find(path)
-    missing = "replace operation does not apply: doc is missing"
-    if container is None:
-        raise PatchError(f"{missing} path: {path}: {MISSING_VALUE}")
+    container, key = _found(document, path, f"replace {_MISSING} path: {path}")
     try:
         document.get(container, key)
     except PatchError as error:
-        raise PatchError(f"{missing} key: {path}: {MISSING_VALUE}") from error
+        raise PatchError(f"replace {_MISSING} key: {path}: {MISSING_VALUE}") from error
     with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
         put(container, key, value)
 
@@ -153,31 +158,21 @@ def _move(document: Document, operation: Body, _: _Values) -> None:
     source, path = operation["from"], operation["path"]
     if not source:
         raise PatchError("unable to move entire document to another path: invalid state detected")
-    container, key = document.find(source)
-    missing = "move operation does not apply: doc is missing"
-    if container is None:
-        raise PatchError(f"{missing} from path: {source}: {MISSING_VALUE}")
+    container, key = _found(document, source, f"move {_MISSING} from path: {source}")
     with Reraise(f"error in move for path: '{key}': ", PatchError, PatchError):
         value = document.get(container, key)
         remove(container, key)
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
+    container, key = _found(document, path, f"move {_MISSING} destination path: {path}")
     with Reraise(f"error in move for path: '{path}': ", PatchError, PatchError):
         add(container, key, value)
 
 
 def _copy(document: Document, operation: Body, values: _Values) -> None:
     source, path = operation["from"], operation["path"]
-    container, key = document.find(source)
-    missing = "copy operation does not apply: doc is missing"
-    if container is None:
-        raise PatchError(f'{missing} from path: "{source}": {MISSING_VALUE}')
+    container, key = _found(document, source, f'copy {_MISSING} from path: "{source}"')
     with Reraise(f"error in copy for from: '{source}': ", PatchError, PatchError):
         value = document.get(container, key)
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
+    container, key = _found(document, path, f"copy {_MISSING} destination path: {path}")
     with Reraise("error while adding value during copy: ", PatchError, PatchError):
         add(container, key, values.copy(value))
 
@@ -189,9 +184,8 @@ def _test(document: Document, operation: Body, values: _Values) -> None:
         if not equal(document.root, wanted):
             raise PatchError(failed)
         return
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(f"test operation does not apply: is missing path: {path}: {MISSING_VALUE}")
+    missing = f"test operation does not apply: is missing path: {path}"
+    container, key = _found(document, path, missing)
     try:
         value = document.get(container, key)
     except KeyMissingError:

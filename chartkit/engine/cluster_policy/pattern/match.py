@@ -109,9 +109,6 @@ def _each_place(pattern: list[Json], spot: Spot, build: Build) -> Check:
     return check
 
 
-__all__ = ["Pattern", "PatternDepthError", "compile_pattern"]
-
-
 _SHORT: Final = 1024
 """The longest text in a message that is not counted."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
-from chartkit.engine.context.context import Context
+from chartkit.engine.context.context import Context, Loader
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.errors import EvaluationError, Reraise
@@ -21,11 +21,8 @@ class EntryNameError(ValueError):
     """An entry's name that Kyverno cannot look for in an expression."""
 
 
-class EntryLoader(ABC):
-    """A compiled context entry (see `chartkit.engine.context.context.Loader`)."""
-
-    replaces = False
-    cached = True
+class EntryLoader(Loader):
+    """A compiled context entry that has a body."""
 
     def __init__(self, name: str, body: Body, namespace: str) -> None:
         """namespace: that of a namespaced policy, else empty. Raises `EntryNameError`."""
@@ -45,15 +42,10 @@ class EntryLoader(ABC):
     def compile(self) -> None:
         """Compile the parts of the body."""
 
-    def matches(self, query: str) -> bool:
-        """Return whether a query names the entry, by its text alone."""
+    def matches(self, query: str, /) -> bool:
         if self._is_plain and self.name not in query:
             return False
         return self._named.matches(query)
-
-    @abstractmethod
-    def fetch(self, context: Context) -> Json:
-        """The entry's value, or `NOTHING`; raises `EvaluationError`."""
 
     def text(self, key: str) -> str:
         """A text of the entry's body; empty where it is missing."""

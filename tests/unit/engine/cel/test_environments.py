@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expression, declaring
+from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expression
+from chartkit.engine.cel.environments import declaring
 
 
 def test_an_environment_imports_what_it_needs_alone() -> None:

@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.context.context import (
     MAX_CONTEXT_SIZE,
     Context,
+    Loader,
     QueryError,
     admission_context,
     merge,
@@ -21,7 +22,7 @@ from chartkit.model import Body, Json
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
 
 
-class _Entry:
+class _Entry(Loader):
     """An entry that gives a value and counts how often it was asked."""
 
     def __init__(self, name: str, value: Json, *, replaces: bool = True) -> None:

@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.jmespath import (
-    CrashError,
-    ExpressionSyntaxError,
-    InvalidTypeError,
-    JMESPathError,
-    NotFoundError,
-    compile_expression,
-)
+from chartkit.engine.jmespath import ExpressionSyntaxError, JMESPathError, compile_expression
+from chartkit.engine.jmespath.errors import CrashError, InvalidTypeError, NotFoundError
 from chartkit.go.int64 import Int64
 
 POD: dict[str, Any] = {

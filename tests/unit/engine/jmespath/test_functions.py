@@ -9,12 +9,12 @@ import pytest
 
 from chartkit.engine.jmespath import (
     FUNCTIONS,
-    FunctionSpec,
     JMESPathError,
     Sources,
     compile_expression,
     use_sources,
 )
+from chartkit.engine.jmespath.declaration import FunctionSpec
 
 NOON = 1_700_000_000_000_000_000
 

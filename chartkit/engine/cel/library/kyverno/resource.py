@@ -6,6 +6,7 @@ namespace and no other.
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -82,12 +83,6 @@ def _post_outside(
     host: Host, context: Context, api_version: str, resource: str, data: StringMap
 ) -> Value:
     return _post(host, context, api_version, resource, "", data)
-
-
-def _post_own(
-    host: Host, context: Context, api_version: str, resource: str, data: StringMap
-) -> Value:
-    return _post(host, context, api_version, resource, host.policy_namespace, data, position=3)
 
 
 def _own(code: Implementation) -> Implementation:
@@ -260,7 +255,7 @@ NAMESPACED_LIBRARY = Library(
             "resource.post('v1', 'configmaps', {'metadata': {'name': 'x'}}).metadata.namespace"
             "  // 'team'",
             hosted=True,
-        )(_post_own),
+        )(_own(partial(_post, position=3))),
         *to_gvr,
     ),
     variables=_VARIABLES,

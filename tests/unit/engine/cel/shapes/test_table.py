@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.shapes import fields_of, kinds_matched, shape_of, type_of_kind
-from chartkit.engine.cel.shapes.table import known_kinds
+from chartkit.engine.cel.shapes import fields_of, kinds_matched, type_of_kind
+from chartkit.engine.cel.shapes.table import known_kinds, shape_of
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 

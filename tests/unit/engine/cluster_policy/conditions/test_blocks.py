@@ -6,12 +6,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from chartkit.engine.cluster_policy.conditions import (
-    ConditionsMalformed,
-    Outcome,
-    blocks,
-    compile_conditions,
-)
+from chartkit.engine.cluster_policy.conditions import blocks, compile_conditions
+from chartkit.engine.cluster_policy.conditions.blocks import Outcome
+from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template
 from chartkit.errors import EvaluationError

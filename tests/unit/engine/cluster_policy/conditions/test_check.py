@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cluster_policy.conditions import check_conditions
+from chartkit.engine.cluster_policy.conditions.parse import check_conditions
 from chartkit.model import Json
 
 MISSING = "entered value of `key`, `value` or `operator` is missing or misspelled"

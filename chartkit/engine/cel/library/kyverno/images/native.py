@@ -76,10 +76,6 @@ def _octets(value: Json) -> Value:
         return b""
 
 
-def _length(value: Json) -> Value:
-    return Duration(_number(value))
-
-
 def _list(inner: _Read) -> _Read:
     return lambda value: [inner(one) for one in value] if isinstance(value, list) else []
 
@@ -156,7 +152,7 @@ _HEALTH: Final = _struct(
     "v1.HealthConfig",
     {
         **_named(_TEXTS, "Test"),
-        **_named(_length, "Interval", "Timeout", "StartPeriod"),
+        **_named(lambda value: Duration(_number(value)), "Interval", "Timeout", "StartPeriod"),
         **_named(_number, "Retries"),
     },
 )

@@ -158,14 +158,10 @@ def check_path(path: Path, track: Track = untracked, spread: Spread = unspread) 
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
     shared = shared_parameters(path)
-    checked = spread(partial(_checked, shared), found)
+    checked = spread(partial(check_policy, shared=shared), found)
     pairs = zip(track(found), checked, strict=True)
     diagnostics = [each for _, diagnostics in pairs for each in diagnostics]
     return CheckResult(len(found), 0, tuple(diagnostics))
-
-
-def _checked(shared: Mapping[str, Parameter], folder: Path) -> list[Diagnostic]:
-    return check_policy(folder, shared)
 
 
 def together(found: Sequence[CheckResult]) -> CheckResult:

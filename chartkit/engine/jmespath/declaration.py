@@ -144,7 +144,8 @@ def function(signature: str, example: str) -> Callable[[Callable[..., Any]], Fun
     and a first parameter `budget` makes it one that counts.
     """
     name, _, listed = signature.rpartition(")")[0].partition("(")
-    types = [reduce(or_, map(_TYPES.__getitem__, text.split("|"))) for text in _texts(listed)]
+    texts = listed.removesuffix("...").split(", ") if listed else ()
+    types = [reduce(or_, map(_TYPES.__getitem__, text.split("|"))) for text in texts]
 
     def declare(implementation: Callable[..., Any]) -> FunctionSpec:
         counts = implementation.__code__.co_varnames[:1] == ("budget",)
@@ -154,10 +155,6 @@ def function(signature: str, example: str) -> Callable[[Callable[..., Any]], Fun
         )
 
     return declare
-
-
-def _texts(listed: str) -> list[str]:
-    return listed.removesuffix("...").split(", ") if listed else []
 
 
 def is_number(value: Json) -> bool:

@@ -143,7 +143,8 @@ class _Folder:
             return self._membership(expr, arguments[1])
         if function in _INDEXING and known[1]:
             self._check_key(arguments[1])
-        if len(known) > 1 and known[1] and self._has_pattern(function):
+        has_pattern = function in PATTERNS or (self._optimize and function == "matches")
+        if has_pattern and len(known) > 1 and known[1]:
             pattern = self._value(arguments[1])
             if isinstance(pattern, str):
                 self._patterns.read(pattern)
@@ -156,9 +157,6 @@ class _Folder:
         opaque = isinstance(key, Opaque) and key.__class__ not in (Duration, Timestamp)
         if key.__class__ not in _HASHED and not read and not opaque:
             raise CelError(f"invalid qualifier type: {go_type(key)}")
-
-    def _has_pattern(self, function: str) -> bool:
-        return function in PATTERNS or (self._optimize and function == "matches")
 
     def _membership(self, expr: ast.Call, members: ast.Expr) -> bool:
         if self._checked.overloads.get(expr.id) != ("in_list",):

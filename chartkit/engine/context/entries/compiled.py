@@ -29,7 +29,6 @@ _PREDEFINED = (
     "element",
     "elementIndex",
 )
-_ENTRY_KINDS = ("configMap", "apiCall", "globalReference", "imageRegistry", "variable")
 
 
 def check_entries(entries: Json, *, cel: bool = False, namespaced: bool = False) -> str | None:
@@ -58,7 +57,7 @@ def _entry_fault(entry: Body, namespaced: bool) -> str | None:
                 f"entry name {name} is invalid as it conflicts with a pre-defined variable "
                 f"{reserved}"
             )
-    kinds = [kind for kind in _ENTRY_KINDS if entry.get(kind) is not None]
+    kinds = [kind for kind in _KINDS if entry.get(kind) is not None]
     if len(kinds) != 1:
         return (
             "exactly one of configMap or apiCall or imageRegistry or variable is required for "
@@ -66,7 +65,8 @@ def _entry_fault(entry: Body, namespaced: bool) -> str | None:
         )
     if namespaced and kinds == ["globalReference"]:
         return NO_GLOBALS
-    return _CHECKS[kinds[0]](entry[kinds[0]])
+    fault, _ = _KINDS[kinds[0]]
+    return fault(entry[kinds[0]])
 
 
 def _variable_fault(body: Body) -> str | None:
@@ -124,22 +124,16 @@ def _path_fault(body: Body) -> str | None:
     return None
 
 
-_CHECKS = {
-    "variable": _variable_fault,
-    "configMap": _configmap_fault,
-    "apiCall": _api_call_fault,
-    "globalReference": _global_fault,
-    "imageRegistry": _image_fault,
+_Kind = tuple[Callable[[Body], str | None], Callable[[str, Body, str], EntryLoader]]
+
+_KINDS: dict[str, _Kind] = {
+    "configMap": (_configmap_fault, ConfigMapLoader),
+    "apiCall": (_api_call_fault, ApiCallLoader),
+    "globalReference": (_global_fault, GlobalReferenceLoader),
+    "imageRegistry": (_image_fault, ImageRegistryLoader),
+    "variable": (_variable_fault, VariableLoader),
 }
-
-
-_KINDS: tuple[tuple[str, Callable[[str, Body, str], EntryLoader]], ...] = (
-    ("configMap", ConfigMapLoader),
-    ("apiCall", ApiCallLoader),
-    ("globalReference", GlobalReferenceLoader),
-    ("imageRegistry", ImageRegistryLoader),
-    ("variable", VariableLoader),
-)
+"""The check and the loader of each kind of entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +192,7 @@ def compile_entries(
 def _compile(entry: Body, namespace: str) -> EntryLoader | str:
     name = entry.get("name")
     name = text_of(name)
-    for kind, loader in _KINDS:
+    for kind, (_, loader) in _KINDS.items():
         body = entry.get(kind)
         if isinstance(body, dict):
             try:

@@ -7,8 +7,13 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression
-from chartkit.engine.cel.environments import declaring
+from chartkit.engine.cel import (
+    ENVIRONMENTS,
+    CelCompileError,
+    CelError,
+    compile_expression,
+    declaring,
+)
 from chartkit.engine.cel.syntax import format_expression, read, simplify
 from tests.property.cel_expressions import expressions, objects
 

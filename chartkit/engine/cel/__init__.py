@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.cel.checker import check
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.parser.entry import parse
@@ -17,6 +17,7 @@ __all__ = [
     "Environment",
     "Program",
     "compile_expression",
+    "declaring",
 ]
 
 

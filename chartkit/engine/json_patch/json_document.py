@@ -157,6 +157,19 @@ class Document:
                 raise PatchError("invalid state detected")
 
 
+NO_PLACE: Final = "operation does not apply: doc is missing"
+"""The beginning of the fault of an operation, after its name."""
+
+
+def located(found: tuple[Container | None, str], fault: str) -> tuple[Container, str]:
+    """Return the container and the key that a path leads to; raise `PatchError` where it does
+    not."""
+    container, key = found
+    if container is None:
+        raise PatchError(f"{fault}: {MISSING_VALUE}")
+    return container, key
+
+
 def opened(value: Json) -> Json:
     """A copy that can be changed, its keys sorted as JSON has them."""
     if isinstance(value, dict):

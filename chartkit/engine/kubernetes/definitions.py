@@ -99,24 +99,20 @@ def _object(schema: Schema, owner: str, loaded: bool) -> Check:
 def _conditions(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
     """An any/all block, or the flat list of conditions that Kyverno still takes."""
     if isinstance(value, list):
-        return list_of(named_check("Condition", loaded=True))(value, path)
+        return _list_of_loaded("Condition")(value, path)
     return named_check("AnyAllConditions", loaded=True)(value, path)
 
 
-def _loops(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
-    return list_of(named_check("ForEachValidation", loaded=True))(value, path)
-
-
-def _mutating_loops(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
-    return list_of(named_check("ForEachMutation", loaded=True))(value, path)
+def _list_of_loaded(name: str) -> Check:
+    return lambda value, path: list_of(named_check(name, loaded=True))(value, path)
 
 
 _LOADED: Final[dict[tuple[str, str], Check]] = {
     ("Rule", "preconditions"): _conditions,
     ("Deny", "conditions"): _conditions,
     ("MutationTarget", "preconditions"): _conditions,
-    ("ForEachValidation", "foreach"): _loops,
-    ("ForEachMutation", "foreach"): _mutating_loops,
+    ("ForEachValidation", "foreach"): _list_of_loaded("ForEachValidation"),
+    ("ForEachMutation", "foreach"): _list_of_loaded("ForEachMutation"),
 }
 """Fields, by type and name, that the definitions leave open but Kyverno loads no other types in."""
 

@@ -142,10 +142,11 @@ class Scopes:
         local = self._find_local(bare)
         if local is not None and name[0] != ".":
             return name, local
-        found = self._tables.global_type(bare)
-        if found is None:
-            return None
-        return (bare if local is None else f".{bare}"), found
+        return self._global(bare, is_hidden=local is not None)
+
+    def _global(self, name: str, *, is_hidden: bool) -> tuple[str, Type] | None:
+        found = self._tables.global_type(name)
+        return None if found is None else (f".{name}" if is_hidden else name, found)
 
     def find_qualified(self, select: Select) -> tuple[str, Type] | None:
         """The variable whose name is the whole of `a.b.c`; None where it selects fields."""
@@ -158,11 +159,7 @@ class Scopes:
         local = self._find_local(root)
         if local is not None and qualified[0] != ".":
             return None
-        bare = qualified.removeprefix(".")
-        found = self._tables.global_type(bare)
-        if found is None:
-            return None
-        return (bare if local is None else f".{bare}"), found
+        return self._global(qualified.removeprefix("."), is_hidden=local is not None)
 
     def _find_local(self, name: str) -> Type | None:
         for scope in reversed(self._local):

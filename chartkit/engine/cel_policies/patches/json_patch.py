@@ -16,12 +16,14 @@ from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError,
 from chartkit.engine.cel_policies.patches.apply_values import encoded
 from chartkit.engine.json_patch.json_document import (
     MISSING_VALUE,
+    NO_PLACE,
     Container,
     add,
     closed,
     decode,
     equal,
     index_of,
+    located,
     opened,
     put,
 )
@@ -173,21 +175,13 @@ def _remove(container: Container, key: str) -> None:
 
 def _added(document: _Document, operation: Body) -> None:
     path = operation["path"]
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(
-            f'add operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
-        )
+    container, key = located(document.find(path), f'add {NO_PLACE} path: "{path}"')
     _named(f"error in add for path: '{path}'", add, container, key, operation.get("value"))
 
 
 def _removed(document: _Document, operation: Body) -> None:
     path = operation["path"]
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(
-            f'remove operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
-        )
+    container, key = located(document.find(path), f'remove {NO_PLACE} path: "{path}"')
     _named(f"error in remove for path: '{path}'", _remove, container, key)
 
 
@@ -198,14 +192,11 @@ def _replaced(document: _Document, operation: Body) -> None:
             raise PatchError("replace operation value must be object or array: %!w(<nil>)")
         document.root = value
         return
-    container, key = document.find(path)
-    missing = "replace operation does not apply: doc is missing"
-    if container is None:
-        raise PatchError(f"{missing} path: {path}: {MISSING_VALUE}")
+    container, key = located(document.find(path), f"replace {NO_PLACE} path: {path}")
     try:
         _get(container, key)
     except PatchError as error:
-        raise PatchError(f"{missing} key: {path}: {MISSING_VALUE}") from error
+        raise PatchError(f"replace {NO_PLACE} key: {path}: {MISSING_VALUE}") from error
     put(container, key, value)
 
 
@@ -215,7 +206,7 @@ def _moved(document: _Document, operation: Body) -> None:
     problem = f"error in move for path: '{key}'"
     value = _named(problem, _get, container, key)
     _named(problem, _remove, container, key)
-    container, key = _destination(document, "move", path)
+    container, key = located(document.find(path), f"move {NO_PLACE} destination path: {path}")
     _named(f"error in move for path: '{path}'", add, container, key, value)
 
 
@@ -223,7 +214,7 @@ def _copied(document: _Document, operation: Body) -> None:
     source, path = operation["from"], operation["path"]
     container, key = _source(document, "copy", source)
     value = _named(f"error in copy for from: '{source}'", _get, container, key)
-    container, key = _destination(document, "copy", path)
+    container, key = located(document.find(path), f"copy {NO_PLACE} destination path: {path}")
     copied = document.copied(value)
     _named("error while adding value during copy", add, container, key, copied)
 
@@ -232,28 +223,14 @@ def _source(document: _Document, name: str, path: str) -> tuple[Container, str]:
     if not path:
         missing = f"{name} operation failed to decode from: operation, missing from field"
         raise PatchError(f"{missing}: {MISSING_VALUE}")
-    container, key = document.find(path)
-    if container is None:
-        missing = f"{name} operation does not apply: doc is missing from path"
-        raise PatchError(f"{missing}: {path}: {MISSING_VALUE}")
-    return container, key
-
-
-def _destination(document: _Document, name: str, path: str) -> tuple[Container, str]:
-    container, key = document.find(path)
-    if container is None:
-        missing = f"{name} operation does not apply: doc is missing destination path"
-        raise PatchError(f"{missing}: {path}: {MISSING_VALUE}")
-    return container, key
+    return located(document.find(path), f"{name} {NO_PLACE} from path: {path}")
 
 
 def _tested(document: _Document, operation: Body) -> None:
     path, wanted = operation["path"], operation.get("value")
     if path:
-        container, key = document.find(path)
-        if container is None:
-            missing = "test operation does not apply: is missing path"
-            raise PatchError(f"{missing}: {path}: {MISSING_VALUE}")
+        missing = f"test operation does not apply: is missing path: {path}"
+        container, key = located(document.find(path), missing)
         found = _named(f"error in test for path: '{path}'", _get, container, key)
     else:
         found = document.root

@@ -18,12 +18,13 @@ from chartkit.engine.cluster_policy.mutate.workspace import Patch, Workspace
 from chartkit.engine.json_patch.json_document import (
     MISSING_VALUE,
     NO_DOCUMENT,
+    NO_PLACE,
     WRITTEN_NULL,
-    Container,
     Document,
     KeyMissingError,
     add,
     equal,
+    located,
     opened,
     put,
     remove,
@@ -99,24 +100,13 @@ def _raw(value: Json) -> Json:
     return [_raw(one) for one in value] if isinstance(value, list) else value
 
 
-_MISSING: Final = "operation does not apply: doc is missing"
-
-
-def _found(document: Document, path: str, missing: str) -> tuple[Container, str]:
-    """Return the container that holds a path's end, and the last key; raise `PatchError`."""
-    container, key = document.find(path)
-    if container is None:
-        raise PatchError(f"{missing}: {MISSING_VALUE}")
-    return container, key
-
-
 def _add(document: Document, operation: Body, values: _Values) -> None:
     path, value = operation["path"], values.of(operation)
     if not path:
         document.root = _whole_added(value)
         return
     document.ensure(path)
-    container, key = _found(document, path, f'add {_MISSING} path: "{path}"')
+    container, key = located(document.find(path), f'add {NO_PLACE} path: "{path}"')
     with Reraise(f"error in add for path: '{path}': ", PatchError, PatchError):
         add(container, key, value)
 
@@ -145,11 +135,11 @@ def _replace(document: Document, operation: Body, values: _Values) -> None:
             raise PatchError("replace operation value must be object or array: %!w(<nil>)")
         document.root = value
         return
-    container, key = _found(document, path, f"replace {_MISSING} path: {path}")
+    container, key = located(document.find(path), f"replace {NO_PLACE} path: {path}")
     try:
         document.get(container, key)
     except PatchError as error:
-        raise PatchError(f"replace {_MISSING} key: {path}: {MISSING_VALUE}") from error
+        raise PatchError(f"replace {NO_PLACE} key: {path}: {MISSING_VALUE}") from error
     with Reraise(f"error in remove for path: '{path}': ", PatchError, PatchError):
         put(container, key, value)
 
@@ -158,21 +148,21 @@ def _move(document: Document, operation: Body, _: _Values) -> None:
     source, path = operation["from"], operation["path"]
     if not source:
         raise PatchError("unable to move entire document to another path: invalid state detected")
-    container, key = _found(document, source, f"move {_MISSING} from path: {source}")
+    container, key = located(document.find(source), f"move {NO_PLACE} from path: {source}")
     with Reraise(f"error in move for path: '{key}': ", PatchError, PatchError):
         value = document.get(container, key)
         remove(container, key)
-    container, key = _found(document, path, f"move {_MISSING} destination path: {path}")
+    container, key = located(document.find(path), f"move {NO_PLACE} destination path: {path}")
     with Reraise(f"error in move for path: '{path}': ", PatchError, PatchError):
         add(container, key, value)
 
 
 def _copy(document: Document, operation: Body, values: _Values) -> None:
     source, path = operation["from"], operation["path"]
-    container, key = _found(document, source, f'copy {_MISSING} from path: "{source}"')
+    container, key = located(document.find(source), f'copy {NO_PLACE} from path: "{source}"')
     with Reraise(f"error in copy for from: '{source}': ", PatchError, PatchError):
         value = document.get(container, key)
-    container, key = _found(document, path, f"copy {_MISSING} destination path: {path}")
+    container, key = located(document.find(path), f"copy {NO_PLACE} destination path: {path}")
     with Reraise("error while adding value during copy: ", PatchError, PatchError):
         add(container, key, values.copy(value))
 
@@ -185,7 +175,7 @@ def _test(document: Document, operation: Body, values: _Values) -> None:
             raise PatchError(failed)
         return
     missing = f"test operation does not apply: is missing path: {path}"
-    container, key = _found(document, path, missing)
+    container, key = located(document.find(path), missing)
     try:
         value = document.get(container, key)
     except KeyMissingError:

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expression
-from chartkit.engine.cel.environments import declaring
+from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expression, declaring
 
 
 def test_an_environment_imports_what_it_needs_alone() -> None:

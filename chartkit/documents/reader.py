@@ -71,9 +71,9 @@ class Document:
         return Location(self.source.file, self.line, places=self)
 
     def locate(self, *path: str | int) -> Location:
-        steps = [*map(str, path)]
+        steps = tuple(map(str, path))
         reached, line, column = finder(self.source.text, self.extent).find(steps)
-        pointer = _pointer(tuple(steps[:reached]))
+        pointer = _pointer(steps[:reached])
         return Location(self.source.file, line or self.line, column, pointer, self)
 
     def character(self, offset: int, *path: str | int) -> Location:

@@ -21,6 +21,8 @@ _ONE_LINE: Final = re.compile(f"[{_LINE}]*")
 _BLOCK: Final = re.compile(f"(?=[^ \n])[{_LINE}\n]*(?<! )")
 _MARK: Final = re.compile(r"(?<=#)#(?=\w*\[)")
 """The second character of a command in logs (`##[`), which stands between double quotes alone."""
+_NAME: Final = re.compile(r"(?:/|[A-Za-z][\w-]*[./[])(?:[\w./[\]-]|:(?=[0-9]))*", re.ASCII)
+"""A path, a place (`app.yaml:3:5`) or a field (`spec.replicas`), which is a text as it stands."""
 _NOT_PLAIN: Final = re.compile(
     r"""[-?](?: |$)|[ #,\[\]{}&*!|>'"%@`]|---|\.\.\.|.*(?: #|: |[: ]$)"""
 )
@@ -84,6 +86,8 @@ def dump_text(text: str, indent: int = 0) -> str:
 
     indent: the column of the key.
     """
+    if _NAME.fullmatch(text):
+        return text
     is_quoted = _does_something(text)
     if not is_quoted and _ONE_LINE.fullmatch(text):
         return text if _is_plain(text) else "'" + text.replace("'", "''") + "'"

@@ -14,10 +14,10 @@ from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import Spool
 from chartkit.safe_text import escape_controls, shown, without_commands
 
-_GITHUB: Final = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_GITHUB_PROPERTY: Final = {**_GITHUB, ":": "%3A", ",": "%2C"}
-_AZURE: Final = {"%": "%AZP25", "\r": "%0D", "\n": "%0A"}
-_AZURE_PROPERTY: Final = {**_AZURE, "]": "%5D", ";": "%3B"}
+_GITHUB: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_GITHUB_PROPERTY: Final = _GITHUB | str.maketrans({":": "%3A", ",": "%2C"})
+_AZURE: Final = str.maketrans({"%": "%AZP25", "\r": "%0D", "\n": "%0A"})
+_AZURE_PROPERTY: Final = _AZURE | str.maketrans({"]": "%5D", ";": "%3B"})
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
@@ -95,7 +95,7 @@ def _values(finding: Finding) -> Sequence[str | int]:
     return finding.file, line, column, finding.rule.id
 
 
-def _pairs(properties: Mapping[str, str | int], escapes: Mapping[str, str]) -> Iterator[str]:
+def _pairs(properties: Mapping[str, str | int], escapes: Mapping[int, str]) -> Iterator[str]:
     """Yield `key=value` of the properties that have a value."""
     for key, value in properties.items():
         if value:
@@ -111,6 +111,5 @@ def _text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _written(text: str, escapes: Mapping[str, str]) -> str:
-    text = without_commands(text)
-    return escape_controls("".join(escapes.get(character, character) for character in text))
+def _written(text: str, escapes: Mapping[int, str]) -> str:
+    return escape_controls(without_commands(text).translate(escapes))

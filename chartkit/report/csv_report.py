@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from chartkit.model import Status
@@ -44,30 +44,30 @@ class CsvWriter(FindingFormat):
     def __init__(self, options: ReportOptions) -> None:
         super().__init__(options)
         self._spool = Spool()
+        self._write_row = csv.writer(self._spool, lineterminator="\n").writerow
 
     def write(self, finding: Finding) -> None:
         rule, resource, location = finding.rule, finding.resource, finding.location
         place = location if location is not None and finding.file else None
-        self._spool.write(
-            _row(
-                finding.result,
-                rule.policy,
-                rule.name,
-                rule.severity,
-                rule.category,
-                finding.action,
-                resource.api_version if resource else "",
-                resource.kind if resource else "",
-                resource.namespace if resource else "",
-                resource.name if resource else "",
-                finding.field,
-                finding.file or (location.file if location else ""),
-                str(place.line) if place and place.line else "",
-                str(place.column) if place and place.column else "",
-                f"{finding.message} ({finding.hint})" if finding.hint else finding.message,
-                str(finding.acceptance or ""),
-            )
+        cells = (
+            finding.result,
+            rule.policy,
+            rule.name,
+            rule.severity,
+            rule.category,
+            finding.action,
+            resource.api_version if resource else "",
+            resource.kind if resource else "",
+            resource.namespace if resource else "",
+            resource.name if resource else "",
+            finding.field,
+            finding.file or (location.file if location else ""),
+            str(place.line) if place and place.line else "",
+            str(place.column) if place and place.column else "",
+            f"{finding.message} ({finding.hint})" if finding.hint else finding.message,
+            str(finding.acceptance or ""),
         )
+        self._write_row(map(_cell, cells))
 
     def part(self) -> bytes:
         return self._spool.part()
@@ -76,16 +76,11 @@ class CsvWriter(FindingFormat):
         self._spool.append(part)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - rows alone
-        yield _row(*_COLUMNS)
+        yield f"{','.join(_COLUMNS)}\n"
         yield from self._spool.pieces()
 
 
-def _row(*cells: str) -> str:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(map(_cell, cells))
-    return line.getvalue()
-
-
+@lru_cache(maxsize=512)
 def _cell(text: str) -> str:
     """Return a text that a spreadsheet shows as it is, after an apostrophe where it would not."""
     if text.isalnum():

@@ -164,6 +164,8 @@ def diagnostic_body(each: Diagnostic) -> Body:
 class FindingFormat(ABC):
     """A writer of findings: those of results, and those of commands without results."""
 
+    most_places: ClassVar[int | None] = 1
+    """The most fields of a failure that a format has; None for all."""
     with_passes: ClassVar[bool] = False
     """True for a format that has passes and skips, where they are asked for."""
 
@@ -194,7 +196,8 @@ class FindingFormat(ABC):
     def _finding(
         self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
     ) -> Finding:
-        first, *others = field_places(resource, result) or (FieldPlace("", resource.location),)
+        places = field_places(resource, result, self.most_places)
+        first, *others = places or (FieldPlace("", resource.location),)
         return Finding(
             self._rule(result),
             _LEVELS.get(result.status, Severity.NOTE),

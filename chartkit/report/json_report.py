@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from chartkit.documents.json_text import without_surrogates
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.report.findings import (
     NONE_ACCEPTED,
@@ -24,21 +25,41 @@ from chartkit.report.spool import Spool
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """The white space of a row: before its first member, before the others, and at its end;
-    indent: of nested values."""
+    indent: of nested values; place, between: a field with its place, and what separates two of
+    them."""
 
     first: str
     step: str
     end: str
     indent: int | None
+    place: str
+    between: str
 
     def nested(self, value: Json) -> str:
         """Return a value that is a member of a row."""
         text = json_text(value, self.indent)
         return text if self.indent is None else text.replace("\n", self.step)
 
+    def places(self, places: Sequence[FieldPlace]) -> str:
+        """Return fields with their places, as `nested` returns what they are for programs."""
+        if any(each.value is not None for each in places):
+            return self.nested(place_rows(places))
+        rows = [self.place % (quoted(each.field), quoted(str(each.location))) for each in places]
+        text: str = without_surrogates(self.between.join(rows))
+        return f"[{self.between[1:] if self.first else ''}{text}{self.step if self.first else ''}]"
 
-_LINES: Final = _Layout("\n      ", "\n      ", "\n    ", 2)
-_ONE_LINE: Final = _Layout("", " ", "", None)
+
+_LINES: Final = _Layout(
+    first="\n      ",
+    step="\n      ",
+    end="\n    ",
+    indent=2,
+    place='{\n          "field": %s,\n          "location": %s\n        }',
+    between=",\n        ",
+)
+_ONE_LINE: Final = _Layout(
+    first="", step=" ", end="", indent=None, place='{"field": %s, "location": %s}', between=", "
+)
 _NEXT_LINE: Final = "\n  "
 _NAMESPACES: Final = 64
 """The most namespaces whose rows are remembered."""
@@ -101,7 +122,7 @@ class _Rows:
             text += self._member("valueLocation", str(first.value))
         if len(places) == 1:
             return text
-        return text + self._member("fields", place_rows(places))
+        return f'{text},{step}"fields": {self._layout.places(places)}'
 
     def _member(self, name: str, value: Json) -> str:
         return f',{self._layout.step}"{name}": {self._layout.nested(value)}'

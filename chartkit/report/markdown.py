@@ -69,6 +69,9 @@ class MarkdownWriter:
         """Add one resource's results."""
         for position, result in enumerate(results):
             if self._options.detailed or result.status in _SHOWN:
+                if self._cut:
+                    self._cut += 1
+                    continue
                 acceptance = accepted.get(position)
                 status = str(acceptance.state if acceptance else result.status)
                 lines = [result.message, *map(str, field_places(resource, result))]

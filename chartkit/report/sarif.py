@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 from urllib.parse import quote
 
 from chartkit import __version__
@@ -37,6 +37,8 @@ _Rules = dict[tuple[str, str], tuple[int, FindingRule, Severity]]
 
 class SarifWriter(FindingFormat):
     """A log of one run: the rules of failures, and each failure with its place and fingerprint."""
+
+    most_places: ClassVar[int | None] = None
 
     def __init__(self, options: ReportOptions) -> None:
         super().__init__(options)

@@ -36,7 +36,9 @@ from chartkit.scan.run import ScanContext
 _GUIDING: Final = frozenset({"html", "sarif"})
 _WITHOUT_EXCERPTS: Final = BUILT_IN.keys() - {"html"}
 """The formats that show no lines around findings."""
-_PLACES: Final = {"text": PLACES, "policyreport": 1, "openreports": 1}
+_PLACES: Final = {"text": PLACES} | dict.fromkeys(
+    ("policyreport", "openreports", "github", "azure", "gitlab", "csv"), 1
+)
 """The most fields of a failure whose places formats show; those that are not here show all."""
 _SPLIT: Final = frozenset({"policyreport", "openreports"})
 

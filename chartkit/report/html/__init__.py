@@ -6,18 +6,19 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from chartkit import __version__
-from chartkit.model import Status
+from chartkit.model import Location, Places, Status
 from chartkit.report.finding import Finding, FindingFormat
+from chartkit.report.findings import FieldPlace
 from chartkit.report.html.tally import LEGEND, RuleTally, Tally, owner_of, place_of
 from chartkit.report.model import INCOMPLETE, ReportOptions, summary
 from chartkit.report.spool import SortedSpool, SpoolPart
@@ -26,6 +27,8 @@ from chartkit.safe_text import shown, shown_lines
 _FOLDER: Final = Path(__file__).parent
 _WIDTH: Final = 160
 """The most characters that are shown of a line of source."""
+_SHAPES: Final = 512
+"""The most shapes of findings that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +45,52 @@ class HtmlWriter(FindingFormat):
     """A page with totals, environments or namespaces side by side, tables of counts, and the
     failures of each rule with their places and lines."""
 
+    most_places: ClassVar[int | None] = None
+
     def __init__(self, options: ReportOptions, heading: Heading | None = None) -> None:
         super().__init__(options)
         self._heading = heading or Heading()
         self._texts: SortedSpool[tuple[str, str]] = SortedSpool()
         self._tally = Tally(options.owner_label)
-        self._row = _templates().get_template("finding.html.j2").render
+        self._shapes: dict[tuple[Any, ...], Sequence[str]] = {}
+        self._sources = _Sources()
 
     def write(self, finding: Finding) -> None:
         self._tally.add(finding)
         key = finding.rule.kind, finding.rule.id
-        self._texts.write(key, self._row(_row(finding, self._options.owner_label)))
+        self._texts.write(key, self._row(finding))
+
+    def _row(self, finding: Finding) -> str:
+        """Return a finding as HTML: most of it is the same for many findings."""
+        owner_label, location = self._options.owner_label, finding.location
+        resource, acceptance = finding.resource, finding.acceptance
+        source = self._sources.around(location)
+        shape = (
+            str(acceptance.state) if acceptance else finding.result,
+            resource.kind if resource else "",
+            place_of(finding),
+            owner_of(finding, owner_label) if owner_label else "",
+            finding.rule.severity,
+            finding.action,
+            finding.message,
+            finding.hint,
+            finding.field,
+            str(acceptance) if acceptance else "",
+            bool(source),
+        )
+        parts = self._shapes.get(shape)
+        if parts is None:
+            if len(self._shapes) >= _SHAPES:
+                self._shapes.clear()
+            parts = self._shapes[shape] = _parts(*shape)
+        start, after_subject, after_location, after_others, end = parts
+        subject = escape(shown(finding.subject or str(location or "")))
+        place = escape(str(location)) if location is not None else ""
+        others = "".join(f"<br><code>{_escaped_place(each)}</code>" for each in finding.others)
+        return (
+            f"{start}{subject}{after_subject}{place}{after_location}{others}"
+            f"{after_others}{source}{end}"
+        )
 
     def part(self) -> tuple[SpoolPart[tuple[str, str]], Tally]:
         tally, self._tally = self._tally, Tally(self._options.owner_label)
@@ -163,41 +201,80 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _row(finding: Finding, owner_label: str) -> dict[str, Any]:
-    resource, acceptance, location = finding.resource, finding.acceptance, finding.location
-    state = str(acceptance.state) if acceptance else finding.result
-    return {
-        "state": state,
-        "subject": shown(finding.subject or str(location or "")),
-        "kind": shown(resource.kind if resource else ""),
-        "place": shown(place_of(finding)),
-        "owner": shown(owner_of(finding, owner_label)) if owner_label else "",
-        "severity": shown(finding.rule.severity),
-        "action": shown(finding.action),
-        "message": shown_lines(finding.message),
-        "hint": shown(finding.hint),
-        "field": shown(finding.field),
-        "others": [shown(str(each)) for each in finding.others],
-        "location": str(location) if location is not None else "",
-        "acceptance": shown(str(acceptance)) if acceptance else "",
-        "lines": _source(finding),
-    }
+_GAP: Final = Markup("\0")
+"""A text that is none of a page's: it stands for what differs between findings of one shape."""
 
 
-def _source(finding: Finding) -> Markup:
-    """Return the lines around a finding with their numbers, the line of the finding marked."""
-    location = finding.location
-    if location is None or location.places is None or not location.line:
-        return Markup("")
-    first, lines = location.places.excerpt(location.line)
-    # Together, since a template takes most of a page's time with one line after the other.
-    texts = str(escape("\n".join(shown(line[:_WIDTH]) for line in lines))).split("\n")
-    numbered = enumerate(texts, first) if lines else ()
-    return Markup(
-        "".join(
-            f'<span class="line here"><i>{number}</i><mark>{text}</mark></span>'
-            if number == location.line
-            else f'<span class="line"><i>{number}</i>{text}</span>'
-            for number, text in numbered
+def _parts(
+    state: str,
+    kind: str,
+    place: str,
+    owner: str,
+    severity: str,
+    action: str,
+    message: str,
+    hint: str,
+    field: str,
+    acceptance: str,
+    has_source: bool,
+) -> Sequence[str]:
+    """Return the HTML of findings before, between and after their subject, location, other fields
+    and lines of source."""
+    row = (
+        _templates()
+        .get_template("finding.html.j2")
+        .render(
+            state=state,
+            subject=_GAP,
+            kind=shown(kind),
+            place=shown(place),
+            owner=shown(owner),
+            severity=shown(severity),
+            action=shown(action),
+            message=shown_lines(message),
+            hint=shown(hint),
+            field=shown(field),
+            others=_GAP,
+            location=_GAP,
+            acceptance=shown(acceptance),
+            lines=_GAP if has_source else "",
         )
+    )
+    parts = row.split(str(_GAP))
+    return parts if has_source else [*parts, ""]
+
+
+def _escaped_place(place: FieldPlace) -> str:
+    return str(escape(shown(str(place))))
+
+
+class _Sources:
+    """The lines around places as HTML; those of one document are kept."""
+
+    def __init__(self) -> None:
+        self._places: Places | None = None
+        self._known: dict[int, str] = {}
+
+    def around(self, location: Location | None) -> str:
+        """Return the lines around a location with their numbers, its own line marked."""
+        if location is None or location.places is None or not location.line:
+            return ""
+        if location.places is not self._places:
+            self._places, self._known = location.places, {}
+        known = self._known.get(location.line)
+        if known is None:
+            known = self._known[location.line] = _source(location.places, location.line)
+        return known
+
+
+def _source(places: Places, line: int) -> str:
+    first, lines = places.excerpt(line)
+    # Together, since a template takes most of a page's time with one line after the other.
+    texts = str(escape("\n".join(shown(each[:_WIDTH]) for each in lines))).split("\n")
+    numbered = enumerate(texts, first) if lines else ()
+    return "".join(
+        f'<span class="line here"><i>{number}</i><mark>{text}</mark></span>'
+        if number == line
+        else f'<span class="line"><i>{number}</i>{text}</span>'
+        for number, text in numbered
     )

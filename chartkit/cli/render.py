@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.cache import cache_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.jobs import jobs_option
+from chartkit.cli.options.jobs import cache_option, jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
 from chartkit.cli.terminal import track

@@ -56,7 +56,7 @@ class KeptResults:
             texts = Texts(known["files"], tuple(known["warnings"]))
         else:
             texts = self._backend.render(chart, values, target)
-        if not may_differ(templates_of(values)) and _comes_to_nothing(_by_chance(chart), texts):
+        if not may_differ(templates_of(values)) and _comes_to_nothing(_content(chart)[1], texts):
             self._repeatable.add(_subject(chart, values))
             if known is None:
                 found = {"files": dict(texts.files), "warnings": texts.warnings}
@@ -109,10 +109,6 @@ class KeptResults:
 
 def _subject(chart: Path, values: Body) -> str:
     return digest_of(_content(chart)[0], values)
-
-
-def _by_chance(chart: Path) -> frozenset[str]:
-    return _content(chart)[1]
 
 
 @lru_cache(maxsize=64)

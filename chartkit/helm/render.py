@@ -198,13 +198,9 @@ def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
         place = Location(str(shown / error.file))
         raise RenderError(error.message, place, error.hint) from None
     except RenderError as error:
-        text = _LONG_WORD.sub(_cut, error.message)
+        text = _LONG_WORD.sub(lambda word: f"{word[0][:_WORD]}…", error.message)
         location, message, hint = _explain(text, folder, shown, values)
         raise RenderError(message, location, error.hint or hint) from None
-
-
-def _cut(word: re.Match[str]) -> str:
-    return f"{word[0][:_WORD]}…"
 
 
 def _explain(

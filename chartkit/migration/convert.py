@@ -33,7 +33,7 @@ from chartkit.migration.validate import convert_validate
 from chartkit.migration.validate.cel_rule import convert_cel
 from chartkit.migration.validate.pod_security import convert_pod_security
 from chartkit.migration.verify_images import convert_verify_images
-from chartkit.model import Body, Location, Resource, mappings_at, single_line
+from chartkit.model import Body, Resource, mappings_at, single_line
 
 CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
     RuleKind.VALIDATE: convert_validate,
@@ -249,7 +249,7 @@ def _outcome(
     made: list[Made],
     names: tuple[str, ...],
 ) -> RuleOutcome:
-    place = _rule_place(policy, index)
+    place = replace(policy.resource.location, path=f"/spec/rules/{index}")
     if refused is not None:
         location = replace(place, path=f"{place.path}/{refused.path}") if refused.path else place
         return RuleOutcome(
@@ -275,10 +275,6 @@ def _outcome(
         changes=(*changes, *([said] if said else [])),
         assumed=assumed,
     )
-
-
-def _rule_place(policy: Policy, index: int) -> Location:
-    return replace(policy.resource.location, path=f"/spec/rules/{index}")
 
 
 def _remaining(policy: Policy, refused: Mapping[int, NotConvertible]) -> Body | None:

@@ -184,7 +184,7 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
         place = _profile_place(environment, index)
         profile = read_profile(reference, root, place)
         found |= set(_ancestry(profile))
-        if profile.name not in _profile_names():
+        if profile.name not in {f"pss-{each}" for each in _STANDARDS}:
             what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
             left.append(_left(what, place))
     return next((each for each in _STANDARDS if f"pss-{each}" in found), ""), left
@@ -195,10 +195,6 @@ def _profile_place(environment: Environment, index: int) -> Location:
     if own:
         return environment.locate("profiles", index)
     return environment.keys.document.locate("profiles", index)
-
-
-def _profile_names() -> Sequence[str]:
-    return [f"pss-{each}" for each in _STANDARDS]
 
 
 def _ancestry(profile: Profile) -> Iterator[str]:

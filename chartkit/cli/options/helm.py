@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -39,3 +40,11 @@ def _choose(_context: click.Context, _parameter: click.Parameter, value: str | N
         from chartkit.helm.backend import choose
 
         choose(value)
+
+
+matrix_option = click.option(
+    "--matrix",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file with releases of Kyverno and Kubernetes, and faults, that chartkit does not know.",
+)

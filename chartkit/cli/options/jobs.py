@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 import click
 
@@ -26,3 +27,10 @@ def jobs_option(work: str) -> Option:
         metavar="N",
         help=f"The most processes that {work} at a time; results come in the order of the input.",
     )
+
+
+cache_option: Final[Option] = click.option(
+    "--cache/--no-cache",
+    default=True,
+    help="Whether to use results of earlier runs. Default: they are used.",
+)

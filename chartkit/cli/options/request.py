@@ -8,8 +8,8 @@ from typing import Final
 
 import click
 
-from chartkit.cli.options.cache import cache_option
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
+from chartkit.cli.options.jobs import cache_option
 from chartkit.scan.options import DEFAULT_PROFILE
 
 _path_option = partial(click.option, type=click.Path(path_type=Path))

@@ -6,15 +6,16 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from chartkit.kyverno.changes import Announcement, Change, announced, changes
 from chartkit.kyverno.known_faults import known_faults
 from chartkit.kyverno.matrix import compatibility, matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
-from chartkit.kyverno.upgrade.eks import EksSupport, eks_support
 from chartkit.kyverno.upgrade.path import Pair, Route
-from chartkit.kyverno.versions import Release, Version
+from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.model import Body, Diagnostic, Severity
 from chartkit.report.command_report import CommandReport, own_writers
 from chartkit.report.finding import Finding, diagnostic_finding
@@ -271,3 +272,34 @@ def _step_body(plan: Plan, before: Pair, after: Pair) -> Body:
 def _escaped(text: str) -> str:
     """Text for Markdown: its stars and underscores as they are."""
     return text.replace("*", "\\*").replace("_", "\\_")
+
+
+@dataclass(frozen=True, slots=True)
+class EksSupport:
+    """A Kubernetes version on Amazon EKS: the days on which its standard support, without extra
+    cost, and its extended support end."""
+
+    kubernetes: Version
+    released: date
+    standard: date
+    extended: date
+
+    def ended(self, today: date) -> str:
+        """Return the support that has ended: empty, `standard` or `extended`."""
+        if today >= self.extended:
+            return "extended"
+        return "standard" if today >= self.standard else ""
+
+
+@cache
+def eks_support(data: ReleaseData = BUILT_IN) -> Mapping[Version, EksSupport]:
+    """The Kubernetes versions that EKS has or had, oldest first."""
+    rows = [_support(row) for row in data.section("eks")]
+    return MappingProxyType({row.kubernetes: row for row in rows})
+
+
+def _support(row: Body) -> EksSupport:
+    days = [
+        date.fromisoformat(row[key]) for key in ("released", "standardSupport", "extendedSupport")
+    ]
+    return EksSupport(parse_version(row["version"], "Kubernetes"), *days)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.files.comments import comments_in
 from chartkit.migration.proof import Difference, Proof
-from chartkit.migration.proof.text import answer_text
+from chartkit.migration.proof.model import Answer, Result
 from chartkit.safe_text import shown, shown_lines
 
 _MARK: Final = "# chartkit migrate:"
@@ -84,3 +85,30 @@ def difference_sentence(difference: Difference) -> str:
 def smallest(difference: Difference) -> str:
     """Return the smallest request that makes a difference, as YAML."""
     return dump_yaml(difference.case.document)
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer in one line."""
+    return "; ".join(_parts(answer)) or "no result"
+
+
+def _parts(answer: Answer) -> Iterator[str]:
+    if answer.result is not Result.NONE:
+        yield str(answer.result)
+    yield from (text for text in answer.messages if text)
+    yield from answer.errors
+    yield from (f"error: {text}" for text in answer.failed)
+    if answer.denied:
+        yield "denied"
+    if answer.warned:
+        yield "warned"
+    if answer.patched is not None:
+        yield f"mutated to {_compact(answer.patched)}"
+    yield from (f"mutates {_compact(body)}" for body in answer.targets)
+    yield from (f"generates {_compact(body)}" for body in answer.generated)
+    if answer.deletes:
+        yield f"deletes at {answer.deletes}"
+
+
+def _compact(body: object) -> str:
+    return json.dumps(body, ensure_ascii=False)

@@ -150,7 +150,7 @@ def margins(
                 _add(made[at], _section(documents[at]), comment.text)
         elif path[:1] == ("spec",) and len(path) > 1:
             _add(made[0], _section(documents[0]), comment.text)
-        elif comment.is_alone or path in made[0].beside or not _is_in(documents[0], path):
+        elif comment.is_alone or path in made[0].beside or _nearest(documents[0], path) != path:
             _add(made[0], _nearest(documents[0], path), comment.text)
         else:
             made[0].beside[path] = comment.text
@@ -166,10 +166,6 @@ def _section(body: Body) -> FieldPath:
     spec = mapping_at(body, "spec")
     own = next((key for key in spec if key not in _SPEC), None)
     return ("spec",) if own is None else ("spec", own)
-
-
-def _is_in(body: Json, path: FieldPath) -> bool:
-    return _nearest(body, path) == path
 
 
 def _nearest(body: Json, path: FieldPath) -> FieldPath:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TextIO
 
 from chartkit.engine import is_exception, read_exceptions
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch, excepts, policy_key
@@ -16,7 +18,6 @@ from chartkit.migration.files.kustomize.carried import Carried, carried
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.files.own_tests import objects_of_tests, rewritten, test_files
-from chartkit.migration.files.proof_objects import given_objects
 from chartkit.migration.files.surroundings import Mention, mentions, patch_files
 from chartkit.migration.files.targets import left_outside, targets
 from chartkit.migration.files.texts import SEPARATOR, FileText, file_texts, object_text
@@ -24,9 +25,11 @@ from chartkit.migration.plan.inventory import Inventory, LegacyObject, read_inve
 from chartkit.migration.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.migration.proof.known import NamedDifferences, wildcards_of
 from chartkit.model import Location, Resource
+from chartkit.network.cluster.recording import is_recording
 from chartkit.output.transaction import write_together
 from chartkit.report.outputs import with_line_ends
-from chartkit.scan.inputs import STDIN, Note
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.inputs import STDIN, Note, read_inputs
 from chartkit.scan.parallel.pool import in_order
 from chartkit.suggestions import suggestion
 
@@ -226,3 +229,29 @@ def write(migration: Migration, options: MigrationOptions) -> None:
             options.inventory.paths,
         )
         write_together(texts)
+
+
+def given_objects(
+    paths: Sequence[str], legacy: Sequence[LegacyObject], stdin: TextIO, note: Note
+) -> list[Resource]:
+    """Return the objects at paths; of a recording, those of kinds that the policies match.
+
+    Raise InputError and SourceError for what cannot be read.
+    """
+    found: list[Resource] = []
+    for path in paths:
+        if is_recording(Path(path)):
+            found += _recorded(Path(path), legacy)
+        else:
+            found += read_inputs([path], stdin, note)
+    return found
+
+
+def _recorded(folder: Path, legacy: Sequence[LegacyObject]) -> Iterator[Resource]:
+    from chartkit.network.cluster.installed import kinds_to_read
+    from chartkit.scan.cluster import open_cluster
+
+    policies = [compile_policy(one.resource) for one in legacy if one.resource.kind in KINDS]
+    with open_cluster(ClusterSource(None, folder, "", None)) as reader:
+        for served in kinds_to_read(policies, reader.discovery):
+            yield from reader.objects(served)

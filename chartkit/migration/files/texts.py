@@ -126,11 +126,8 @@ def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
         notes = [line for one in each.outcomes for line in reason_note(one)]
         yield annotated(region.text, list(dict.fromkeys(notes)))
     else:
-        yield left_text(region.text, _kept(each), remaining)
-
-
-def _kept(each: MigratedObject) -> dict[int, list[str]]:
-    return {index: reason_note(one) for index, one in enumerate(each.outcomes) if not one.converted}
+        kept = {at: reason_note(one) for at, one in enumerate(each.outcomes) if not one.converted}
+        yield left_text(region.text, kept, remaining)
 
 
 def _new(each: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str]:

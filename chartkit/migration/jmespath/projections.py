@@ -13,8 +13,7 @@ from chartkit.migration.expressions.names import loop_variable
 from chartkit.migration.expressions.place import ANY_LIST, Place
 from chartkit.migration.expressions.verdict import conjunction
 from chartkit.migration.jmespath.environment import Names
-from chartkit.migration.jmespath.functions.collections import members
-from chartkit.migration.jmespath.functions.orders import ORDERED, listed
+from chartkit.migration.jmespath.functions.collections import ORDERED, listed, members
 from chartkit.migration.jmespath.images import Images
 from chartkit.migration.jmespath.lists import concatenated, literal_elements, nested, without_null
 from chartkit.migration.jmespath.terms import (

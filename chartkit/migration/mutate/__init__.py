@@ -3,10 +3,11 @@ patterns, for conditions in anchors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
@@ -19,7 +20,6 @@ from chartkit.migration.jmespath import Names
 from chartkit.migration.matching.environment import names_of
 from chartkit.migration.matching.operations import operations_in
 from chartkit.migration.matching.scope import WRITES, Condition, Scope, scope_of
-from chartkit.migration.mutate.controllers import is_extended_alike
 from chartkit.migration.mutate.fields import object_field
 from chartkit.migration.mutate.foreach import loop_mutations
 from chartkit.migration.mutate.json_patch import json_patch
@@ -29,6 +29,8 @@ from chartkit.migration.rule import ConvertedRule
 from chartkit.model import Body
 
 __all__ = ["convert_mutate"]
+_METADATA = "metadata"
+_UNSAFE = ("object.", "Object.", "{", "}")
 
 
 def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
@@ -99,3 +101,48 @@ def _named(anchors: Sequence[Expr]) -> list[Condition]:
     if len(anchors) == 1:
         return [Condition("anchors", anchors[0])]
     return [Condition(f"anchor-{number}", each) for number, each in enumerate(anchors, 1)]
+
+
+def is_extended_alike(rule: ConvertedRule) -> bool:
+    """Return whether Kyverno's extension of the new form to the controllers of Pods says what that
+    of the rule does.
+
+    Kyverno's own extension of a MutatingPolicy wraps an `Object{…}` in the fields around a template
+    and replaces `object.spec` as text. It leaves `Object.metadata`, JSON patches,
+    `object.?metadata` and variables as they are, and counts braces in texts.
+    """
+    conditions = [each.expression for each in (*rule.scope.conditions, *rule.conditions)]
+    if rule.variables or not all(map(_is_rewritten, conditions)):
+        return False
+    for mutation in rule.spec["mutations"]:
+        applied = mutation.get("applyConfiguration")
+        if applied is None or not _is_rewritten(applied["expression"]):
+            return False
+        if not isinstance(applied["expression"], StructLiteral):
+            return False
+    return True
+
+
+def _is_rewritten(expression: Expr | str) -> bool:
+    if isinstance(expression, str):
+        return False
+    return not any(_is_left(part) for part in _parts(expression))
+
+
+def _is_left(part: Expr) -> bool:
+    match part:
+        case Literal(str() as text):
+            return any(each in text for each in _UNSAFE)
+        case Select(_, field):
+            return field == _METADATA
+        case StructLiteral(_, fields):
+            return any(entry.field == _METADATA for entry in fields)
+        case _:
+            return False
+
+
+def _parts(expression: Expr) -> Iterator[Expr]:
+    yield expression
+    parts: Iterable[Expr] = children(expression)
+    for each in parts:
+        yield from _parts(each)

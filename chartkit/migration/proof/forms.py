@@ -25,7 +25,6 @@ from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.migration.proof.equality import canonical
-from chartkit.migration.proof.messages import own_message
 from chartkit.migration.proof.model import Answer, Result
 from chartkit.migration.proof.requests.case import Case
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
@@ -44,6 +43,13 @@ _RESULTS: Final = {
 }
 _STRENGTH: Final = (Result.NONE, Result.PASS, Result.ERROR, Result.WARN, Result.FAIL)
 _FAILED: Final = frozenset((Status.FAIL, Status.WARN))
+_MADE_BY: Final = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
+"""The labels by which Kyverno knows what it generated; they name the rule or policy."""
+_LOOP: Final = "validation failure: "
+_ERROR: Final = "validation error: "
+_WORDED: Final = ("Validation rule '", "failed to verify image", "unverified image", "image")
+_INDEXED: Final = "CEL expression validation failed at index "
+"""The beginnings of messages that Kyverno words itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +185,6 @@ def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:
     return patched[-1] if patched and patched[-1] != before else None
 
 
-_MADE_BY: Final = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
-"""The labels by which Kyverno knows what it generated; they name the rule or policy."""
-
-
 def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
     """Return objects in order; those that are written twice in the same way once."""
     found = {canonical(one): one for one in map(_unlabelled, filter(None, bodies))}
@@ -202,3 +204,22 @@ def _unlabelled(body: Body) -> Body:
     kept = {key: text for key, text in labels.items() if not key.startswith(_MADE_BY)}
     others = {key: value for key, value in metadata.items() if key != "labels"}
     return {**body, "metadata": {**others, **({"labels": kept} if kept else {})}}
+
+
+def own_message(result: RuleResult) -> str:
+    """Return the message of a rule or validation; empty where Kyverno words it.
+
+    A pattern's failure is `validation error: MESSAGE. rule NAME failed at path …`, that of a
+    foreach has `validation failure: ` before it.
+    """
+    text = result.message
+    while text.startswith(_LOOP):
+        text = text.removeprefix(_LOOP)
+    if text.startswith(_ERROR):
+        text = text.removeprefix(_ERROR)
+        if text.startswith(f"rule {result.rule}"):
+            return ""
+        text = text.partition(f" rule {result.rule}")[0]
+    elif text.startswith(_INDEXED if result.kind else _WORDED):
+        return ""
+    return " ".join(text.split()).rstrip(".")

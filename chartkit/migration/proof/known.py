@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.engine import Phase
+from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
+from chartkit.engine.json_patch.nodes import scalar_text
 from chartkit.engine.kubernetes.pod_templates import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.migration.assumptions import meets
@@ -33,7 +35,6 @@ from chartkit.migration.differences import (
     TIDIED_LISTS,
 )
 from chartkit.migration.proof.forms import AS_STORED
-from chartkit.migration.proof.irregular import has_irregular_lists
 from chartkit.migration.proof.model import Answer, Aspect, Result
 from chartkit.migration.proof.requests.case import Case
 from chartkit.model import Json, Resource, list_of, mapping_at, mappings_at
@@ -224,3 +225,32 @@ _CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
     SERVICE_ACCOUNTS: _takes_for_account,
 }
 """By sentence of a conversion: whether it explains a difference between two answers."""
+
+
+def has_irregular_lists(body: Json) -> bool:
+    """Return whether any list of an object, merged by keys, has elements without them or two
+    elements with the same."""
+    if not isinstance(body, dict):
+        return False
+    return _is_irregular(body, schema_of_kind(str(body.get("apiVersion")), str(body.get("kind"))))
+
+
+def _is_irregular(value: Json, schema: Schema | None) -> bool:
+    if schema is None:
+        return False
+    if isinstance(value, dict):
+        return any(_is_irregular(each, schema.field(key)) for key, each in value.items())
+    if not isinstance(value, list) or schema.keys is None:
+        return False
+    texts = [_key(each, schema.keys) for each in value]
+    if len(set(texts)) < len(texts) or not all(all(each) for each in texts):
+        return True
+    return any(_is_irregular(each, schema.elements()) for each in value)
+
+
+def _key(element: Json, keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys:
+        return (scalar_text(element),)
+    if not isinstance(element, dict):
+        return ("",)
+    return tuple(scalar_text(element[key]) if element.get(key) else "" for key in keys)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from typing import Final
 
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
@@ -18,15 +21,10 @@ from chartkit.migration.differences import DELETIONS, NEVER_REFUSES
 from chartkit.migration.expressions.verdict import as_bool, conjunction, is_presence
 from chartkit.migration.jmespath import Names
 from chartkit.migration.matching.environment import names_of
-from chartkit.migration.matching.operations import (
-    Operations,
-    leaves_deletions_open,
-    operations_in,
-)
+from chartkit.migration.matching.operations import Operations, leaves_deletions_open, operations_in
 from chartkit.migration.matching.scope import WRITES, Condition, Scope, scope_of
-from chartkit.migration.rule import ConvertedRule
+from chartkit.migration.rule import ConvertedRule, Variable
 from chartkit.migration.texts import text_of
-from chartkit.migration.validate.containers import one_loop_for_all_containers
 from chartkit.migration.validate.deny import denial_texts, denied
 from chartkit.migration.validate.extension import (
     of_extended_pods,
@@ -39,6 +37,9 @@ from chartkit.migration.validate.variables import with_variables
 from chartkit.model import Body
 
 __all__ = ["convert_validate"]
+_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_NAME: Final = "allContainers"
+_VARIABLE: Final = "container"
 
 
 def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
@@ -157,3 +158,58 @@ def _texts(rule: Rule, names: Names) -> list[tuple[Expr, str]]:
         return [(cel.TRUE, own or missing)]
     found = denial_texts(deny["conditions"], own, names)
     return [(condition, text or missing) for condition, text in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A fact about every container of a list.
+
+    body: its variable named the same in all; list: the list's field.
+    """
+
+    fact: Expr
+    target: Expr
+    list: str
+    body: Expr
+
+
+def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Variable, ...]]:
+    """Return the facts of a conjunction, loops over lists of containers with equal bodies as one
+    over all of them, and the variable that this takes."""
+    match expression:
+        case Chain("&&", terms):
+            facts = list(terms)
+        case _:
+            facts = [expression]
+    by_body: dict[Expr, list[_Loop]] = {}
+    for loop in filter(None, map(_loop, facts)):
+        by_body.setdefault(loop.body, []).append(loop)
+    repeated = [(body, loops) for body, loops in by_body.items() if len(loops) > 1]
+    if len(repeated) != 1:
+        return facts, ()
+    ((body, loops),) = repeated
+    first, *others = sorted(loops, key=lambda each: _LISTS.index(each.list))
+    total = first.target
+    for other in others:
+        total = cel.compare("+", total, other.target)
+    every = cel.macro(cel.variable(_NAME), "all", _VARIABLE, body)
+    merged = [loop.fact for loop in loops]
+    at = min(map(facts.index, merged))
+    kept = [each for each in facts if each not in merged]
+    return [*kept[:at], every, *kept[at:]], (Variable(_NAME, total),)
+
+
+def _loop(fact: Expr) -> _Loop | None:
+    match fact:
+        case Call("all", Call() | Select() as target, (variable, body)):
+            name = _field(target)
+            if name in _LISTS:
+                return _Loop(fact, target, name, replaced(body, variable, Ident(_VARIABLE)))
+    return None
+
+
+def _field(target: Expr) -> str:
+    """Return the field that a list is read from, through `orValue`."""
+    if isinstance(target, Call) and target.function == "orValue" and target.target is not None:
+        target = target.target
+    return target.field if isinstance(target, Select) else ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,12 +13,14 @@ from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.verify_images.blocks import converted
 from chartkit.engine.context.variables.syntax import OPEN
+from chartkit.migration.assembly import text
 from chartkit.migration.conditions import blocks_hold
 from chartkit.migration.context import context_of
 from chartkit.migration.conversion import NotConvertible
 from chartkit.migration.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
 from chartkit.migration.expressions.place import Place
 from chartkit.migration.expressions.verdict import conjunction, disjunction
+from chartkit.migration.expressions.wildcards import fits_any
 from chartkit.migration.matching.environment import names_of
 from chartkit.migration.matching.operations import operations_in
 from chartkit.migration.matching.scope import WRITES, Condition, Scope, operations_of, scope_of
@@ -25,7 +28,6 @@ from chartkit.migration.rule import ConvertedRule
 from chartkit.migration.validate.extension import require_one_extension
 from chartkit.migration.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.migration.verify_images.attestors import NOTARY, Attestors, Signing, sets_of
-from chartkit.migration.verify_images.references import match_references, names
 from chartkit.model import Body
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
@@ -37,6 +39,14 @@ _NO_FORM: Final = {
     "roots": "roots: Kyverno takes the trusted root in place of them in an ImageValidatingPolicy",
 }
 """By field of an entry: what has no form in an ImageValidatingPolicy."""
+_ANY: Final = "*"
+_PLAIN: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?/[a-z0-9._/-]*\*")
+"""A registry with a dot and the beginning of a path: what a reference begins with in any case."""
+_HOST: Final = "^([^/]*[.:A-Z][^/]*|localhost)/"
+_TAG: Final = ":[^/@]*@"
+_COMPLETE: Final = "[:@][^/]*$"
+_DEFAULT: Final = "docker.io/"
+_NAMED: Final = "image"
 
 
 def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
@@ -208,3 +218,43 @@ def _kind(block: Body) -> str:
 
 def _type(body: Body) -> str:
     return str(body.get("type") or body.get("predicateType") or "")
+
+
+def match_references(patterns: Sequence[str]) -> list[Body]:
+    """Return `matchImageReferences`; none for every image."""
+    if _ANY in patterns:
+        return []
+    globs: list[Body] = [{"glob": each} for each in patterns if _is_plain(each)]
+    others = [each for each in patterns if not _is_plain(each)]
+    if others:
+        globs.append({"expression": text(names(cel.ident("ref"), others))})
+    return globs
+
+
+def _is_plain(pattern: str) -> bool:
+    return _PLAIN.fullmatch(pattern) is not None
+
+
+def names(reference: Expr, patterns: Sequence[str]) -> Expr:
+    """Return whether an image, as an object names it, is one of those of wildcards.
+
+    A ClusterPolicy compares `docker.io/nginx:latest` where an object says `nginx`, and leaves out
+    the tag of an image that has a digest, too; CEL does neither.
+    """
+    if _ANY in patterns:
+        return cel.TRUE
+    if all(map(_is_plain, patterns)):
+        return fits_any(reference, patterns)
+    has_host = cel.method(reference, "matches", _HOST)
+    named = cel.conditional(has_host, reference, cel.concat(_DEFAULT, reference))
+    untagged = cel.call("regex.replace", named, _TAG, "@")
+    image = cel.ident(_NAMED)
+    is_complete = cel.method(image, "matches", _COMPLETE)
+    full = cel.conditional(is_complete, image, cel.concat(image, ":latest"))
+    return cel.bind(_NAMED, untagged, _fits_any(full, patterns))
+
+
+def _fits_any(full: Expr, patterns: Sequence[str]) -> Expr:
+    if len(patterns) == 1:
+        return fits_any(full, patterns)
+    return cel.bind("full", full, fits_any(cel.ident("full"), patterns))

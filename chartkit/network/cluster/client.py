@@ -22,10 +22,10 @@ import yaml
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, mapping_at, mappings_at, text_of
-from chartkit.network.cluster.answers import mapping_in, object_in, objects_in
 from chartkit.network.cluster.collections import Collection
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
+from chartkit.network.cluster.source import mapping_in, object_in, objects_in
 
 _TIMEOUT: Final = (10, 60)
 """Seconds to connect, and to wait for an answer."""

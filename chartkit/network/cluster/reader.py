@@ -8,7 +8,6 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
-from chartkit.network.cluster.answers import AnswerError, objects_in
 from chartkit.network.cluster.cleaning import cleaned
 from chartkit.network.cluster.discovery import CONFIG_MAPS, NAMESPACES, ApiResource, Discovery
 from chartkit.network.cluster.recording import RecordedSource
@@ -17,8 +16,10 @@ from chartkit.network.cluster.source import (
     FORBIDDEN,
     MISSING,
     TOO_LARGE,
+    AnswerError,
     RefusedError,
     Source,
+    objects_in,
     with_query,
 )
 

@@ -141,9 +141,9 @@ class FileReader:
             sorter.add(Piece(each, _own_text(document, start) if alone else ""))
 
     def _chart(self, folder: Path) -> int:
-        if (values := _umbrella_values(folder)) is not None:
+        if (values := dependency_values(folder, _chart_body(folder))) is not None:
             self.estate.values.append(values)
-        if _chart_name(folder) == _ENGINE:
+        if _chart_body(folder).get("name") == _ENGINE:
             message = "is Kyverno's own chart: its values.yaml are the defaults"
             hint = "name your own values file"
             place = Location(str(folder))
@@ -195,15 +195,6 @@ def _chart_body(folder: Path) -> Body:
     documents = read_file(folder / _CHART_FILE)
     body = documents[0].body if documents else None
     return body if isinstance(body, dict) else {}
-
-
-def _chart_name(folder: Path) -> str:
-    return str(_chart_body(folder).get("name") or "")
-
-
-def _umbrella_values(folder: Path) -> EngineValues | None:
-    """Return the values that a chart gives to Kyverno's chart below it, None for none."""
-    return dependency_values(folder, _chart_body(folder))
 
 
 class Sorter:

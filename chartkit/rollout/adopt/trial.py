@@ -15,7 +15,7 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource
 from chartkit.output.folders import write_below
 from chartkit.project.project import read_project
-from chartkit.render.compare.fields import FieldChange, What
+from chartkit.render.compare.fields import What
 from chartkit.render.compare.report import RatedChange, comparison
 from chartkit.render.compare.risk import Level
 from chartkit.render.compare.sides import Side, of_environment
@@ -124,7 +124,7 @@ def _changes(changes: Iterable[RatedChange], environment: str) -> Iterator[Row]:
     labelled: Counter[What] = Counter()
     for each in changes:
         change = each.change
-        fields = [field for field in change.fields if not _is_label(field)]
+        fields = [field for field in change.fields if field.path[:2] not in _METADATA]
         if change.what is What.CHANGED and not fields:
             labelled[change.what] += 1
             continue
@@ -138,7 +138,3 @@ def _changes(changes: Iterable[RatedChange], environment: str) -> Iterator[Row]:
         noun = "object gets" if count == 1 else "objects get"
         message = f"{count} {noun} the chart's labels and annotations, and nothing else"
         yield Row(Outcome.CHANGED, "metadata", message, None, "", environment)
-
-
-def _is_label(field: FieldChange) -> bool:
-    return field.path[:2] in _METADATA

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -122,15 +122,11 @@ def with_entry(file: Path, entry: Body) -> str:
     before = parse_yaml(text)
     wanted = {**before, _LIST: [*(before.get(_LIST) or ()), entry]}
     text = text.rstrip("\n") + "\n"
-    added = text + "".join(f"  {line}\n" for line in _lines(entry))
+    added = text + "".join(f"  {line}\n" for line in dump_yaml([entry]).rstrip("\n").split("\n"))
     if _value(added) != wanted:
         hint = f"keep '{_LIST}' the last key, as a list in blocks, indented by two spaces"
         raise InputError("cannot be added to", Location(str(file)), hint)
     return added
-
-
-def _lines(entry: Body) -> Iterator[str]:
-    return iter(dump_yaml([entry]).rstrip("\n").split("\n"))
 
 
 def _value(text: str) -> Json:

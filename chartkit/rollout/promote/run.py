@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Final
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.chart import read_libraries
-from chartkit.documents.reader import read_source, read_text
+from chartkit.documents.reader import read_file, read_source, read_text
+from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.library.profiles import resolve_environment
-from chartkit.model import Body, Location, mapping_at
+from chartkit.model import Body, Json, Location, mapping_at, mappings_at
 from chartkit.output import atomic_folder
 from chartkit.output.transaction import write_together
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project, parse_project, read_project
 from chartkit.project.settings import Action
 from chartkit.render.environment import project_environment
-from chartkit.rollout.promote import edits, exceptions, promotions
+from chartkit.rollout.promote import edits, promotions
 from chartkit.rollout.promote.decision import chosen, decided
-from chartkit.rollout.promote.evidence import Judge, Scope, candidates_of, only_audits
+from chartkit.rollout.promote.evidence import Judge, Scope, candidates_of, only_audits, policy_name
 from chartkit.rollout.promote.model import Candidate, Evidence, Plan, PlannedPolicy, Verdict
 from chartkit.rollout.promote.options import PromoteOptions
 from chartkit.rollout.promote.reporter import permission
 from chartkit.rollout.promote.sources import EvidenceReader
+from chartkit.scan.gate.exceptions import exception_of
+from chartkit.scan.gate.suppressions import Suppression
+from chartkit.scan.gate.violation import written_rule
 
 Texts = dict[Path, str | None]
 """Files to write by path, None for one to remove."""
+_REASON: Final = "violated the policy when it was promoted to Enforce"
+_HERE: Final = Location("promotions.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +186,7 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     )
     files: Texts = {}
     until = today + timedelta(days=options.exception_days)
-    written = exceptions.exceptions_text(plan, until, NAMESPACE)
+    written = _exceptions_text(plan, until)
     file = ""
     if written:
         file = _free_name(project.root, plan.environment, today)
@@ -250,10 +257,51 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
     for file, names in excepted.items():
         path = project.root / file
         atomic_folder.require_inside(path, project.root)
-        files[path] = exceptions.text_without(path, names) if path.is_file() else None
+        files[path] = _text_without(path, names) if path.is_file() else None
         if files[path] is None:
             text = text.without_exceptions(file)
     files[project.file] = text.text
     gone = [file for file in excepted if not (project.root / file).is_file()]
     notes = tuple(f"{file} was taken out already" for file in gone)
     return Promotion(Plan(options.target, (), (), (), notes), files, back=tuple(before))
+
+
+def _exceptions_text(plan: Plan, until: date) -> str:
+    """Return the exceptions of a plan as YAML, empty if it needs none; until: the last day on which
+    they hold."""
+    bodies = [
+        body
+        for planned in plan.of(Verdict.PROMOTE)
+        if planned.exceptions
+        for body in _exceptions(planned, until)
+    ]
+    unique = {body["metadata"]["name"]: body for body in bodies}
+    return dump_documents(unique.values()) if unique else ""
+
+
+def _text_without(file: Path, policies: Sequence[str]) -> str | None:
+    """Return the text of a file without the exceptions of some policies, None if nothing is left;
+    an exception for another policy as well stays whole. Raise InputError."""
+    kept = [each for each in read_file(file) if not _is_only_for(each.body, policies)]
+    texts = (each.source.text[each.start : each.end].strip("\n") for each in kept)
+    parts = [text.removeprefix("---").strip("\n") for text in texts]
+    return "---\n".join(f"{each}\n" for each in parts) if any(parts) else None
+
+
+def _is_only_for(body: Json, policies: Sequence[str]) -> bool:
+    spec = mapping_at(body, "spec")
+    named = [each.get("policyName") for each in mappings_at(spec, "exceptions")]
+    named += [each.get("name") for each in mappings_at(spec, "policyRefs")]
+    return bool(named) and all(policy_name(str(each), policies) in policies for each in named)
+
+
+def _exceptions(planned: PlannedPolicy, until: date) -> Iterator[Body]:
+    """Yield an exception for each object and rule, for each form of the policy."""
+    name = planned.candidate.name
+    for found in planned.candidate.evidence.blocked:
+        rule = written_rule(found.rule)
+        suppression = Suppression(name, rule, _REASON, until, _HERE)
+        for one in planned.candidate.compiled:
+            body = exception_of(replace(found.resource), suppression, one, NAMESPACE)
+            if body is not None:
+                yield body

@@ -47,7 +47,8 @@ class Diagnosis:
         if webhook.service is not None and webhook.service in self.unanswered:
             return f"{self.unanswered[webhook.service]} for {webhook.service}"
         message = next((one.message for one in self.refused if one.webhook == webhook.name), "")
-        return _cause(message)
+        # The end of the API server's message says why the call failed.
+        return message.rpartition("failed calling webhook")[2].partition(": ")[2]
 
 
 def diagnose(cluster: Cluster) -> Diagnosis:
@@ -71,8 +72,3 @@ def diagnose(cluster: Cluster) -> Diagnosis:
         and (each.service in silent or each.name in failing)
     )
     return Diagnosis(cluster.shown, tuple(webhooks), silent, refused, opening, asked.notes)
-
-
-def _cause(message: str) -> str:
-    """Return the end of an API server's message, which says why the call failed."""
-    return message.rpartition("failed calling webhook")[2].partition(": ")[2]

@@ -48,7 +48,9 @@ def read_entry(
 ) -> Entry:
     """Return an entry of a kustomization in a folder; raise StaysError for one of which nothing is
     known."""
-    body = {_source_of(raw): raw} if isinstance(raw, str) else mapping_at(raw)
+    if isinstance(raw, str):
+        raw = {"patch" if "\n" in raw or "{" in raw else "path": raw}
+    body = mapping_at(raw)
     if any(mapping_at(body, "options").get(each) for each in _RENAMING):
         raise StaysError("its options let it rename")
     path, text, file = body.get("path"), body.get("patch"), None
@@ -63,7 +65,10 @@ def read_entry(
         except InputError as error:
             raise StaysError(f"it cannot be read: {error.message}") from None
     target = body.get("target")
-    patches = [_patch(each.body) for each in read]
+    patches = [
+        Operations(each.body) if isinstance(each.body, list) else Merge(mapping_at(each.body))
+        for each in read
+    ]
     if key == MERGES and any(isinstance(one, Merge) and _has_null(one) for one in patches):
         raise StaysError("kustomize writes null as a text in labels and annotations there")
     is_json = any(isinstance(each, Operations) for each in patches)
@@ -72,17 +77,9 @@ def read_entry(
     return Entry(key, raw, file, read, patches, target)
 
 
-def _source_of(text: str) -> str:
-    return "patch" if "\n" in text or "{" in text else "path"
-
-
 def _has_null(merge: Merge) -> bool:
     metadata = mapping_at(merge.body, "metadata")
     return any(None in mapping_at(metadata.get(key)).values() for key in ("labels", "annotations"))
-
-
-def _patch(body: Json) -> Patch:
-    return Operations(body) if isinstance(body, list) else Merge(mapping_at(body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.migration.conversion import NotConvertible
@@ -33,6 +34,9 @@ from chartkit.migration.jmespath.terms import (
     is_json,
     type_of,
 )
+
+ORDERED: Final = (TEXT, "int", "double")
+"""The types of what both languages put in the same order."""
 
 
 @declare
@@ -205,3 +209,35 @@ def to_array(_names: Names, args: Sequence[Term]) -> Term:
     if isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list):
         return term
     raise NotConvertible("to_array of a value that is no list")
+
+
+@declare
+def sort(_names: Names, args: Sequence[Term]) -> Term:
+    """A list in ascending order."""
+    elements = listed(args[0], "sort")
+    inner = elements.type.removeprefix("[]")
+    if inner not in ORDERED:
+        raise NotConvertible("sort of values whose types are not known")
+    return computed(cel.method(elements.value, "sort"), elements.type)
+
+
+@declare
+def reverse(_names: Names, args: Sequence[Term]) -> Term:
+    """A list with its last element first."""
+    (term,) = args
+    if isinstance(term, Constant) and isinstance(term.value, str | list):
+        return Constant(term.value[::-1])
+    elements = listed(term, "reverse")
+    return computed(cel.method(elements.value, "reverse"), elements.type)
+
+
+def listed(term: Term, role: str) -> Place:
+    """Return a list that must be there; raises `NotConvertible`."""
+    match term:
+        case Stream():
+            return term.required().listed()
+        case Value():
+            place = replace(term, place=term.place.taken_for(ANY_LIST))
+            if place.place.is_list:
+                return there(place)
+    raise NotConvertible(f"{role} of a value that is no list")

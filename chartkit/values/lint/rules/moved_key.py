@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from chartkit.kyverno.versions import Version
 from chartkit.model import Diagnostic, Json
 from chartkit.values.lint.rule import ChartValues, Rule
 from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
@@ -40,7 +39,8 @@ class MovedKey(Rule):
 
 
 def _message(key: tuple[str, ...], gone: list[Row]) -> str:
-    name, version = ".".join(key), _after(max(row.span.last for row in gone))
+    name, last = ".".join(key), max(row.span.last for row in gone)
+    version = FIRST_OF_THREE if last == LAST_OF_TWO else last.next_minor()
     if len(gone) > 1 or gone[0].key != key:
         return f"what stood below '{name}' has other places since chart {version}"
     targets = sorted({".".join(target) for target in gone[0].targets})
@@ -60,7 +60,3 @@ def _has(values: Json, path: tuple[str, ...]) -> bool:
             return False
         values = values[step]
     return True
-
-
-def _after(version: Version) -> Version:
-    return FIRST_OF_THREE if version == LAST_OF_TWO else version.next_minor()

@@ -5,9 +5,8 @@ from datetime import date, timedelta
 
 from chartkit.kyverno.changes import changes
 from chartkit.kyverno.matrix import known_clusters, matrix
-from chartkit.kyverno.upgrade.eks import eks_support
 from chartkit.kyverno.upgrade.path import parse_pair, shortest
-from chartkit.kyverno.upgrade.report import FORMATS, Plan
+from chartkit.kyverno.upgrade.report import FORMATS, Plan, eks_support
 from chartkit.kyverno.versions import Version
 
 

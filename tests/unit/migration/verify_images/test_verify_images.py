@@ -14,7 +14,7 @@ from chartkit.engine.cel.syntax import format_expression
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.migration.differences import BUNDLES, VERIFIED_AGAIN
-from chartkit.migration.verify_images.references import match_references, names
+from chartkit.migration.verify_images import match_references, names
 from chartkit.model import Body
 from tests.unit.migration.conversions import Converted, converted, one_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.model import Body, Json
-from chartkit.rollout.install.managers import without_others
+from chartkit.rollout.install.stored import without_others
 
 _LEAF: Body = {}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
 from chartkit.catalog.model import Entry
 from chartkit.model import Body
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.markdown import markdown_table
 from chartkit.report.text.layout import table
 from chartkit.wording import counted
@@ -35,9 +34,9 @@ def _row(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def as_json(entries: Sequence[Entry]) -> str:
+def as_json(entries: Sequence[Entry]) -> Body:
     """Return one object: `policies`."""
-    return json.dumps({"policies": [entry_body(each) for each in entries]}, ensure_ascii=False)
+    return {"policies": [entry_body(each) for each in entries]}
 
 
 def entry_body(entry: Entry) -> Body:
@@ -67,9 +66,8 @@ def as_markdown(entries: Sequence[Entry]) -> str:
 def report(entries: Sequence[Entry]) -> CommandReport:
     """Return policies for every format."""
     return CommandReport(
-        own={
-            **own_writers({"json": as_json, "markdown": as_markdown}, entries),
-            "text": lambda screen: as_text(entries, screen.width),
-        },
+        text=lambda screen: as_text(entries, screen.width),
+        value=lambda: as_json(entries),
         rows="policies",
+        own={"markdown": lambda: as_markdown(entries)},
     )

@@ -180,12 +180,12 @@ def _printable(text: str) -> Iterator[str]:
         yield indent + "".join(each if each.isprintable() else "�" for each in line.lstrip())
 
 
-def as_json(shown: Details) -> str:
+def as_json(shown: Details) -> Body:
     """One object: what a list says of the policy, and `parameters`, `needs`, `policies`,
     `examples`."""
     control = shown.control
     examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
-    body: Body = {
+    return {
         **entry_body(shown.entry),
         "control": {"name": control.name, "source": control.source} if control else None,
         "remediation": shown.remediation,
@@ -195,7 +195,6 @@ def as_json(shown: Details) -> str:
         "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
         "examples": {name: _example(one) for name, one in examples.items()},
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _example(one: Resource | None) -> Json:
@@ -205,10 +204,8 @@ def _example(one: Resource | None) -> Json:
 def report(shown: Details) -> CommandReport:
     """Return one policy for every format."""
     return CommandReport(
-        own={
-            "text": lambda screen: as_text(shown, screen.width),
-            "json": lambda _screen: as_json(shown),
-        },
+        text=lambda screen: as_text(shown, screen.width),
+        value=lambda: as_json(shown),
         rows="policies",
         has_code=True,
     )

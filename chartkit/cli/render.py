@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -195,13 +194,10 @@ def _report(result: RenderResult, check: bool, verbose: bool) -> CommandReport:
     from chartkit.report.command_report import CommandReport
 
     return CommandReport(
-        own={
-            "text": lambda screen: (
-                summary.as_text(result.rows, screen.colour, screen.width, verbose)
-                + _end(result, check)
-            ),
-            "json": lambda _screen: json.dumps(_body(result)),
-        },
+        text=lambda screen: (
+            summary.as_text(result.rows, screen.colour, screen.width, verbose) + _end(result, check)
+        ),
+        value=lambda: _body(result),
         rows="rows",
         findings=lambda: summary.findings(result.rows),
         has_code=check,

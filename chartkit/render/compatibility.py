@@ -221,10 +221,8 @@ def report(
 ) -> CommandReport:
     """Return subjects for every format; explanations: of the ids of findings."""
     return CommandReport(
-        own={
-            "text": lambda _screen: "".join(f"{as_text(each)}\n" for each in subjects),
-            "json": lambda _screen: json.dumps({"subjects": [as_json(each) for each in subjects]}),
-        },
+        text=lambda _screen: "".join(f"{as_text(each)}\n" for each in subjects),
+        value=lambda: {"subjects": [as_json(each) for each in subjects]},
         rows="subjects",
         findings=lambda: diagnostic_findings(
             chain.from_iterable(each.diagnostics for each in subjects), explanations

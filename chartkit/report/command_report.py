@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TextIO, runtime_checkable
 
 from chartkit.documents.yaml_dump import dump_yaml
@@ -30,32 +30,23 @@ _VERSION: Final = "schemaVersion"
 class CommandReport:
     """The output of a command.
 
-    own: its writers by format: `text` and `json`, and `markdown` and `junit` where they have more
-    than the findings; each is called with what shows it; rows: the key of the list of the JSON
-    object, whose items are the lines of `ndjson`; findings: for the formats of pipelines;
-    has_code: whether the text has lines of code, which are not folded.
+    text: its writer for people, called with what shows it; value: of the JSON object; rows: the key
+    of the list in it whose items are the lines of `ndjson`; own: further writers by format, such as
+    `markdown` and `junit` where they have more than the findings; findings: for the formats of
+    pipelines; has_code: whether the text has lines of code, which are not folded.
     """
 
-    own: Mapping[str, Callable[[Screen], str]]
+    text: Callable[[Screen], str]
+    value: Callable[[], Body]
     rows: str
+    own: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     findings: Callable[[], Iterable[Finding]] = lambda: ()
     has_code: bool = False
 
     @property
     def body(self) -> Body:
         """The value of the JSON report, with the version of its schema."""
-        return {_VERSION: SCHEMA_VERSION, **json.loads(self.own["json"](PLAIN))}
-
-
-def own_writers(
-    writers: Mapping[str, Callable[..., str]], *parts: object
-) -> Mapping[str, Callable[[Screen], str]]:
-    """Return the writers of a command that write the same for every screen."""
-
-    def bound(write: Callable[..., str]) -> Callable[[Screen], str]:
-        return lambda _screen: write(*parts)
-
-    return {name: bound(write) for name, write in writers.items()}
+        return {_VERSION: SCHEMA_VERSION, **json.loads(json.dumps(self.value()))}
 
 
 @runtime_checkable
@@ -98,12 +89,13 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
         if query is not None:
             return [query.written([json.dumps(report.body)], name)]
         return _data(report, name)
+    if name == "text":
+        text = report.text(screen)
+        return [text if report.has_code else fold(text, screen.width)]
     if name in report.own or name in _OF_FINDINGS:
         own = report.own.get(name)
-        text = own(screen) if own else _OF_FINDINGS[name](report.findings())
-        if name == "markdown":
-            return [cut_comment(text)]
-        return [text if name != "text" or report.has_code else fold(text, screen.width)]
+        text = own() if own else _OF_FINDINGS[name](report.findings())
+        return [cut_comment(text) if name == "markdown" else text]
     writer = _writer(name)
     for finding in report.findings():
         writer.write(finding)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -129,7 +128,7 @@ def _whole(change: ChangedObject) -> list[str]:
     return ["---", *dump_documents([change.after]).removeprefix("---\n").splitlines()]
 
 
-def to_json(previews: Sequence[Preview]) -> str:
+def to_json(previews: Sequence[Preview]) -> Body:
     """Return one object, whose `previews` have an entry for every object: `resource`, `made` and
     `problems`."""
     entries: list[dict[str, Any]] = [
@@ -147,16 +146,14 @@ def to_json(previews: Sequence[Preview]) -> str:
         }
         for preview in previews
     ]
-    return json.dumps({"previews": entries}, ensure_ascii=False)
+    return {"previews": entries}
 
 
 def report(previews: Sequence[Preview]) -> CommandReport:
     """Return previews for every format; its findings are rules that fail to change an object."""
     return CommandReport(
-        own={
-            "text": lambda screen: to_text(previews, screen.colour),
-            "json": lambda _screen: to_json(previews),
-        },
+        text=lambda screen: to_text(previews, screen.colour),
+        value=lambda: to_json(previews),
         rows="previews",
         findings=lambda: _findings(previews),
         has_code=True,

@@ -1,17 +1,15 @@
-"""Writers of test results, one for each format. A new format is one function and one line in
-`FORMATS`."""
+"""Writers of test results, one for each format."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
-from chartkit.model import Diagnostic, Location, Severity
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_body, diagnostic_finding
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import markdown_table
@@ -55,19 +53,19 @@ def diagnostics(results: Sequence[CaseResult]) -> list[Diagnostic]:
     return list(dict.fromkeys(each for case in results for each in case.diagnostics))
 
 
-def to_json(results: Sequence[CaseResult], options: Options) -> str:
+def to_json(results: Sequence[CaseResult], options: Options) -> Body:
     """Return the report for programs: `cases` in the shape of Kyverno's recorded answers,
     `findings` about policies, and `coverage` where it is asked for."""
-    body: dict[str, Any] = {
+    body: Body = {
         "cases": [_case_json(case) for case in results],
         "findings": [diagnostic_body(each) for each in diagnostics(results)],
     }
     if options.coverage is not None:
         body["coverage"] = _coverage_json(options.coverage)
-    return json.dumps(body, ensure_ascii=False)
+    return body
 
 
-def to_junit(results: Sequence[CaseResult], options: Options) -> str:  # noqa: ARG001 - one shape
+def to_junit(results: Sequence[CaseResult]) -> str:
     """Return a suite for each test file, with a test case for each row."""
     return junit_xml((case.case, _junit_cases(case)) for case in results)
 
@@ -97,23 +95,19 @@ def to_markdown(results: Sequence[CaseResult], options: Options) -> str:
     return text
 
 
-FORMATS: dict[str, Callable[[Sequence[CaseResult], Options], str]] = {
-    "text": to_text,
-    "json": to_json,
-    "junit": to_junit,
-    "markdown": to_markdown,
-}
-"""The writers of its own formats."""
-
-
 def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
     """Return the results for every format."""
     coloured = replace(options, colour=True)
-    own = {
-        **own_writers(FORMATS, results, options),
-        "text": lambda screen: to_text(results, coloured if screen.colour else options),
-    }
-    return CommandReport(own=own, rows="cases", findings=lambda: _findings(results))
+    return CommandReport(
+        text=lambda screen: to_text(results, coloured if screen.colour else options),
+        value=lambda: to_json(results, options),
+        rows="cases",
+        own={
+            "junit": lambda: to_junit(results),
+            "markdown": lambda: to_markdown(results, options),
+        },
+        findings=lambda: _findings(results),
+    )
 
 
 def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:

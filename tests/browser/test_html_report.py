@@ -13,7 +13,6 @@ import pytest
 
 from chartkit.report import ReportOptions
 from chartkit.report.stored import changes, compared, read_report
-from chartkit.report.text.layout import PLAIN
 from tests.unit.report.samples import HOSTILE, facts, hostile, options, samples, written
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def test_changes_of_reports_stand_side_by_side(opened: Opened, tmp_path: Path) -
         file = tmp_path / f"{name}.json"
         file.write_text(written("json", options(), part))
         found.append(read_report(file))
-    page = opened(compared(changes(*found)).own["html"](PLAIN))
+    page = opened(compared(changes(*found)).own["html"]())
     assert page.inner_text("h1") == "What changed between two policy reports"
     assert page.locator(".totals li").all_inner_texts() == ["2 new", "2 fixed", "0 unchanged"]
     heads = page.locator("#policies + div thead th").all_inner_texts()

@@ -38,7 +38,7 @@ def _rows(rows: list[dict[str, Any]], unknown: set[tuple[str, str]]) -> Counter[
 
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_answers_as_kyverno_does(name: str) -> None:
-    (case,) = json.loads(to_json(list(run_tests([CASES / name])), Options()))["cases"]
+    (case,) = to_json(list(run_tests([CASES / name])), Options())["cases"]
     recorded = RECORDED[name]
     unknown = {
         (row["resource"], row["reason"]) for row in recorded["rows"] if row["message"] is None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from chartkit.catalog.authoring.check import CheckResult
-from chartkit.model import Explanation, Severity
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.model import Body, Explanation, Severity
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.wording import counted
 
@@ -24,20 +23,20 @@ def as_text(found: CheckResult) -> str:
     return "".join(f"{line}\n" for line in [*map(str, found.diagnostics), f"{total}: {counts}"])
 
 
-def as_json(found: CheckResult) -> str:
+def as_json(found: CheckResult) -> Body:
     """One object: `policies`, `libraries` and `findings`."""
-    body = {
+    return {
         "policies": found.policies,
         "libraries": found.libraries,
         "findings": [diagnostic_body(each) for each in found.diagnostics],
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
     """Return what a check found for every format; explanations: of the ids of findings."""
     return CommandReport(
-        own=own_writers({"text": as_text, "json": as_json}, found),
+        text=lambda _screen: as_text(found),
+        value=lambda: as_json(found),
         rows="findings",
         findings=lambda: diagnostic_findings(found.diagnostics, explanations),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -12,7 +11,7 @@ from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCov
 from chartkit.catalog.coverage.standards import CoverageLevel
 from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.model import Body
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.safe_text import markdown_rows
 
 _WIDTH: Final = 120
@@ -109,9 +108,9 @@ def _totals(found: Coverage) -> Iterator[str]:
         yield f"{_EXCLUDING} something is left out of the policy alone, by its 'exclude'"
 
 
-def as_json(found: Coverage) -> str:
+def as_json(found: Coverage) -> Body:
     """One object: the standard, its controls with their policies and states, and the counts."""
-    body: Body = {
+    return {
         "standard": found.standard.name,
         "title": found.standard.title,
         "version": found.standard.version,
@@ -123,7 +122,6 @@ def as_json(found: Coverage) -> str:
             for name in found.environments
         },
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _control_body(cover: ControlCover) -> Body:
@@ -181,9 +179,8 @@ def _cells(found: Coverage, cover: ControlCover) -> list[str]:
 def report(found: Coverage) -> CommandReport:
     """Return a standard's coverage for every format."""
     return CommandReport(
-        own={
-            **own_writers({"json": as_json, "markdown": as_markdown}, found),
-            "text": lambda screen: as_text(found, screen.width),
-        },
+        text=lambda screen: as_text(found, screen.width),
+        value=lambda: as_json(found),
         rows="controls",
+        own={"markdown": lambda: as_markdown(found)},
     )

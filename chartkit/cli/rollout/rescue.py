@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,11 +99,11 @@ def _tell(outcome: Outcome, last: str, err: bool = False) -> None:
 
 def _show(found: Diagnosis, options: OutputOptions) -> None:
     from chartkit.report.command_report import CommandReport
-    from chartkit.report.text.layout import fold
     from chartkit.rollout.rescue import report
 
-    writers = {
-        "text": lambda screen: fold(report.as_text(found), screen.width),
-        "json": lambda _screen: json.dumps(report.as_json(found)),
-    }
-    show(CommandReport(own=writers, rows="webhooks"), options)
+    written = CommandReport(
+        text=lambda _screen: report.as_text(found),
+        value=lambda: report.as_json(found),
+        rows="webhooks",
+    )
+    show(written, options)

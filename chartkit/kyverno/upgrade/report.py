@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from types import MappingProxyType
-from typing import Final
 
 from chartkit.kyverno.changes import Announcement, Change, announced, changes
 from chartkit.kyverno.known_faults import known_faults
@@ -17,7 +15,7 @@ from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.upgrade.path import Pair, Route
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.model import Body, Diagnostic, Severity
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.wording import counted
 
@@ -69,7 +67,7 @@ def as_markdown(plan: Plan) -> str:
     return "\n".join([*lines, *(f"\n{line}" for line in footer)]) + "\n"
 
 
-def as_json(plan: Plan) -> str:
+def as_json(plan: Plan) -> Body:
     """The plan for programs; dates are ISO 8601."""
     steps = [_step_body(plan, *step) for step in plan.route.steps]
     body: Body = {
@@ -90,21 +88,17 @@ def as_json(plan: Plan) -> str:
         }
         for each in _announced(plan)
     ]
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-
-
-FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = {
-    "text": as_text,
-    "markdown": as_markdown,
-    "json": as_json,
-}
-"""The writers of its own formats."""
+    return body
 
 
 def report(plan: Plan) -> CommandReport:
     """Return the plan for every format."""
     return CommandReport(
-        own=own_writers(FORMATS, plan), rows="steps", findings=lambda: _findings(plan)
+        text=lambda _screen: as_text(plan),
+        value=lambda: as_json(plan),
+        rows="steps",
+        own={"markdown": lambda: as_markdown(plan)},
+        findings=lambda: _findings(plan),
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.migration.conversion import RuleOutcome
@@ -16,7 +15,7 @@ from chartkit.migration.files.run import Migration
 from chartkit.migration.plan.report import columns
 from chartkit.migration.proof import Proof
 from chartkit.model import Body, Diagnostic, Location, Severity
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
@@ -209,9 +208,9 @@ def _never(proof: Proof) -> Mapping[str, str]:
     }
 
 
-def as_json(migration: Migration) -> str:
+def as_json(migration: Migration) -> Body:
     """The report for programs; docs/reference/migrate-policies.md describes the shape."""
-    body = {
+    return {
         "objects": [_object_body(each) for each in migration.objects],
         "files": [
             {"file": each.file, "changes": each.changes}
@@ -227,7 +226,6 @@ def as_json(migration: Migration) -> str:
             for one in migration.inventory.faults
         ],
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _object_body(each: MigratedObject) -> Body:
@@ -285,16 +283,14 @@ def _proof_body(proof: Proof, allowed: str) -> Body:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = MappingProxyType(
-    {"text": as_text, "markdown": as_markdown, "json": as_json}
-)
-"""The writers of its own formats."""
-
-
 def report(migration: Migration) -> CommandReport:
     """Return the migration for every format."""
     return CommandReport(
-        own=own_writers(FORMATS, migration), rows="objects", findings=lambda: _findings(migration)
+        text=lambda _screen: as_text(migration),
+        value=lambda: as_json(migration),
+        rows="objects",
+        own={"markdown": lambda: as_markdown(migration)},
+        findings=lambda: _findings(migration),
     )
 
 

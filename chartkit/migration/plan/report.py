@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.kyverno.changes import refuses_legacy_policies
 from chartkit.migration.plan.origin import Origin
 from chartkit.migration.plan.planned import Convertibility, Plan, PlannedObject, PlannedRule, Tally
 from chartkit.model import Body, Diagnostic, Resource, Severity
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
@@ -148,9 +146,9 @@ def _rule_rows(plan: Plan) -> Iterator[Sequence[str]]:
             yield name, str(rule.location), origin, *row
 
 
-def as_json(plan: Plan) -> str:
+def as_json(plan: Plan) -> Body:
     """The plan for programs; docs/how-to/migrate-policies.md describes the shape."""
-    body = {
+    return {
         "kyverno": str(refuses_legacy_policies()),
         "blocking": len(plan.objects),
         "objects": list(map(_object_body, plan.objects)),
@@ -160,7 +158,6 @@ def as_json(plan: Plan) -> str:
         "notRead": list(plan.unread),
         "findings": list(map(_finding_body, plan.faults)),
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _object_body(planned: PlannedObject) -> Body:
@@ -210,16 +207,14 @@ def _finding_body(finding: Diagnostic) -> Body:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = MappingProxyType(
-    {"text": as_text, "markdown": as_markdown, "json": as_json}
-)
-"""The writers of its own formats."""
-
-
 def report(plan: Plan) -> CommandReport:
     """Return the plan for every format."""
     return CommandReport(
-        own=own_writers(FORMATS, plan), rows="objects", findings=lambda: _findings(plan)
+        text=lambda _screen: as_text(plan),
+        value=lambda: as_json(plan),
+        rows="objects",
+        own={"markdown": lambda: as_markdown(plan)},
+        findings=lambda: _findings(plan),
     )
 
 

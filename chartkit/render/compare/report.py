@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from chartkit.render.compare.forms import is_form_change, joined, policy_names
 from chartkit.render.compare.policy_risks import is_policy, refuses
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_block, markdown_cell, shown
 from chartkit.wording import abridged, counted, shortened
@@ -79,7 +79,7 @@ def _text(found: Comparison, colour: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_markdown(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: ARG001
+def as_markdown(found: Sequence[Comparison]) -> str:
     """Return the report for a pull request."""
     return "\n".join(_markdown(each) for each in found)
 
@@ -106,31 +106,22 @@ def _markdown(found: Comparison) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_json(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: ARG001
+def as_json(found: Sequence[Comparison]) -> Body:
     """Return the report for programs, with every changed field of every object."""
     body = [
         {"from": each.before, "to": each.after, "changes": [_body(one) for one in each.changes]}
         for each in found
     ]
-    return json.dumps({"comparisons": body}, indent=2, ensure_ascii=False) + "\n"
-
-
-FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = {
-    "text": as_text,
-    "markdown": as_markdown,
-    "json": as_json,
-}
-"""The writers of its own; the second argument is whether to use colour."""
+    return {"comparisons": body}
 
 
 def report(found: Sequence[Comparison]) -> CommandReport:
     """Return the comparisons for every format."""
     return CommandReport(
-        own={
-            **own_writers(FORMATS, found),
-            "text": lambda screen: as_text(found, screen.colour),
-        },
+        text=lambda screen: as_text(found, screen.colour),
+        value=lambda: as_json(found),
         rows="comparisons",
+        own={"markdown": lambda: as_markdown(found)},
         findings=lambda: _findings(found),
     )
 

@@ -25,7 +25,6 @@ from chartkit.model import (
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import FAILED, Finding, FindingRule
 from chartkit.report.findings import Acceptance, AcceptedAs
-from chartkit.report.json_text import json_text
 from chartkit.report.model import Guidance, ReportOptions, resource_id
 from chartkit.safe_text import shown
 
@@ -88,11 +87,12 @@ def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
     def findings() -> Iterator[Finding]:
         return _guided([each for report in reports for each in report.findings], guide)
 
-    own = {
-        "text": lambda _screen: _merged_text(reports),
-        "json": lambda _screen: json_text(_merged_body(reports)),
-    }
-    return CommandReport(own=own, rows="findings", findings=findings)
+    return CommandReport(
+        text=lambda _screen: _merged_text(reports),
+        value=lambda: _merged_body(reports),
+        rows="findings",
+        findings=findings,
+    )
 
 
 def _guided(findings: Sequence[Finding], guide: Guide) -> Iterator[Finding]:
@@ -109,12 +109,13 @@ def _guided(findings: Sequence[Finding], guide: Guide) -> Iterator[Finding]:
 def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandReport:
     """Return the difference of two reports for every format; findings that are new are its
     findings; guide: gives guidance for policies."""
-    own = {
-        "html": lambda _screen: _compared_page(found, guide),
-        "text": lambda _screen: _compared_text(found),
-        "json": lambda _screen: json_text(_compared_body(found)),
-    }
-    return CommandReport(own=own, rows="new", findings=lambda: found.new)
+    return CommandReport(
+        text=lambda _screen: _compared_text(found),
+        value=lambda: _compared_body(found),
+        rows="new",
+        own={"html": lambda: _compared_page(found, guide)},
+        findings=lambda: found.new,
+    )
 
 
 def _compared_page(found: ReportChanges, guide: Guide) -> str:

@@ -3,9 +3,8 @@ JSON."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +13,6 @@ import click
 from chartkit.model import Body, Diagnostic, Severity, single_line
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.report.text.layout import Screen, fold
 from chartkit.rollout.adopt.model import Outcome, Row
 from chartkit.rollout.adopt.run import Adoption
 from chartkit.safe_text import shown
@@ -36,11 +34,12 @@ _WIDTH: Final = max(map(len, Outcome))
 
 def report(adoption: Adoption) -> CommandReport:
     """Return what became of everything that is in use, for every format."""
-    own: Mapping[str, Callable[[Screen], str]] = {
-        "text": lambda screen: fold(as_text(adoption, screen.colour), screen.width),
-        "json": lambda _screen: as_json(adoption),
-    }
-    return CommandReport(own=own, rows="rows", findings=lambda: _findings(adoption))
+    return CommandReport(
+        text=lambda screen: as_text(adoption, screen.colour),
+        value=lambda: as_json(adoption),
+        rows="rows",
+        findings=lambda: _findings(adoption),
+    )
 
 
 def _merged(rows: Sequence[Row]) -> list[Row]:
@@ -80,16 +79,15 @@ def _lines(row: Row, colour: bool) -> Iterator[str]:
         yield f"{margin}→ {shown(single_line(row.hint))}"
 
 
-def as_json(adoption: Adoption) -> str:
+def as_json(adoption: Adoption) -> Body:
     """Return the rows and the files for programs."""
     rows = _merged(adoption.rows)
     counts = Counter(row.outcome for row in rows)
-    body: Body = {
+    return {
         "summary": {str(outcome): counts[outcome] for outcome in Outcome},
         "files": sorted(adoption.files),
         "rows": [_body(row) for row in rows],
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _body(row: Row) -> Body:

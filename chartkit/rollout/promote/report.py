@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import click
@@ -12,7 +11,6 @@ from chartkit.model import Body, Diagnostic, Severity, single_line
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
-from chartkit.report.text.layout import Screen, fold
 from chartkit.rollout.promote.decision import counted, owners_of
 from chartkit.rollout.promote.model import PlannedPolicy, Verdict, Violation
 from chartkit.rollout.promote.promotions import evidence_body
@@ -28,12 +26,13 @@ _ORDER: Final = (Verdict.DONE, Verdict.PROMOTE, Verdict.HELD)
 
 def report(promotion: Promotion) -> CommandReport:
     """Return a plan for every format."""
-    own: Mapping[str, Callable[[Screen], str]] = {
-        "text": lambda screen: fold(as_text(promotion, screen.colour), screen.width),
-        "json": lambda _screen: as_json(promotion),
-        "markdown": lambda _screen: as_markdown(promotion),
-    }
-    return CommandReport(own=own, rows="policies", findings=lambda: _findings(promotion))
+    return CommandReport(
+        text=lambda screen: as_text(promotion, screen.colour),
+        value=lambda: as_json(promotion),
+        rows="policies",
+        own={"markdown": lambda: as_markdown(promotion)},
+        findings=lambda: _findings(promotion),
+    )
 
 
 def as_text(promotion: Promotion, colour: bool = False) -> str:
@@ -184,10 +183,10 @@ def _notes(planned: PlannedPolicy) -> str:
     return "; ".join(planned.candidate.caveats) or "-"
 
 
-def as_json(promotion: Promotion) -> str:
+def as_json(promotion: Promotion) -> Body:
     """Return the plan for programs, with every object."""
     plan = promotion.plan
-    body: Body = {
+    return {
         "environment": plan.environment,
         "namespaces": list(plan.namespaces),
         "refused": promotion.is_refused,
@@ -201,7 +200,6 @@ def as_json(promotion: Promotion) -> str:
         "notes": list(plan.notes),
         "policies": [_body(each) for each in plan.policies],
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def _body(planned: PlannedPolicy) -> Body:

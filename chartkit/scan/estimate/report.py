@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -25,12 +24,10 @@ _RULE: Final = "estimate"
 def report(found: Estimate) -> CommandReport:
     """Return an estimate for every format."""
     return CommandReport(
-        own={
-            "text": lambda screen: _text(found, screen),
-            "json": lambda _screen: _json(found),
-            "markdown": lambda _screen: _markdown(found),
-        },
+        text=lambda screen: _text(found, screen),
+        value=lambda: _json(found),
         rows="kinds",
+        own={"markdown": lambda: _markdown(found)},
         findings=lambda: _findings(found),
     )
 
@@ -109,8 +106,8 @@ def _figures(found: Estimate) -> Iterator[tuple[str, str, str]]:
         yield "background scans", value, f"every {settings.interval}"
 
 
-def _json(found: Estimate) -> str:
-    body: Body = {
+def _json(found: Estimate) -> Body:
+    return {
         "environment": found.environment or None,
         "source": measurements().source,
         "objects": found.objects,
@@ -138,7 +135,6 @@ def _json(found: Estimate) -> str:
         ],
         "notes": list(found.notes),
     }
-    return json.dumps(body, ensure_ascii=False)
 
 
 def _kind(load: KindLoad) -> Body:

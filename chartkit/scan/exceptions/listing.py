@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.project import Project
 from chartkit.project.settings import NamedFile
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_finding
 from chartkit.report.text.layout import Screen, table
 from chartkit.safe_text import shown
@@ -60,10 +59,8 @@ def listed_exceptions(
 def listing(found: Sequence[ListedException], now: datetime) -> CommandReport:
     """Return the list for every format."""
     return CommandReport(
-        own={
-            "text": lambda screen: _list_text(found, now, screen),
-            "json": lambda _screen: _list_json(found, now),
-        },
+        text=lambda screen: _list_text(found, now, screen),
+        value=lambda: {"exceptions": [_list_body(each, now) for each in found]},
         rows="exceptions",
     )
 
@@ -91,10 +88,6 @@ def _cells(each: ListedException, now: datetime) -> list[str]:
     ]
 
 
-def _list_json(found: Sequence[ListedException], now: datetime) -> str:
-    return json.dumps({"exceptions": [_list_body(each, now) for each in found]})
-
-
 def _list_body(each: ListedException, now: datetime) -> Body:
     exception = each.exception
     end = exception.expires
@@ -114,7 +107,8 @@ def _list_body(each: ListedException, now: datetime) -> Body:
 def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> CommandReport:
     """Return what is wrong with exceptions for every format."""
     return CommandReport(
-        own=own_writers({"text": _check_text, "json": _check_json}, filed_, found),
+        text=lambda _screen: _check_text(filed_, found),
+        value=lambda: _check_json(filed_, found),
         rows="findings",
         findings=lambda: map(diagnostic_finding, found),
     )
@@ -142,7 +136,7 @@ def _totals(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> st
     return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts)
 
 
-def _check_json(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> str:
+def _check_json(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> Body:
     findings = [
         {
             "id": each.rule_id,
@@ -153,4 +147,4 @@ def _check_json(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -
         }
         for each in found
     ]
-    return json.dumps({"exceptions": len(filed_), "findings": findings})
+    return {"exceptions": len(filed_), "findings": findings}

@@ -22,7 +22,7 @@ from chartkit.kyverno import matrix as compat
 from chartkit.kyverno import releases
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity, pointer_of
 from chartkit.output.round_trip import loaded
-from chartkit.report.command_report import CommandReport, own_writers
+from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, ChartValues, lint
@@ -211,16 +211,11 @@ def as_text(found: Sequence[Diagnostic]) -> str:
     return "".join(f"{line}\n" for line in [*map(str, found), totals])
 
 
-def as_json(found: Sequence[Diagnostic]) -> str:
-    """One object with `findings`."""
-    body = {"findings": [diagnostic_body(each) for each in found]}
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-
-
 def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:
     """Return findings for every format; explanations: of their ids."""
     return CommandReport(
-        own=own_writers({"text": as_text, "json": as_json}, found),
+        text=lambda _screen: as_text(found),
+        value=lambda: {"findings": [diagnostic_body(each) for each in found]},
         rows="findings",
         findings=lambda: diagnostic_findings(found, explanations),
     )

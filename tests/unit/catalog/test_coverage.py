@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -127,7 +126,7 @@ def test_as_text(found: Coverage) -> None:
 
 
 def test_as_json(found: Coverage) -> None:
-    body = json.loads(as_json(found))
+    body = as_json(found)
     assert body["covered"] == {"wholly": 2, "partly": 1, "not": 1}
     assert body["environments"]["prd"] == {"Enforce": 0, "Audit": 1, "on": 1, "some": 1, "off": 0}
     first = body["controls"][0]
@@ -158,7 +157,7 @@ def test_without_a_project_the_library_is_shown() -> None:
     text = as_text(found)
     assert "CONTROL" not in text
     assert text.endswith("19 controls, covered by policies: 19 wholly, 0 partly, 0 not\n")
-    assert json.loads(as_json(found))["environments"] == {}
+    assert as_json(found)["environments"] == {}
     assert "| Control | Title | Covered | Policies |\n" in as_markdown(found)
 
 

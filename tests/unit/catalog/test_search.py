@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -145,6 +146,6 @@ def test_a_table_has_a_line_a_policy() -> None:
 
 
 def test_json_says_everything() -> None:
-    text = as_json((_FIRST,))
+    text = json.dumps(as_json((_FIRST,)), ensure_ascii=False)
     for part in (_FIRST.title, _FIRST.description, "ClusterPolicy", '"minimumKyverno": "1.6"'):
         assert part in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from chartkit.catalog.index import read_index
@@ -59,7 +58,7 @@ def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
     assert text.index("# " + str(folder / "policy.yaml")) < text.index(str(folder / "cel.yaml"))
     assert f"# an example that it refuses: {folder / 'bad.yaml'}:1\napiVersion: v1" in text
     assert f"# an example that it accepts: {folder / 'good.yaml'}:1\napiVersion: v1" in text
-    body = json.loads(as_json(shown))
+    body = as_json(shown)
     assert body["control"] == {"name": "mine", "source": "https://example.test/mine"}
     assert "  control   mine, https://example.test/mine\n" in text
     assert (body["remediation"], body["counterpart"]) == ("Name it good.", ["name-it"])
@@ -139,7 +138,7 @@ def test_what_a_policy_needs(tmp_path: Path) -> None:
         "  GlobalContextEntry nodes\n"
         f"  {unknown} (spec.rules.0.context.2.apiCall.urlPath)\n"
     ) in as_text(shown)
-    needed = json.loads(as_json(shown))["needs"]
+    needed = as_json(shown)["needs"]
     assert needed["permissions"] == [
         {
             "controller": "background-controller",
@@ -164,4 +163,4 @@ def test_needs_of_a_template_that_is_broken(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("not so", "<%= nothing %>"))
     shown = details(_only(tmp_path), tmp_path)
     assert "\nNeeds: cannot be told, " in as_text(shown)
-    assert str(file) in json.loads(as_json(shown))["needs"]["error"]
+    assert str(file) in as_json(shown)["needs"]["error"]

@@ -17,7 +17,6 @@ from chartkit.output.values_merge import Prefer
 from chartkit.project.settings import PolicyType
 from chartkit.render.compare.risk import Level
 from chartkit.report import FORMATS, ReportPer
-from chartkit.testing.report import FORMATS as TEST_FORMATS
 
 
 def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -64,7 +63,7 @@ def help_of(path: str, option: str) -> str:
         ("chartkit scan", "--report-per", ReportPer),
         ("chartkit scan", "--policy-type", PolicyType),
         ("chartkit preview", "--output", FORMATS),
-        ("chartkit test", "--output", TEST_FORMATS),
+        ("chartkit test", "--output", ("text", "json", "junit", "markdown")),
         ("chartkit policies list", "--kind", Kind),
         ("chartkit policies list", "--severity", SEVERITIES),
         ("chartkit policies coverage", "--standard", built_in_standards()),

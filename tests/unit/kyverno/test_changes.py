@@ -13,8 +13,9 @@ from chartkit.errors import InputError
 from chartkit.kyverno.changes import Announcement, announced, changes, refuses_legacy_policies
 from chartkit.kyverno.matrix import compatibility, matrix
 from chartkit.kyverno.upgrade.path import parse_pair, shortest
-from chartkit.kyverno.upgrade.report import FORMATS, Plan
+from chartkit.kyverno.upgrade.report import Plan, report
 from chartkit.render.compatibility import as_json, as_text, pair
+from tests.command_reports import OWN, in_format
 
 _SOURCE = re.compile(r"https://github\.com/kyverno/kyverno/(issues|pull)/\d+")
 _NEWEST = list(matrix())[-1]
@@ -70,11 +71,11 @@ def test_a_released_version_announces_nothing() -> None:
     assert as_json(pair("x", _NEWEST, None, date.today()))["announced"] == []
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OWN)
 def test_a_plan_to_an_announced_version_says_what_it_changes(name: str) -> None:
     last = list(announced())[-1]
     cluster = matrix()[_NEWEST].newest
-    text = FORMATS[name](_plan(f"{_NEWEST}/{cluster}", f"{last}/{cluster}"))
+    text = in_format(report(_plan(f"{_NEWEST}/{cluster}", f"{last}/{cluster}")), name)
     for announcement in announced().values():
         assert announcement.changes[0].sources[0] in text
     assert "chartkit migrate plan" in text
@@ -84,11 +85,11 @@ def test_a_plan_to_an_announced_version_says_what_it_changes(name: str) -> None:
 def test_a_plan_to_the_newest_release_names_the_next_one() -> None:
     cluster = matrix()[_NEWEST].newest
     newest, older = f"{_NEWEST}/{cluster}", list(matrix())[-2]
-    (upcoming,) = json.loads(FORMATS["json"](_plan(newest, newest)))["announced"]
+    (upcoming,) = json.loads(in_format(report(_plan(newest, newest)), "json"))["announced"]
     assert upcoming["version"] == str(next(iter(announced())))
-    assert "chartkit migrate plan" in FORMATS["text"](_plan(newest, newest))
+    assert "chartkit migrate plan" in in_format(report(_plan(newest, newest)), "text")
     earlier = _plan(f"{older}/{cluster}", f"{older}/{cluster}")
-    assert json.loads(FORMATS["json"](earlier))["announced"] == []
+    assert json.loads(in_format(report(earlier), "json"))["announced"] == []
 
 
 def test_no_order_begins_at_an_announced_version() -> None:

@@ -38,12 +38,13 @@ MEANING = {"CK001": Explanation("CK001", "A key without effect.", "It is a typo.
 def report(found: Sequence[Diagnostic] = FOUND) -> CommandReport:
     rows = [{"rule": each.rule_id, "message": each.message} for each in found]
     body = {"count": len(rows), "findings": rows}
-    own = {
-        "text": lambda screen: f"coloured: {screen.colour}\n",
-        "json": lambda _screen: json.dumps(body),
-    }
     findings = diagnostic_findings(found, MEANING)
-    return CommandReport(own=own, rows="findings", findings=lambda: findings)
+    return CommandReport(
+        text=lambda screen: f"coloured: {screen.colour}\n",
+        value=lambda: body,
+        rows="findings",
+        findings=lambda: findings,
+    )
 
 
 def written(name: str, given: CommandReport | None = None, query: str | None = None) -> str:

@@ -9,8 +9,9 @@ import pytest
 
 from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult
-from chartkit.testing.report import FORMATS, Options
+from chartkit.testing.report import Options, report
 from chartkit.testing.runner import run_tests
+from tests.command_reports import in_format
 from tests.shared import ROOT
 
 CASES = ROOT / "tests" / "cases"
@@ -97,5 +98,5 @@ def test_coverage_counts_a_policy_without_rules_as_one() -> None:
     assert all(one.reached and one.matched and one.failed for one in coverage.rules)
     (case,) = run_tests([CASES / "cel-context"])
     unseen = replace(case, seen=())
-    text = FORMATS["text"]([unseen], Options(coverage=coverage_of([unseen])))
+    text = in_format(report([unseen], Options(coverage=coverage_of([unseen]))), "text")
     assert "match nothing: 1\n    looks-around  " in text

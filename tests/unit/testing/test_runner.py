@@ -10,9 +10,10 @@ from chartkit.engine.policies import NO_ATTACHMENTS
 from chartkit.errors import InputError
 from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult, Verdict
-from chartkit.testing.report import FORMATS, Options
+from chartkit.testing.report import Options, report
 from chartkit.testing.runner import run_tests
 from chartkit.testing.sources import Sources
+from tests.command_reports import OWN, in_format
 from tests.shared import ROOT
 
 CASES = ROOT / "tests" / "cases"
@@ -99,24 +100,24 @@ def test_files_are_read_and_compiled_once() -> None:
 
 
 def test_runner_a_failing_row_shows_wanted_got_and_message() -> None:
-    text = FORMATS["text"](run("selection"), Options())
+    text = in_format(report(run("selection"), Options()), "text")
     assert "wanted pass, got fail\n       validation error: a pod says whose it is." in text
-    text = FORMATS["text"](run("mutation-differs"), Options())
+    text = in_format(report(run("mutation-differs"), Options()), "text")
     assert "wanted pass, got pass: Resource diff" in text
     assert "-    owner: somebody" in text
     assert text.endswith("1 tests, 5 results: 2 passed, 3 failed, 0 skipped\n")
 
 
 def test_detailed_text_shows_what_passed() -> None:
-    plain = FORMATS["text"](run("targets"), Options())
+    plain = in_format(report(run("targets"), Options()), "text")
     assert plain == "1 tests, 4 results: 4 passed, 0 failed, 0 skipped\n"
-    detailed = FORMATS["text"](run("targets"), Options(detailed=True, colour=True))
+    detailed = in_format(report(run("targets"), Options(detailed=True, colour=True)), "text")
     assert "touch-secret/touch v1/Secret/shop/touched" in detailed
 
 
 def test_junit_counts() -> None:
     root = ElementTree.fromstring(
-        FORMATS["junit"](run("mutation-differs", "refused-policy"), Options())
+        in_format(report(run("mutation-differs", "refused-policy"), Options()), "junit")
     )
     counts = {key: root.get(key) for key in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "6", "failures": "3", "errors": "0", "skipped": "1"}
@@ -125,7 +126,7 @@ def test_junit_counts() -> None:
 
 
 def test_markdown_holds_any_message() -> None:
-    text = FORMATS["markdown"](run("mutation-differs"), Options())
+    text = in_format(report(run("mutation-differs"), Options()), "markdown")
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(rows) == 2 + 3
     assert all(line.count(" | ") == rows[0].count(" | ") for line in rows)
@@ -134,9 +135,9 @@ def test_markdown_holds_any_message() -> None:
 def test_errors_stand_in_every_format(tmp_path: Path) -> None:
     (tmp_path / "kyverno-test.yaml").write_text("a: [", "utf-8")
     results = list(run_tests([tmp_path]))
-    for name, write in FORMATS.items():
-        assert "kyverno-test.yaml" in write(results, Options()), name
-    (case,) = json.loads(FORMATS["json"](results, Options()))["cases"]
+    for name in (*OWN, "junit"):
+        assert "kyverno-test.yaml" in in_format(report(results, Options()), name), name
+    (case,) = json.loads(in_format(report(results, Options()), "json"))["cases"]
     assert case["rows"] == []
     assert case["exit_code"] == 1
 
@@ -157,9 +158,9 @@ def test_coverage_of_rules_that_mutate_or_never_match() -> None:
     assert not by_rule["label"].judging
     assert by_rule["limit"] in coverage.never_failed
     assert by_rule["check-owner"].failed
-    text = FORMATS["text"](run("values"), Options(coverage=coverage_of(run("values"))))
+    text = in_format(report(run("values"), Options(coverage=coverage_of(run("values")))), "text")
     assert "never failed: 2\n    asks-around/labelled-namespace" in text
-    whole = json.loads(FORMATS["json"](run("values"), Options(coverage=coverage)))
+    whole = json.loads(in_format(report(run("values"), Options(coverage=coverage)), "json"))
     assert len(whole["coverage"]) == len(coverage.rules)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def _needs(folder: Path, kind: str, rule: str, background: str = "true") -> list
     file = folder / "p.yaml"
     file.write_text(text)
     migration = migrated(file)
-    (body,) = json.loads(as_json(migration))["objects"]
+    (body,) = as_json(migration)["objects"]
     needs: list[str] = body["needs"]
     for text in needs:
         assert " ".join(text.split()) in " ".join(as_text(migration).split())

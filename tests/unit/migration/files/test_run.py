@@ -17,9 +17,10 @@ from chartkit.errors import BugError, InputError
 from chartkit.migration.conversion import Conversion
 from chartkit.migration.convert import Batch
 from chartkit.migration.files import run
-from chartkit.migration.files.report import FORMATS
+from chartkit.migration.files.report import report
 from chartkit.migration.proof import Coverage, Proof, prove
 from chartkit.model import Location, Resource
+from tests.command_reports import OWN, in_format
 from tests.unit.migration.files.migrations import migrated
 
 _CONVERT = Batch.convert
@@ -67,9 +68,9 @@ def test_a_policy_whose_forms_differ_stays(tmp_path: Path) -> None:
     assert "# chartkit migrate: not converted: both forms differ\n" in found.text
     assert "#   object:" not in found.text
     assert "# chartkit migrate:   object:\n" in found.text
-    for name in FORMATS:
-        assert "differs" in FORMATS[name](found) or name == "json"
-    assert '"equal": false' in FORMATS["json"](found)
+    for name in OWN:
+        assert "differs" in in_format(report(found), name) or name == "json"
+    assert '"equal": false' in in_format(report(found), "json")
 
 
 @pytest.mark.usefixtures("_converts_wrong")
@@ -81,7 +82,7 @@ def test_a_difference_that_is_allowed(tmp_path: Path) -> None:
     assert found.text.startswith(
         "# chartkit migrate: both forms differ, which is allowed: labels are optional now\n"
     )
-    assert "differs, as allowed" in FORMATS["text"](found)
+    assert "differs, as allowed" in in_format(report(found), "text")
 
 
 def test_an_allowed_difference_of_no_policy_names_the_nearest(tmp_path: Path) -> None:
@@ -272,7 +273,7 @@ def test_a_proof_that_decided_nothing_does_not_hold(
     monkeypatch.setattr(run, "prove", lambda *_, **__: nothing)
     found = migrated(_folder(tmp_path, "p"), prove=True)
     assert found.exit_code(check=False) == 1
-    assert "undecided" in FORMATS["text"](found)
+    assert "undecided" in in_format(report(found), "text")
     assert "not converted: no request made either form decide" in found.text
     allowed = migrated(tmp_path, prove=True, allowed=("p=tried in a cluster",))
     assert allowed.exit_code(check=False) == 0

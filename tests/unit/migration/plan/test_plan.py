@@ -12,9 +12,10 @@ from chartkit.migration.conversion import RuleOutcome
 from chartkit.migration.plan.inventory import Inventory, LegacyObject
 from chartkit.migration.plan.origin import origin_of
 from chartkit.migration.plan.planned import Converter, Convertibility, Plan, make_plan
-from chartkit.migration.plan.report import FORMATS
+from chartkit.migration.plan.report import report
 from chartkit.migration.rules import legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity
+from tests.command_reports import OWN, in_format
 
 _PLACE = Location("p.yaml", 1, 0, "/spec/rules/2/validate")
 _NAMES = ("same", "loud", "hard", "new", "twice", "twice")
@@ -103,7 +104,7 @@ def test_exit_codes_say_what_blocks() -> None:
 
 def test_totals_count_objects_and_rules() -> None:
     plan = _plan(_policy("p", *_NAMES), _policy("q", "same"), _policy("empty"))
-    body = json.loads(FORMATS["json"](plan))
+    body = json.loads(in_format(report(plan), "json"))
     expected = {"rules": 7, "converts": 3, "changes": 1, "by-hand": 2, "unknown": 1}
     assert body["kinds"] == {"ClusterPolicy": {"objects": 3, **expected}}
     assert body["types"] == {"validate.pattern": {"objects": 2, **expected}}
@@ -111,9 +112,10 @@ def test_totals_count_objects_and_rules() -> None:
     assert [(each["tool"], each["objects"]) for each in body["origins"]] == [("none", 3)]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", OWN)
 def test_every_format_ends_with_a_line_and_says_what_blocks(name: str) -> None:
-    one, none = FORMATS[name](_plan(_policy("p", "same"))), FORMATS[name](_plan())
+    plans = _plan(_policy("p", "same")), _plan()
+    one, none = (in_format(report(each), name) for each in plans)
     assert one.endswith("\n")
     assert none.endswith("\n")
     if name != "json":
@@ -124,7 +126,7 @@ def test_every_format_ends_with_a_line_and_says_what_blocks(name: str) -> None:
 def test_a_gap_is_no_all_clear() -> None:
     gap = make_plan(Inventory((), unread=("clusterpolicies.kyverno.io: forbidden (403)",)))
     for name in ("text", "markdown"):
-        text = FORMATS[name](gap)
+        text = in_format(report(gap), name)
         assert "will not refuse" not in text
         assert "clusterpolicies.kyverno.io: forbidden" in text
 
@@ -132,7 +134,7 @@ def test_a_gap_is_no_all_clear() -> None:
 def test_the_text_fits_80_columns() -> None:
     name, new = "a" * 63, tuple(f"ValidatingPolicy/p-{number}" for number in range(9))
     long = _outcome(name, "", ("a change of many words that goes on " * 5,), new)
-    text = FORMATS["text"](_plan(_policy("p", name), convert=lambda _: [long]))
+    text = in_format(report(_plan(_policy("p", name), convert=lambda _: [long])), "text")
     assert "\n             a change of many words" in text
     assert "→ ValidatingPolicy/p-0, ValidatingPolicy/p-1," in text
     assert all(len(line) <= 80 for line in text.splitlines())
@@ -142,11 +144,11 @@ def test_text_of_strangers_does_nothing() -> None:
     evil = "x\x1b[2J\n::error::y ![z](https://e.example)"
     outcome = _outcome(evil, evil)
     plan = _plan(_policy(evil, evil), convert=lambda _: [outcome])
-    text, markdown = FORMATS["text"](plan), FORMATS["markdown"](plan)
+    text, markdown = in_format(report(plan), "text"), in_format(report(plan), "markdown")
     assert "\x1b" not in text + markdown
     assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     assert "![z]" not in markdown
-    assert json.loads(FORMATS["json"](plan))["objects"][0]["name"] == evil
+    assert json.loads(in_format(report(plan), "json"))["objects"][0]["name"] == evil
 
 
 def test_the_plan_asks_the_converter() -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from chartkit.model import Body, Resource
 from chartkit.render.compare.fields import What, compare
-from chartkit.render.compare.report import FORMATS, comparison
+from chartkit.render.compare.report import comparison, report
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
+from tests.command_reports import OWN, in_format
 
 
 def thing(version: str, kind: str, name: str = "x", **body: Any) -> Body:
@@ -289,8 +290,8 @@ def test_secrets_are_hidden() -> None:
     found = [comparison(*sides)]
     names = {each.name for each in found[0].changes[0].change.fields}
     assert names == {"data.a", "data.c", "stringData"}
-    for write in FORMATS.values():
-        text = write(found, False)
+    for name in OWN:
+        text = in_format(report(found), name)
         assert not [value for value in ("b25l", "dHdv", "c2Ft", "Z29u", "plain") if value in text]
 
 
@@ -301,8 +302,8 @@ def test_the_gravest_stands_first() -> None:
     found = comparison(*sides)
     assert [str(each.risk.level) for each in found.changes] == ["high", "medium", "medium", "low"]
     assert found.at_least(Level.HIGH)
-    assert "1 added, 1 removed, 2 changed (risk: 1 high, 2 medium, 1 low)" in FORMATS["text"](
-        [found], False
-    )
-    assert comparison(sides[0], sides[0]).changes == ()
-    assert FORMATS["text"]([comparison(sides[0], sides[0])], False) == "x → x: no difference\n"
+    text = in_format(report([found]), "text")
+    assert "1 added, 1 removed, 2 changed (risk: 1 high, 2 medium, 1 low)" in text
+    none = comparison(sides[0], sides[0])
+    assert none.changes == ()
+    assert in_format(report([none]), "text") == "x → x: no difference\n"

@@ -1,0 +1,18 @@
+"""The output of commands in a format, as tests read it."""
+
+from __future__ import annotations
+
+import io
+
+from chartkit.report.command_report import CommandReport, write_report
+from chartkit.report.outputs import Output
+
+OWN = ("text", "markdown", "json")
+"""Formats in which most commands have more than their findings."""
+
+
+def in_format(report: CommandReport, name: str) -> str:
+    """Return a report in a format."""
+    stdout = io.StringIO()
+    write_report(report, [Output(name)], stdout)
+    return stdout.getvalue()

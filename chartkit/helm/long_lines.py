@@ -7,7 +7,7 @@ comment: `{{/*` at the end of a line, `*/}}` at the start of the next.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 WIDTH: Final = 139
@@ -55,14 +55,32 @@ def wrap(template: str) -> str:
     parts = list(_PARTS.finditer(template))
     if "".join(part[0] for part in parts) != template:
         return template
+    is_long = [len(line) > WIDTH for line in template.split("\n")]
+    if any("`" in part[0] and "\n" in part[0] for part in parts):
+        # A string may have line breaks, and is one piece of one line.
+        is_long = [True] * len(is_long)
     lines: list[list[_Piece]] = [[]]
     for part in parts:
-        for piece in _pieces(part):
+        for piece in _needed_pieces(part, is_long, len(lines) - 1):
             if piece.text == "\n":
                 lines.append([])
             else:
                 lines[-1].append(piece)
     return "\n".join(map(_filled, lines))
+
+
+def _needed_pieces(part: re.Match[str], is_long: Sequence[bool], number: int) -> Iterator[_Piece]:
+    """Yield the pieces of a part that begins in the line of this index: a line that is not too long
+    is one piece."""
+    lines = part[0].split("\n")
+    wanted = is_long[number : number + len(lines)]
+    if not part["text"] and any(wanted):
+        yield from _pieces(part)
+        return
+    for at, (line, breaks) in enumerate(zip(lines, wanted, strict=True)):
+        if at:
+            yield _Piece("\n")
+        yield from _text(line) if breaks else [_Piece(line)]
 
 
 def _filled(line: list[_Piece]) -> str:

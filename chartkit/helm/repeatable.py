@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from chartkit.model import Json
@@ -24,13 +25,21 @@ _COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 def may_differ(texts: Iterable[str | bytes]) -> bool:
     """Return whether templates or policies may give another result the next time. The time that
     this takes grows with their length alone."""
-    found = (each.encode("utf-8", "replace") if isinstance(each, str) else each for each in texts)
-    return any(map(_may_differ, map(_without_comments, found)))
+    return any(_read(each) if isinstance(each, str) else _may_differ(each) for each in texts)
 
 
-def _may_differ(text: bytes) -> bool:
+@lru_cache(maxsize=512)
+def _read(text: str) -> bool:
+    """Environments share most of their texts: each is looked through once."""
+    return _may_differ(text.encode("utf-8", "replace"))
+
+
+def _may_differ(given: bytes) -> bool:
+    text = _without_comments(given)
     if _OTHERWISE.search(text):
         return True
+    if not _CLOCK.search(text):
+        return False
     actions = text.split(b"}}")[:-1]
     return any(_CLOCK.search(each, max(each.rfind(b"{"), each.rfind(b"}")) + 1) for each in actions)
 

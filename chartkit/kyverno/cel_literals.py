@@ -84,8 +84,10 @@ def constants(variables: Mapping[str, str]) -> dict[str, str]:
 
 def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
     """The calls of a function, as `resource.Get`; known: variables that are literal texts."""
-    pieces = tokens(text)
     name = [token.text for token in tokens(function)]
+    if not all(part in text for part in name):
+        return
+    pieces = tokens(text)
     for start in range(len(pieces) - len(name)):
         if pieces[start].text != name[0]:
             continue

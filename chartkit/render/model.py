@@ -50,7 +50,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class RenderResult:
     """rows: the summary; drift: a unified diff, with `check`; written: folders that changed on
-    disk; is_repeatable: whether no chart or policy asks for the time or for chance."""
+    disk; is_repeatable: whether no chart or policy asks for the time or for chance, as far as is
+    known."""
 
     rows: tuple[Row, ...]
     drift: str = ""

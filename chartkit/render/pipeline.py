@@ -96,7 +96,7 @@ class _ChartTree:
 @dataclass(frozen=True, slots=True)
 class _GeneratedFolders:
     """Folders as they will be written: charts with overlays, and manifests; is_repeatable: whether
-    no chart or policy asks for the time or for chance."""
+    no chart or policy asks for the time or for chance, which only a kept result needs to know."""
 
     charts: Sequence[Tree]
     manifests: Sequence[Tree] = ()
@@ -168,7 +168,7 @@ def _generate(
                 installed = [manifests(folder, each) for each in subjects]
             else:
                 rows = (*rows, uncompared(folder))
-        is_lasting = not failed(rows) and is_repeatable(subjects)
+        is_lasting = options.uses_cache and not failed(rows) and is_repeatable(subjects)
         generated = _GeneratedFolders(trees, installed, is_lasting)
     for tree in (*generated.charts, *generated.manifests):
         write.require_own(tree, project.root)

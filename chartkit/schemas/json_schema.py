@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Location, Severity
+from chartkit.schemas.fits import fits
 from chartkit.suggestions import suggestion
 
 RULE_ID = "CK001"
@@ -63,6 +64,9 @@ def violations(
     violations do not count; most: how many to look for, all if None. Raises InputError for a
     schema that refers to what is not there.
     """
+    checked = document.body if body is None else body
+    if fits(checked, schema, ignore):
+        return []
     from jsonschema import Draft202012Validator
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import EMPTY_REGISTRY
@@ -72,7 +76,7 @@ def violations(
     try:
         findings = (
             _diagnostic(document, *finding)
-            for error in validator.iter_errors(document.body if body is None else body)
+            for error in validator.iter_errors(checked)
             if error.validator not in ignore
             for finding in _findings(error)
         )

@@ -88,8 +88,9 @@ def _shared(schema: Schema) -> Schema:
     """The schema with every object that stands in it more than once moved to `definitions`."""
     counts: Counter[str] = Counter()
     names: dict[str, str] = {}
+    texts: dict[int, str] = {}
     for key, part in _objects(schema, "values"):
-        text = _key(part)
+        text = texts[id(part)] = _key(part)
         counts[text] += 1
         names.setdefault(text, key)
     repeated = {text for text, count in counts.items() if count > 1 and len(text) > _WORTH_SHARING}
@@ -100,10 +101,9 @@ def _shared(schema: Schema) -> Schema:
         while title in titles.values():
             title, number = f"{names[text]}{number}", number + 1
         titles[text] = title
-    definitions = {
-        title: _pointed(json.loads(text), titles, inside=text) for text, title in titles.items()
-    }
-    return {**_pointed(schema, titles), "definitions": definitions}
+    bodies = {title: json.loads(text) for text, title in titles.items()}
+    definitions = {title: _below(body, titles, {}) for title, body in bodies.items()}
+    return {**_pointed(schema, titles, texts), "definitions": definitions}
 
 
 def _key(part: Schema) -> str:
@@ -116,7 +116,7 @@ def _objects(schema: Json, key: str) -> Iterator[tuple[str, Schema]]:
             yield from _objects(part, key)
     if not isinstance(schema, dict):
         return
-    if "properties" in schema or "pattern" in schema or "items" in schema:
+    if _is_object(schema):
         yield key, schema
     for name, part in schema.get("properties", {}).items():
         yield from _objects(part, name)
@@ -124,24 +124,34 @@ def _objects(schema: Json, key: str) -> Iterator[tuple[str, Schema]]:
         yield from _objects(schema.get(step), key)
 
 
-def _pointed(schema: Json, titles: Mapping[str, str], inside: str = "") -> Json:
+def _is_object(schema: Schema) -> bool:
+    return "properties" in schema or "pattern" in schema or "items" in schema
+
+
+def _pointed(schema: Json, titles: Mapping[str, str], texts: Mapping[int, str]) -> Json:
+    """Return a schema with references to the definitions; texts: keys of its parts, as far as they
+    are known, by the parts' identities."""
     if isinstance(schema, list):
-        return [_pointed(part, titles) for part in schema]
+        return [_pointed(part, titles, texts) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    title = titles.get(text) if (text := _key(schema)) != inside else None
+    title = titles.get(texts.get(id(schema)) or _key(schema)) if _is_object(schema) else None
     if title:
         pointer: Schema = {"$ref": f"#/definitions/{title}"}
         doc = schema.get("description")
         return {"description": doc, **pointer} if doc else pointer
+    return _below(schema, titles, texts)
+
+
+def _below(schema: Schema, titles: Mapping[str, str], texts: Mapping[int, str]) -> Schema:
     out = dict(schema)
     if "properties" in schema:
         out["properties"] = {
-            name: _pointed(part, titles) for name, part in schema["properties"].items()
+            name: _pointed(part, titles, texts) for name, part in schema["properties"].items()
         }
     for step in ("items", "additionalProperties"):
         if step in schema:
-            out[step] = _pointed(schema[step], titles)
+            out[step] = _pointed(schema[step], titles, texts)
     return out
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
-from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.paths import FileCollector
 from chartkit.output.write import RECORD
@@ -82,6 +81,9 @@ def _unpacked(
         raise InputError("has archives in archives in archives", Location(place))
     for name, content in files.items():
         if _SUBCHART.fullmatch(name):
+            # Few charts bring archives, and few commands unpack any.
+            from chartkit.network.downloads.archives import unpack
+
             folder = name.rpartition("/")[0]
             inner = unpack(content, f"{place}/{name}", limits)
             below = _unpacked(inner, f"{place}/{name}", limits, depth + 1)

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from urllib3.exceptions import LocationParseError
-from urllib3.util import parse_url
-
 from chartkit.go.strconv import quote
 from chartkit.network.http.addresses import literal
 from chartkit.wording import shortened
@@ -105,6 +102,10 @@ def normal_host(host: str) -> str:
 
 def read_url(url: str) -> Url:
     """Read a URL of http or https; raises UrlError."""
+    # Most commands ask of a text whether it is a URL, and read none.
+    from urllib3.exceptions import LocationParseError
+    from urllib3.util import parse_url
+
     if _CONTROL.search(url):
         raise UrlError("net/url: invalid control character in URL")
     wrong = _NO_HOST.search(_BEHIND_HOST.split(url.partition("//")[2], maxsplit=1)[0])

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
@@ -74,19 +75,29 @@ class ResourceFilter:
             self._kind = tuple(map(compile_wildcard, parse_kind_selector(parts[0])))
         self._namespace, self._name = compile_wildcard(namespace), compile_wildcard(name)
 
-    def leaves_out(
-        self, kind: GroupVersionKind, subresource: str, namespace: str, name: str
-    ) -> bool:
-        """Return whether requests for an object are left out; name: empty where it is still to
-        be made."""
+    def is_about(self, kind: GroupVersionKind, subresource: str) -> bool:
+        """Return whether an entry is about objects of a kind."""
         if self._kind is None:
             return False
         values = (*kind, subresource)
-        if not all(fits(value) for fits, value in zip(self._kind, values, strict=True)):
-            return False
+        return all(fits(value) for fits, value in zip(self._kind, values, strict=True))
+
+    def leaves_out(self, kind: GroupVersionKind, namespace: str, name: str) -> bool:
+        """Return whether an entry about objects of a kind leaves out requests for one of them.
+
+        name: empty where it is still to be made.
+        """
         if self._namespace(namespace) and self._name(name):
             return True
         return kind == _NAMESPACE and self._namespace(name)
+
+
+@lru_cache(maxsize=1024)
+def _about(
+    filters: tuple[ResourceFilter, ...], kind: GroupVersionKind, subresource: str
+) -> tuple[ResourceFilter, ...]:
+    """Return the entries about objects of a kind: most are about others."""
+    return tuple(each for each in filters if each.is_about(kind, subresource))
 
 
 def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
@@ -111,9 +122,9 @@ class Configuration:
     def filtered(self, resource: Resource, subresource: str = "") -> Iterator[Reason]:
         """The resource filters that leave an object out; background scans, which pass over them by
         default, aside."""
-        kind, name = kind_of(resource), resource.name
-        for each in self.filters:
-            if each.leaves_out(kind, subresource, resource.namespace, name):
+        kind, namespace, name = kind_of(resource), resource.namespace, resource.name
+        for each in _about(self.filters, kind, subresource):
+            if each.leaves_out(kind, namespace, name):
                 yield Reason(RESOURCE_FILTERS, each.text)
 
     def unsent(

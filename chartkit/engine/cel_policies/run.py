@@ -103,6 +103,9 @@ class CompiledCelPolicy:
     _by_kind: dict[tuple[str, ...], tuple[Evaluator, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _warned: list[tuple[Diagnostic, ...]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @property
     def judges_json(self) -> bool:
@@ -122,6 +125,11 @@ class CompiledCelPolicy:
         return ENFORCE if not actions or "Deny" in actions else AUDIT
 
     def warnings(self) -> tuple[Diagnostic, ...]:
+        if not self._warned:
+            self._warned.append(self._warnings())
+        return self._warned[0]
+
+    def _warnings(self) -> tuple[Diagnostic, ...]:
         from chartkit.engine.cel_policies.checks import (
             cluster_refusals,
             refused_by_server,

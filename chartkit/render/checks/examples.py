@@ -56,8 +56,9 @@ def examples(
     shown = {each.name: _PolicyExamples(each, each.name) for each in policies}
     reporting = {name: _PolicyExamples(known[name], f"{name} ({_REPORTING})") for name in shown}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
+    places = {_identity(each): each.location for each in here.found}
     for round_, future in rounds:
-        compiled = _compiled(future.result(), round_)
+        compiled = _compiled(future.result(), round_, places)
         for policy, example in round_:
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
@@ -147,17 +148,27 @@ def _render(
     return subject.policies.start_rendering({"policies": settings}, part=part)
 
 
-def _compiled(rendered: RenderedChart, round_: _Round) -> Mapping[str, Sequence[PolicySet]]:
+def _compiled(
+    rendered: RenderedChart, round_: _Round, places: Mapping[tuple[str, ...], Location]
+) -> Mapping[str, Sequence[PolicySet]]:
     """Return the compiled policies of each template, by form, the ClusterPolicy first: in CEL, a
-    template may give several policies and bindings."""
+    template may give several policies and bindings.
+
+    places: those of the environment's policies, which are compiled already; no example names them.
+    """
     found: dict[str, dict[str, list[Resource]]] = {}
     for each in rendered.resources:
         forms = found.setdefault(Path(each.location.file).stem, {})
-        forms.setdefault(each.api_version.partition("/")[0], []).append(each)
+        policy = Resource(each.body, places.get(_identity(each), each.location))
+        forms.setdefault(each.api_version.partition("/")[0], []).append(policy)
     return {
         name: [compiled_set(each) for _, each in sorted(found.get(name, {"": []}).items())]
         for name in {policy.name for policy, _ in round_}
     }
+
+
+def _identity(resource: Resource) -> tuple[str, ...]:
+    return resource.api_version, resource.kind, resource.namespace, resource.name
 
 
 @dataclass(frozen=True, slots=True)

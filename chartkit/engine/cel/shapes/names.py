@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.cel.shapes.table import known_kinds
@@ -21,7 +21,8 @@ def meant_kind(group: str, kind: str) -> str | None:
     return _meant(kind, [each.kind for each in known_kinds() if group in ("*", each.group)])
 
 
-def meant_resource(groups: Iterable[str], resource: str) -> str | None:
+@lru_cache(maxsize=1024)
+def meant_resource(groups: tuple[str, ...], resource: str) -> str | None:
     """Return the resource (`pods`) that is meant by a name that is none of some groups."""
     known = [resource_name(each.kind) for each in known_kinds() if each.group in groups]
     return _meant(resource, known)

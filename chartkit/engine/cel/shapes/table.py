@@ -9,7 +9,7 @@ with keys of text, or the name of another type. A `!` behind a name marks a requ
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -90,11 +90,13 @@ def fields_of(type_name: str) -> Mapping[str, Field]:
     }
 
 
-def known_kinds() -> Iterator[GroupVersionKind]:
+@cache
+def known_kinds() -> tuple[GroupVersionKind, ...]:
     """Every kind that has a shape, by group, version and name."""
-    for text in _table()["kinds"]:
-        api_version, _, kind = text.rpartition("/")
-        yield GroupVersionKind(*parse_api_version(api_version), kind)
+    parts = (text.rpartition("/") for text in _table()["kinds"])
+    return tuple(
+        GroupVersionKind(*parse_api_version(api_version), kind) for api_version, _, kind in parts
+    )
 
 
 @cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from chartkit.engine import Phase, PolicyResponse, Request, respond
 from chartkit.engine.cel_policies.policy import CelKind, MatchConstraints
-from chartkit.model import Resource, RuleResult
+from chartkit.model import Json, Resource, RuleResult
 from chartkit.testing.inputs import TestInputs
 
 Key = tuple[str, ...]
@@ -96,8 +96,10 @@ def _given(inputs: TestInputs, operation: str) -> dict[Key, list[Answer]]:
     }
     if not operation:
         for payload in inputs.payloads:
-            request = Request(payload.resource, is_json=True)
-            said = _answers(inputs, request, operation) if payload.resource.body else []
+            said: list[Answer] = []
+            if payload.resource is not None:
+                request = Request(payload.resource, is_json=True)
+                said = _answers(inputs, request, operation)
             given[tuple(payload.name.split("/"))] = said
     return given
 
@@ -111,6 +113,8 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
         if one.form is None or one.phase is not Phase.IMAGES
     ]
     mutated = [one.patched for one in responses if _is_mutating(one)]
+    if mutated and _operation(inputs, operation) == "DELETE":
+        mutated = [Resource({})]
     answers = [
         Answer(
             one.policy.policy.name,
@@ -132,6 +136,11 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
     return answers
 
 
+def _operation(inputs: TestInputs, operation: str) -> Json:
+    """Return the operation that CEL policies see: that of the run, else the values'."""
+    return operation or inputs.admissions.values.globals.get("request.operation")
+
+
 def _made(results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
     """Return the results of a policy without what its rules generate, if one of them cannot be
     made: Kyverno's program then has no object of any."""
@@ -151,6 +160,9 @@ def _is_dropped(response: PolicyResponse, is_json: bool) -> bool:
     if form is None:
         return response.phase is Phase.GENERATE
     if form.kind in (CelKind.VALIDATING, CelKind.MUTATING):
+        # A mutation that failed has left nothing of the object.
+        if not (is_json or response.resource.body):
+            return True
         return is_json or form.json or _has_one_rule(form.constraints)
     return is_json or form.kind is not CelKind.VALIDATING_ADMISSION
 

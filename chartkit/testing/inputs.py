@@ -39,10 +39,10 @@ from chartkit.testing.sources import Policies, Sources
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """Plain JSON by the name of its file; empty for a request of a kind that is not evaluated."""
+    """Plain JSON by the name of its file; None for a request of a kind that is not evaluated."""
 
     name: str
-    resource: Resource
+    resource: Resource | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     )
     payloads = (
         *(_payload(folder, name, sources) for name in test.payloads),
-        *(Payload(PurePosixPath(name).as_posix(), Resource({})) for name in test.other_payloads),
+        *(Payload(PurePosixPath(name).as_posix(), None) for name in test.other_payloads),
     )
     return TestInputs(test, policies, tuple(resources), tuple(targets), payloads, admissions, world)
 

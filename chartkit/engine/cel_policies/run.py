@@ -45,7 +45,8 @@ class CelView:
         """Run one form of a policy, and return the admission that the next one sees: another
         where this one patched the object."""
         run = self._run
-        if not run.request.resource.body or (run.request.is_json and not policy.judges_json):
+        is_json = run.request.is_json
+        if not (policy.judges_json if is_json else run.request.resource.body):
             return admission
         timings = admission.world.timings
         if timings is None:

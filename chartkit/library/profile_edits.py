@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.errors import InputError
-from chartkit.model import Body, Location
+from chartkit.model import Body
 from chartkit.output import atomic_folder
+from chartkit.output.round_trip import edited, give_following, take_following
 from chartkit.output.transaction import write_together
 
 _NEW = """\
@@ -41,8 +40,6 @@ def with_policy(text: str, reference: str, file: Path) -> str:
     def put(root: Any) -> None:
         from ruamel.yaml.comments import CommentedMap
 
-        from chartkit.output.round_trip import give_following, take_following
-
         parent, key, value = root["spec"], "policies", CommentedMap({reference: CommentedMap()})
         if "policies" in parent:
             parent, key, value = parent["policies"], reference, CommentedMap()
@@ -51,7 +48,8 @@ def with_policy(text: str, reference: str, file: Path) -> str:
         if following:
             give_following(parent, key, following)
 
-    return _edited(text, put, wanted, file, f"`{reference}: {{}}` under spec.policies")
+    hint = f"put it there by hand: `{reference}: {{}}` under spec.policies"
+    return edited(text, put, wanted, file, hint)
 
 
 def with_profile(text: str, profile: str, default: Sequence[str], file: Path) -> str:
@@ -61,8 +59,6 @@ def with_profile(text: str, profile: str, default: Sequence[str], file: Path) ->
     wanted["profiles"] = [*wanted.get("profiles", default), profile]
 
     def put(root: Any) -> None:
-        from chartkit.output.round_trip import give_following, take_following
-
         if "profiles" in root:
             following = take_following(root, "profiles")
             root["profiles"].append(profile)
@@ -70,7 +66,7 @@ def with_profile(text: str, profile: str, default: Sequence[str], file: Path) ->
         else:
             root.insert(0, "profiles", [*default, profile])
 
-    return _edited(text, put, wanted, file, f"`- {profile}` under profiles")
+    return edited(text, put, wanted, file, f"put it there by hand: `- {profile}` under profiles")
 
 
 def write_files(texts: Mapping[Path, str], project: Path) -> None:
@@ -79,25 +75,3 @@ def write_files(texts: Mapping[Path, str], project: Path) -> None:
     for path in texts:
         atomic_folder.require_inside(path, project)
     write_together(texts)
-
-
-def _edited(text: str, put: Callable[[Any], None], wanted: Body, file: Path, what: str) -> str:
-    """The text after an edit, with its comments; wanted: the value that it must have then."""
-    from ruamel.yaml.error import YAMLError
-
-    from chartkit.output.round_trip import NOT_EDITABLE, loaded
-
-    out = io.StringIO()
-    hint = f"put it there by hand: {what}"
-    error = InputError(NOT_EDITABLE, Location(str(file)), hint)
-    try:
-        yaml, root = loaded(text, str(file))
-        put(root)
-        yaml.dump(root, out)
-    except InputError as refused:
-        raise InputError(refused.message, refused.location, hint) from None
-    except YAMLError:
-        raise error from None
-    if parse_yaml(out.getvalue()) != wanted:
-        raise error
-    return out.getvalue()

@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -22,10 +21,10 @@ import yaml
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, mapping_at, mappings_at, text_of
-from chartkit.network.cluster.collections import Collection
+from chartkit.network.cluster.collections import Collection, object_path
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
-from chartkit.network.cluster.source import mapping_in, object_in, objects_in
+from chartkit.network.cluster.source import mapping_in, object_in, objects_in, with_query
 
 _TIMEOUT: Final = (10, 60)
 """Seconds to connect, and to wait for an answer."""
@@ -47,7 +46,6 @@ class Cluster:
     context: str
     kubeconfig: Path | None
     server: str
-    _client: Any
     _api: Any
 
     @property
@@ -61,84 +59,70 @@ class Cluster:
         """The client's own connection, for those who read what this class has no method for."""
         return self._api
 
-    @cached_property
-    def _custom(self) -> Any:
-        return self._client.CustomObjectsApi(self._api)
-
-    @cached_property
-    def _core(self) -> Any:
-        return self._client.CoreV1Api(self._api)
+    @property
+    def credentials(self) -> dict[str, str]:
+        """The headers by which the API server knows the user; plugins may renew them."""
+        settings = self._api.configuration.auth_settings().values()
+        return {each["key"]: each["value"] for each in settings if each["value"]}
 
     def version(self) -> str:
         """Return the API server's version as it calls it: `v1.34.1-eks-113cf36`."""
-        with self._explained("its version"):
-            text = self._raw(self._client.VersionApi(self._api).get_code)
-        version = text.get("gitVersion")
+        version = self._request("GET", "/version/", "its version").get("gitVersion")
         if not isinstance(version, str):
             raise ClusterError(f"{self.shown} reports no version")
         return version
 
     def group_versions(self) -> list[str]:
         """Return every `group/version` that it serves, and `v1`."""
-        with self._explained("its APIs"):
-            body = self._raw(self._client.ApisApi(self._api).get_api_versions)
-        groups = mappings_at(body, "groups")
+        groups = mappings_at(self._request("GET", "/apis/", "its APIs"), "groups")
         versions = [each for group in groups for each in mappings_at(group, "versions")]
         return ["v1", *filter(None, (text_of(each.get("groupVersion")) for each in versions))]
 
     def read(self, collection: Collection, name: str, namespace: str = "") -> Body | None:
         """Return one object, None where it is not there."""
-        call = self._verb("get", "custom_object", namespace)
-        with self._explained(f"to read {collection} '{name}'"):
-            body = self._answer(call, *self._place(collection, namespace), name)
+        what = f"to read {collection} '{name}'"
+        body = self._found("GET", collection.path(namespace, name), what)
+        with self._explained(what):
             return None if body is None else object_in(body)
 
     def objects(self, collection: Collection, namespace: str = "", labels: str = "") -> list[Body]:
         """Return every object, read page by page; none where the resource is not served."""
-        call = self._verb("list", "custom_object", namespace)
+        path, what = collection.path(namespace), f"to list {collection}"
+        query = {"limit": str(_PAGE), **({"labelSelector": labels} if labels else {})}
         found: list[Body] = []
-        more: dict[str, Any] = {"label_selector": labels} if labels else {}
-        while True:
-            with self._explained(f"to list {collection}"):
-                page = self._answer(call, *self._place(collection, namespace), limit=_PAGE, **more)
-                if page is None:
-                    return found
+        while (page := self._found("GET", with_query(path, query), what)) is not None:
+            with self._explained(what):
                 found += objects_in(page)
             following = mapping_at(page, "metadata").get("continue")
             if not following:
-                return found
-            more["_continue"] = following
+                break
+            query["continue"] = str(following)
+        return found
 
     def delete(self, collection: Collection, name: str) -> None:
         """Delete an object without a namespace; it may be gone already."""
-        with self._explained(f"to delete {collection} '{name}'"):
-            call = self._custom.delete_cluster_custom_object
-            self._answer(call, *self._place(collection, ""), name)
+        self._found("DELETE", collection.path("", name), f"to delete {collection} '{name}'")
 
     def tries(self, collection: Collection, body: Body) -> int:
         """Return the HTTP status of a dry run that creates an object."""
-        exceptions = self._client.exceptions
-        try:
-            with self._explained("to try a policy", refused=True):
-                self._custom.create_cluster_custom_object(
-                    *self._place(collection, ""), body, dry_run="All", _request_timeout=_TIMEOUT
-                )
-        except exceptions.ApiException as error:
-            return int(error.status or 0)
-        return 201
+        what = "to try a policy"
+        status = int(self._send("POST", f"{collection.path()}?dryRun=All", what, body).status)
+        if status == 401:
+            raise self._refusal(status, what)
+        return status
 
     def get(self, path: str) -> Body | None:
         """Return the response of a path of the API server, None where there is nothing."""
-        return self._request("GET", path, None, f"to read {path}")
+        return self._found("GET", path, f"to read {path}")
 
     def merge(self, path: str, patch: Body) -> None:
         """Merge fields into the object at a path, lists as a whole, as Helm would write them."""
-        self._request("PATCH", f"{path}?fieldManager={MANAGER}", patch, f"to change {path}")
+        self._request("PATCH", f"{path}?fieldManager={MANAGER}", f"to change {path}", patch)
 
     def refusal_of(self, path: str, body: Body) -> str:
         """Return how the API server refuses a dry run that creates an object, empty if it does not;
         raise ClusterError where it does not answer, or does not know or allow the user."""
-        answer = self._send("POST", f"{path}?dryRun=All", body, f"to try {path}")
+        answer = self._send("POST", f"{path}?dryRun=All", f"to try {path}", body)
         if answer.status < _REFUSED:
             return ""
         try:
@@ -153,113 +137,77 @@ class Cluster:
     def apply(self, path: str, body: Body, manager: str) -> None:
         """Apply an object at its path server-side, as its only manager's."""
         query = f"fieldManager={manager}&force=true"
-        self._request("APPLY", f"{path}?{query}", body, f"to write {path}")
+        self._request("APPLY", f"{path}?{query}", f"to write {path}", body)
 
     def remove(self, path: str) -> None:
         """Delete the object at a path; it may be gone already."""
-        answer = self._send("DELETE", path, None, f"to delete {path}")
-        if answer.status >= _REFUSED and answer.status not in _CONFLICT_OR_GONE:
-            raise self._refusal(answer.status, f"to delete {path}")
+        self._found("DELETE", path, f"to delete {path}")
 
-    def _request(self, method: str, path: str, body: Body | None, what: str) -> Body | None:
-        answer = self._send(method, path, body, what)
-        if answer.status in _CONFLICT_OR_GONE and method == "GET":
-            return None
+    def pods(self, namespace: str, labels: str) -> list[Body]:
+        """Return the Pods of a namespace with these labels."""
+        query = {"labelSelector": labels, "limit": str(_PAGE)}
+        what = "to list pods"
+        page = self._request("GET", with_query(object_path("v1", "pods", namespace), query), what)
+        with self._explained(what):
+            return objects_in(page)
+
+    def record(self, kind: str, namespace: str, name: str) -> Body | None:
+        """Return a `secret` or `config_map`, None where it is not there."""
+        what = f"to read {kind.replace('_', ' ')} '{name}'"
+        return self._found("GET", _record_path(kind, namespace, name), what)
+
+    def patch_record(self, kind: str, namespace: str, name: str, patch: Body) -> None:
+        """Merge fields into a `secret` or `config_map`."""
+        what = f"to change {kind.replace('_', ' ')} '{name}'"
+        self._request("PATCH", _record_path(kind, namespace, name), what, patch)
+
+    def delete_record(self, kind: str, namespace: str, name: str) -> None:
+        """Delete a `secret` or `config_map`; it may be gone already."""
+        what = f"to delete {kind.replace('_', ' ')} '{name}'"
+        self._found("DELETE", _record_path(kind, namespace, name), what)
+
+    def _found(self, method: str, path: str, what: str) -> Body | None:
+        """Return an answer, None where there is nothing."""
+        answer = self._send(method, path, what)
+        return None if answer.status in _CONFLICT_OR_GONE else self._body(answer, what)
+
+    def _request(self, method: str, path: str, what: str, body: Body | None = None) -> Body:
+        """Return an answer; raise ClusterError where there is nothing, too."""
+        return self._body(self._send(method, path, what, body), what)
+
+    def _body(self, answer: Any, what: str) -> Body:
         if answer.status >= _REFUSED:
             raise self._refusal(answer.status, what)
         with self._explained(what):
             return mapping_in(parse_json(answer.data))
 
-    def _send(self, method: str, path: str, body: Body | None, what: str) -> Any:
-        """Send a request by path: the client has no methods for the core's kinds by name."""
-        settings = self._api.configuration.auth_settings()
-        headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
-        if body is not None:
-            headers["Content-Type"] = _MEDIA.get(method, "application/json")
+    def _send(self, method: str, path: str, what: str, body: Body | None = None) -> Any:
+        """Send a request by path: the client's own types would refuse what a server has besides."""
         from urllib3.util import Timeout
 
+        headers = {"Accept": "application/json", **self.credentials}
+        if body is not None:
+            headers["Content-Type"] = _MEDIA.get(method, "application/json")
         with self._explained(what):
             return self._api.rest_client.pool_manager.request(
                 "PATCH" if method == "APPLY" else method,
                 f"{self.server.rstrip('/')}{path}",
-                headers={"Accept": "application/json", **headers},
+                headers=headers,
                 body=None if body is None else json.dumps(body),
                 timeout=Timeout(*_TIMEOUT),
                 redirect=False,
                 retries=False,
             )
 
-    def pods(self, namespace: str, labels: str) -> list[Body]:
-        """Return the Pods of a namespace with these labels."""
-        with self._explained("to list pods"):
-            answer = self._raw(
-                self._core.list_namespaced_pod, namespace, label_selector=labels, limit=_PAGE
-            )
-            return objects_in(answer)
-
-    def record(self, kind: str, namespace: str, name: str) -> Body | None:
-        """Return a `secret` or `config_map`, None where it is not there."""
-        call = getattr(self._core, f"read_namespaced_{kind}")
-        with self._explained(f"to read {kind.replace('_', ' ')} '{name}'"):
-            try:
-                return self._raw(call, name, namespace)
-            except self._client.exceptions.ApiException as error:
-                if error.status in _CONFLICT_OR_GONE:
-                    return None
-                raise
-
-    def patch_record(self, kind: str, namespace: str, name: str, patch: Body) -> None:
-        """Merge fields into a `secret` or `config_map`."""
-        call = getattr(self._core, f"patch_namespaced_{kind}")
-        with self._explained(f"to change {kind.replace('_', ' ')} '{name}'"):
-            self._raw(call, name, namespace, patch)
-
-    def delete_record(self, kind: str, namespace: str, name: str) -> None:
-        """Delete a `secret` or `config_map`; it may be gone already."""
-        call = getattr(self._core, f"delete_namespaced_{kind}")
-        with self._explained(f"to delete {kind.replace('_', ' ')} '{name}'"):
-            try:
-                self._raw(call, name, namespace)
-            except self._client.exceptions.ApiException as error:
-                if error.status not in _CONFLICT_OR_GONE:
-                    raise
-
-    def _verb(self, verb: str, noun: str, namespace: str) -> Callable[..., Any]:
-        scope = "namespaced" if namespace else "cluster"
-        call: Callable[..., Any] = getattr(self._custom, f"{verb}_{scope}_{noun}")
-        return call
-
-    def _place(self, collection: Collection, namespace: str) -> list[str]:
-        where = [namespace] if namespace else []
-        return [collection.group, collection.version, *where, collection.plural]
-
-    def _answer(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body | None:
-        try:
-            answer = call(*given, **options, _request_timeout=_TIMEOUT)
-        except self._client.exceptions.ApiException as error:
-            if error.status in _CONFLICT_OR_GONE:
-                return None
-            raise
-        return mapping_in(answer)
-
-    def _raw(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body:
-        """Return an answer as JSON: the client's own types would refuse what a server has
-        besides."""
-        answer = call(*given, **options, _preload_content=False, _request_timeout=_TIMEOUT)
-        return mapping_in(parse_json(answer.data))
-
     @contextmanager
-    def _explained(self, what: str, refused: bool = False) -> Iterator[None]:
-        """Turn errors of the client into ClusterError. refused: whether an error of the server is
-        for the caller."""
-        from urllib3.exceptions import HTTPError
+    def _explained(self, what: str) -> Iterator[None]:
+        """Turn errors of the connection, and of answers, into ClusterError."""
+        from urllib3.exceptions import HTTPError, SSLError
 
         try:
             yield
-        except self._client.exceptions.ApiException as error:
-            if refused and error.status not in (0, 401):
-                raise
-            raise self._refusal(int(error.status or 0), what) from None
+        except SSLError:
+            raise self._refusal(0, what) from None
         except HTTPError as error:
             hint = f"{type(error).__name__}: is the cluster up, and is this the right context?"
             raise NoAnswerError(f"{self.shown} does not answer", None, hint) from None
@@ -278,6 +226,10 @@ class Cluster:
         return kind(f"{self.shown} failed {what} ({status or 'no status'})")
 
 
+def _record_path(kind: str, namespace: str, name: str) -> str:
+    return object_path("v1", f"{kind.replace('_', '')}s", namespace, name)
+
+
 def connect(context: str | None) -> Cluster:
     """Return the cluster of a kubeconfig's context, its current one for None, or the one around
     this Pod.
@@ -292,7 +244,7 @@ def connect(context: str | None) -> Cluster:
     if not paths and context is None and os.environ.get("KUBERNETES_SERVICE_HOST"):
         with _usable(config, "the Pod's service account"):
             config.load_incluster_config(configuration)
-        return Cluster("", None, configuration.host, client, client.ApiClient(configuration))
+        return Cluster("", None, configuration.host, client.ApiClient(configuration))
     if not paths:
         hint = "set KUBECONFIG, or write ~/.kube/config"
         raise InputError("there is no kubeconfig", None, hint)
@@ -307,7 +259,7 @@ def connect(context: str | None) -> Cluster:
     if not all(is_sendable(each["value"] or "") for each in settings):
         text = f"the credentials of context '{name}' contain characters that a request cannot send"
         raise InputError(text, Location(shown))
-    return Cluster(name, paths[0] if len(paths) == 1 else None, configuration.host, client, api)
+    return Cluster(name, paths[0] if len(paths) == 1 else None, configuration.host, api)
 
 
 def _library() -> tuple[Any, Any]:

@@ -68,12 +68,10 @@ class Watches:
         if version:
             query["resourceVersion"] = version
         cluster = self._cluster
-        settings = cluster.connection.configuration.auth_settings()
-        headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
         response = cluster.connection.rest_client.pool_manager.request(
             "GET",
             f"{cluster.server.rstrip('/')}{with_query(path, query)}",
-            headers={"Accept": "application/json", **headers},
+            headers={"Accept": "application/json", **cluster.credentials},
             timeout=Timeout(connect=_CONNECT, read=_LASTS + 2 * _CONNECT),
             preload_content=False,
             redirect=False,

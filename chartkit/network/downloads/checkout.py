@@ -54,9 +54,8 @@ def read_checkout(
     only: the files and folders that are wanted, all where it names none. What is changed and not
     committed is not taken. Raises InputError.
     """
-    if shutil.which(_GIT) is None:
-        hint = "install git, or give the folder without .git"
-        raise InputError("git is needed to read a checkout", Location(str(path)), hint)
+    hint = "install git, or give the folder without .git"
+    _require_git("a checkout", Location(str(path)), hint)
     commit = _commit(path, ref)
     collected = FileCollector(str(path), limits)
     wanted: list[tuple[str, str, int]] = []
@@ -72,9 +71,7 @@ def read_checkout(
 def store_pack(folder: Path, pack: bytes, algorithm: str, place: Location) -> None:
     """Make an empty folder a checkout with the objects of a pack, which are checked by their
     digests; algorithm: of these; place: where it came from. Raise InputError."""
-    if shutil.which(_GIT) is None:
-        hint = "install git, or give the URL of an archive"
-        raise InputError("git is needed to read a repository", place, hint)
+    _require_git("a repository", place, "install git, or give the URL of an archive")
     made = _run(folder, ["init", "-q", "--template=", f"--object-format={algorithm}"])
     done = made if made.returncode else _run(folder, _INDEXING, pack, most_memory=_MEMORY)
     if done.returncode:
@@ -86,8 +83,7 @@ def fetch_into(
 ) -> None:
     """Make an empty folder a checkout with what a ref of a repository names (empty: its HEAD), as
     FETCH_HEAD; ssh: the command by which it is reached. Raise InputError."""
-    if shutil.which(_GIT) is None:
-        raise InputError("git is needed to read a repository", place, "install git")
+    _require_git("a repository", place)
     algorithm = "sha256" if len(ref) == _SHA256 and ref.isalnum() else "sha1"
     _run(folder, ["init", "-q", "--template=", f"--object-format={algorithm}"])
     options = ("-q", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
@@ -99,8 +95,7 @@ def fetch_into(
         settings={"GIT_SSH_COMMAND": ssh, "GIT_SSH_VARIANT": "ssh"},
     )
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        text = said[0].removeprefix("fatal: ") if said else "the server's answer is too much"
+        text = _error(done, "the server's answer is too much").removeprefix("fatal: ")
         hint = "ssh must know the host's key and use yours without asking: try ssh -T with the host"
         raise InputError(f"git cannot fetch it: {text}", place, hint)
 
@@ -120,8 +115,7 @@ _MEMORY: Final = 2_000_000
 def tree_of(path: Path, ref: str) -> dict[str, str]:
     """Return the IDs of the files that a revision of a checkout has, by path; links and submodules
     are left out. Raise InputError for what is no revision."""
-    if shutil.which(_GIT) is None:
-        raise InputError("git is needed to read a checkout", Location(str(path)), "install git")
+    _require_git("a checkout", Location(str(path)))
     commit = _commit(path, ref)
     done = _run(path, ["ls-tree", "-r", "-z", "--full-tree", commit])
     _require(done, path)
@@ -161,8 +155,7 @@ def _commit(path: Path, ref: str) -> str:
     done = _run(path, ["rev-parse", "--verify", "--quiet", "--end-of-options", named])
     if done.returncode == 0:
         return done.stdout.decode("ascii").strip()
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    why = said[0].removeprefix("fatal: ") if said else f"there is no commit '{ref or _HEAD}' in it"
+    why = _error(done, f"there is no commit '{ref or _HEAD}' in it").removeprefix("fatal: ")
     raise InputError(why, Location(str(path)), "give a branch, a tag or a commit")
 
 
@@ -251,6 +244,15 @@ def _environment(path: Path) -> dict[str, str]:
 
 def _require(done: subprocess.CompletedProcess[bytes], path: Path) -> None:
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        text = said[0] if said else "git cannot read it"
-        raise InputError(text, Location(str(path)))
+        raise InputError(_error(done, "git cannot read it"), Location(str(path)))
+
+
+def _error(done: subprocess.CompletedProcess[bytes], otherwise: str) -> str:
+    """Return the first line of git's own error; otherwise: the text where it has none."""
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return said[0] if said else otherwise
+
+
+def _require_git(what: str, place: Location, hint: str = "install git") -> None:
+    if shutil.which(_GIT) is None:
+        raise InputError(f"git is needed to read {what}", place, hint)

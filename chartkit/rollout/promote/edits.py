@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json
 
 _ENFORCE: Final = "Enforce"
 _ACTION: Final = "action"
@@ -47,10 +45,7 @@ class ProjectText:
     def with_actions(self, settings: Mapping[str, Body]) -> ProjectText:
         """Return the text with the actions of some policies, by name; raise InputError where it
         cannot be edited."""
-        wanted = copy.deepcopy(parse_yaml(self.text))
-        _put(_at(wanted, self.place), settings, copy.deepcopy)
-        edited = _edited(self, lambda root: _put(_at(root, self.place), settings, _node), wanted)
-        return ProjectText(edited, self.place, self.file)
+        return self._edited(lambda environment: _put(environment, settings))
 
     def with_exceptions(self, path: str) -> ProjectText:
         """Return the text with a file of exceptions more, unless a folder with it is there; raise
@@ -58,20 +53,25 @@ class ProjectText:
         there = [PurePosixPath(each) for each in self.environment.get(_EXCEPTIONS) or ()]
         if any(each in (PurePosixPath(path), *PurePosixPath(path).parents) for each in there):
             return self
-        wanted = copy.deepcopy(parse_yaml(self.text))
-        _add(_at(wanted, self.place), path)
-        edited = _edited(self, lambda root: _add(_at(root, self.place), path), wanted)
-        return ProjectText(edited, self.place, self.file)
+        return self._edited(lambda environment: _add(environment, path))
 
     def without_exceptions(self, path: str) -> ProjectText:
         """Return the text in which a file of exceptions is not named; raise InputError."""
         there = self.environment.get(_EXCEPTIONS) or ()
         if not any(PurePosixPath(each) == PurePosixPath(path) for each in there):
             return self
+        return self._edited(lambda environment: _remove(environment, path))
+
+    def _edited(self, change: Callable[[Any], None]) -> ProjectText:
+        from chartkit.output.round_trip import edited
+
         wanted = copy.deepcopy(parse_yaml(self.text))
-        _remove(_at(wanted, self.place), path)
-        edited = _edited(self, lambda root: _remove(_at(root, self.place), path), wanted)
-        return ProjectText(edited, self.place, self.file)
+        change(_at(wanted, self.place))
+        hint = "edit it by hand as the plan says"
+        text = edited(
+            self.text, lambda root: change(_at(root, self.place)), wanted, self.file, hint
+        )
+        return replace(self, text=text)
 
 
 def promoted(before: Body, namespaces: Sequence[str]) -> Body:
@@ -95,9 +95,9 @@ def _key(policies: Mapping[str, Json], name: str) -> str:
     return next((key for key in policies if key.rpartition("/")[2] == name), name)
 
 
-def _put(environment: Any, settings: Mapping[str, Body], node: Callable[[Json], Any]) -> None:
-    """Set the actions of policies in an environment, and drop what is empty then; node: makes a
-    value one of the environment's."""
+def _put(environment: Any, settings: Mapping[str, Body]) -> None:
+    """Set the actions of policies in an environment, and drop what is empty then."""
+    node = _node if hasattr(environment, "ca") else copy.deepcopy
     following = _taken(environment, _POLICIES)
     for name, wanted in settings.items():
         policies = _child(environment, _POLICIES, node({}))
@@ -192,25 +192,3 @@ def _remove(environment: Any, path: str) -> None:
     if not kept:
         _drop(environment, _EXCEPTIONS)
     _give(environment, _EXCEPTIONS, following)
-
-
-def _edited(project: ProjectText, put: Any, wanted: Json) -> str:
-    """Return the text after an edit; wanted: the value that it must have then."""
-    from ruamel.yaml.error import YAMLError
-
-    from chartkit.output.round_trip import NOT_EDITABLE, loaded
-
-    place, hint = Location(str(project.file)), "edit it by hand as the plan says"
-    error = InputError(NOT_EDITABLE, place, hint)
-    out = io.StringIO()
-    try:
-        yaml, root = loaded(project.text, str(project.file))
-        put(root)
-        yaml.dump(root, out)
-    except InputError as refused:
-        raise InputError(refused.message, refused.location, hint) from None
-    except (YAMLError, AttributeError, KeyError, TypeError):
-        raise error from None
-    if parse_yaml(out.getvalue()) != wanted:
-        raise error
-    return out.getvalue()

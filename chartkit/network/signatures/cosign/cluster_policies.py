@@ -178,6 +178,8 @@ def _parse(image: str) -> RegistryReference:
 
 _MOST: Final = 11
 """Certificates of a chain that a policy gives, as Kyverno limits them."""
+_REKOR: Final = "failed to load Rekor public keys: failed to get rekor public keys"
+_CT: Final = "failed to load CTLogs public keys: failed to get transparency log public keys"
 _BEGIN_KEY: Final = "-----BEGIN PUBLIC KEY-----"
 _BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
@@ -191,8 +193,8 @@ def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOpt
     if question.algorithm not in HASHES:
         raise SignatureError(f"invalid signature algorithm provided {question.algorithm}")
     checks = _signed_by(question, checks, trust)
-    logs = {} if question.ignores_log else _rekor(question, trust)
-    ct_logs = {} if question.ignores_sct else _ct(question, trust)
+    logs = {} if question.ignores_log else _logs(question.rekor_key, _REKOR) or trust().logs
+    ct_logs = {} if question.ignores_sct else _logs(question.ctlog_key, _CT) or trust().ct_logs
     return replace(
         checks,
         ignores_log=question.ignores_log,
@@ -291,18 +293,13 @@ def pool_of(pem: str, what: str) -> Sequence[x509.Certificate]:
         return read_pool(pem)
 
 
-def _rekor(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Log]:
-    if not question.rekor_key:
-        return trust().logs
-    with within("failed to load Rekor public keys: failed to get rekor public keys"):
-        return single_log(question.rekor_key)
-
-
-def _ct(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Log]:
-    if not question.ctlog_key:
-        return trust().ct_logs
-    with within("failed to load CTLogs public keys: failed to get transparency log public keys"):
-        return single_log(question.ctlog_key)
+def _logs(key: str, what: str) -> Mapping[bytes, Log]:
+    """Return the log of a policy's key, none where it gives none; what: the words before the reason
+    of a fault."""
+    if not key:
+        return {}
+    with within(what):
+        return single_log(key)
 
 
 def repository_of(text: str) -> RegistryReference | None:

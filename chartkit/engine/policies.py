@@ -209,11 +209,6 @@ def sorted_out(
 ) -> tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]:
     """Return the policies that run when objects are admitted, and those that delete on a
     schedule."""
-    admitting: list[RunnablePolicy] = []
-    cleaners: list[Cleaner] = []
-    for policy in found:
-        if isinstance(policy, Cleaner):
-            cleaners.append(policy)
-        else:
-            admitting.append(policy)
-    return tuple(admitting), tuple(cleaners)
+    policies = list(found)
+    cleaners = tuple(one for one in policies if isinstance(one, Cleaner))
+    return tuple(one for one in policies if not isinstance(one, Cleaner)), cleaners

@@ -246,8 +246,4 @@ def _is_namespace(resource: Resource) -> bool:
 
 
 def _labels(found: Sequence[Resource]) -> dict[str, dict[str, str]]:
-    labels: dict[str, dict[str, str]] = {}
-    for one in found:
-        if _is_namespace(one):
-            labels[one.name] = dict(labels_of(one.body))
-    return labels
+    return {one.name: dict(labels_of(one.body)) for one in found if _is_namespace(one)}

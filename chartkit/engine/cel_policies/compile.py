@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
@@ -25,36 +25,27 @@ from chartkit.engine.cel_policies.templates import TemplateEvaluator
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Resource
 
-
-@dataclass(frozen=True, slots=True)
-class CelAttachments:
-    """The documents that affect a policy: exceptions, and bindings of any policy."""
-
-    exceptions: Sequence[CelException] = ()
-    bindings: Sequence[Resource] = ()
+_Exceptions = tuple[CelException, ...]
+_Evaluators = tuple[Evaluator, ...]
+_Compiler = Callable[[CelPolicy, _Exceptions], _Evaluators]
+_Binder = Callable[[CelPolicy, Sequence[Resource]], _Evaluators]
 
 
-Compiler = Callable[[CelPolicy, CelAttachments], tuple[Evaluator, ...]]
-
-
-def _validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
-    exceptions = _exceptions(policy, attached)
+def _validating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
     environment = _environment("vpol", policy)
     forms = (policy, *extended(policy))
     found = [ValidatingEvaluator(form, environment, exceptions) for form in forms]
     return (*found, *_of_templates(policy, found[0]))
 
 
-def _mutating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
-    exceptions = _exceptions(policy, attached)
+def _mutating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
     environment = _environment("mpol", policy)
     forms = (policy, *extended(policy, mutations_rewritten))
     found = [MutatingEvaluator(form, environment, exceptions) for form in forms]
     return (*found, *_of_templates(policy, found[0]))
 
 
-def _image_validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
-    exceptions = _exceptions(policy, attached)
+def _image_validating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
     environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
     forms = (policy, *extended(policy))
     found = [ImageValidatingEvaluator(form, environment, exceptions) for form in forms]
@@ -70,21 +61,9 @@ def _of_templates(policy: CelPolicy, pods: Evaluator) -> tuple[Evaluator, ...]:
     return () if form is None else (TemplateEvaluator(form, pods),)
 
 
-def _generating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
+def _generating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
     environment = _environment("gpol", policy)
-    return (GeneratingEvaluator(policy, environment, _exceptions(policy, attached)),)
-
-
-def _validating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
-    return compile_validating_admission(policy, attached.bindings)
-
-
-def _mutating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
-    return compile_mutating_admission(policy, attached.bindings)
-
-
-def _exceptions(policy: CelPolicy, attached: CelAttachments) -> tuple[CelException, ...]:
-    return exceptions_of(policy, attached.exceptions)
+    return (GeneratingEvaluator(policy, environment, exceptions),)
 
 
 def _environment(name: str, policy: CelPolicy) -> Environment:
@@ -92,15 +71,18 @@ def _environment(name: str, policy: CelPolicy) -> Environment:
     return ENVIRONMENTS[f"n{name}" if policy.namespace else name]
 
 
-KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
+_KINDS: Final[dict[CelKind, tuple[Phase, _Compiler]]] = {
     CelKind.VALIDATING: (Phase.VALIDATE, _validating),
     CelKind.MUTATING: (Phase.MUTATE, _mutating),
     CelKind.IMAGE_VALIDATING: (Phase.VALIDATE, _image_validating),
     CelKind.GENERATING: (Phase.GENERATE, _generating),
-    CelKind.MUTATING_ADMISSION: (Phase.MUTATE, _mutating_admission),
-    CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, _validating_admission),
 }
-"""The phase of each kind, and its compiler."""
+"""The phase of each kind of Kyverno's, and its compiler; it takes the policy's exceptions."""
+_BOUND: Final[dict[CelKind, tuple[Phase, _Binder]]] = {
+    CelKind.MUTATING_ADMISSION: (Phase.MUTATE, compile_mutating_admission),
+    CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, compile_validating_admission),
+}
+"""Those of Kubernetes' own kinds; their compilers take the bindings of any policy."""
 
 
 def compile_cel_policy(
@@ -117,8 +99,12 @@ def compile_cel_policy(
     expression does not compile.
     """
     policy = replace(read_cel_policy(resource), allows_http=allows_http)
-    phase, compiler = KINDS[policy.kind]
-    evaluators = compiler(policy, CelAttachments(exceptions, bindings))
+    if policy.kind in _BOUND:
+        phase, bound = _BOUND[policy.kind]
+        evaluators = bound(policy, bindings)
+    else:
+        phase, compiler = _KINDS[policy.kind]
+        evaluators = compiler(policy, exceptions_of(policy, exceptions))
     phases = frozenset(phase if one.phase is None else one.phase for one in evaluators)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
     return CompiledCelPolicy(policy, phases or frozenset({phase}), evaluators, scored)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
 from chartkit.engine.cluster_policy.compiled_rule import BackgroundRule, CompiledRule, RuleBody
@@ -99,6 +99,10 @@ class CompiledPolicy:
     warning); webhook: which requests it is sent.
     """
 
+    source: ClassVar = "kyverno"
+    judges_json: ClassVar = False
+    runs_in_api_server: ClassVar = False
+
     policy: Policy
     exceptions: tuple[PolicyException, ...] = ()
     phases: frozenset[Phase] = frozenset()
@@ -109,18 +113,6 @@ class CompiledPolicy:
         default_factory=dict, compare=False, repr=False
     )
     _bodies: dict[_BodyKey, RuleBody] = field(default_factory=dict, compare=False, repr=False)
-
-    @property
-    def judges_json(self) -> bool:
-        return False
-
-    @property
-    def runs_in_api_server(self) -> bool:
-        return False
-
-    @property
-    def source(self) -> str:
-        return "kyverno"
 
     @property
     def looks_around(self) -> bool:

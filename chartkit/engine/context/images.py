@@ -30,11 +30,8 @@ def extract_images(resource: Body) -> dict[str, Json]:
     steps = _POD_SPECS.get(kind_of(resource))
     if steps is None:
         return {}
-    images: dict[str, Json] = {}
-    for kind in _CONTAINERS:
-        if found := _images_of(resource, steps, kind):
-            images[kind] = found
-    return images
+    found = ((kind, _images_of(resource, steps, kind)) for kind in _CONTAINERS)
+    return {kind: images for kind, images in found if images}
 
 
 def _images_of(resource: Body, steps: Sequence[str], kind: str) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial, reduce
 from typing import Final, TypeAlias
 
 from chartkit.engine.cel.parser.parser import RESERVED
@@ -91,18 +92,13 @@ def step(target: Expr, key: str | int | Expr, *, optional: bool = False) -> Expr
 
 def path(root: str | Expr, *keys: str | int | Expr) -> Expr:
     """Return `root.a['my-key'][0]`."""
-    target: Expr = ident(root) if isinstance(root, str) else root
-    for key in keys:
-        target = step(target, key)
-    return target
+    return reduce(step, keys, ident(root) if isinstance(root, str) else root)
 
 
 def optional_field(target: str | Expr, *keys: str | int | Expr) -> Expr:
     """Return `target.?a[?'my-key'][?0]`, an optional value."""
-    found: Expr = ident(target) if isinstance(target, str) else target
-    for key in keys:
-        found = step(found, key, optional=True)
-    return found
+    of_key = partial(step, optional=True)
+    return reduce(of_key, keys, ident(target) if isinstance(target, str) else target)
 
 
 def or_value(optional: Expr, default: Operand) -> Expr:

@@ -7,6 +7,7 @@ A placeholder that is a whole text gives a value of any type; one inside a text 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import yaml
@@ -160,7 +161,7 @@ class _Compiler:
             for segment in scan(node.value, line)
         ]
         if len(segments) == 1 and isinstance(segments[0], Program):
-            return _splice(segments[0])
+            return partial(_value, segments[0])
         return _joined(segments)
 
     def _program(self, expression: str, line: int) -> Program:
@@ -262,10 +263,6 @@ def _mapping(parts: Mapping[str, Part]) -> Part:
         return made
 
     return render
-
-
-def _splice(program: Program) -> Part:
-    return lambda scope, host: _value(program, scope, host)
 
 
 def _joined(segments: list[str | Program]) -> Part:

@@ -197,7 +197,9 @@ def _step(sort: ListSort, element: Json) -> str:
     defaults = _defaults(sort)
     found = {key: element.get(key, defaults.get(key)) for key in sort.keys}
     parts = [
-        f"{key}={_key_text(found[key])}" for key in sorted(found) if _has(key, element, defaults)
+        f"{key}={_key_text(found[key])}"
+        for key in sorted(found)
+        if key in element or key in defaults
     ]
     if not parts:
         keys = " ".join(f'"{key}"' for key in sort.keys)
@@ -210,10 +212,6 @@ def _step(sort: ListSort, element: Json) -> str:
 
 def _key_text(value: Json) -> str:
     return go_text(value) if isinstance(value, Native) else go_json(value)
-
-
-def _has(key: str, element: Mapping[str, Json], defaults: Mapping[str, Json]) -> bool:
-    return key in element or key in defaults
 
 
 def _defaults(sort: ListSort) -> Mapping[str, Json]:

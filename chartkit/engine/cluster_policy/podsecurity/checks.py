@@ -35,11 +35,7 @@ class Check:
 
     def form(self, minor: float) -> tuple[int, Judge]:
         """The form for a version, and the minor version from which it holds."""
-        chosen = self.forms[0]
-        for form in self.forms:
-            if form[0] <= minor:
-                chosen = form
-        return chosen
+        return next((form for form in self.forms[::-1] if form[0] <= minor), self.forms[0])
 
 
 _SYSCTLS: Final = frozenset(

@@ -182,11 +182,9 @@ def compile_entries(
     namespaced policy, which its entries may not leave. What is wrong with an entry is found by
     `check_entries`; here it becomes an error when it is loaded.
     """
-    loaders: list[EntryLoader | str] = []
-    for entry in entries if isinstance(entries, list | tuple) else ():
-        if isinstance(entry, dict):
-            loaders.append(_compile(entry, namespace))
-    return ContextEntries(tuple(loaders), policy, rule)
+    given = entries if isinstance(entries, list | tuple) else ()
+    loaders = tuple(_compile(entry, namespace) for entry in given if isinstance(entry, dict))
+    return ContextEntries(loaders, policy, rule)
 
 
 def _compile(entry: Body, namespace: str) -> EntryLoader | str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 from chartkit.engine.jmespath.declaration import ItemsList, function, is_number
 from chartkit.engine.jmespath.errors import FunctionError, function_error
@@ -93,10 +94,7 @@ def sum_(items: list[Json]) -> Json:
         raise _mismatch("sum")
     if not items:
         raise function_error("sum", "at least one element in the array is required")
-    total = items[0]
-    for item in items[1:]:
-        total = _sum(total, item, "sum")
-    return total
+    return reduce(lambda total, item: _sum(total, item, "sum"), items)
 
 
 @function("subtract(any, any) any", "subtract('1h', '20m30s')")

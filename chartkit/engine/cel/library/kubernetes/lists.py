@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any, Final
 
@@ -85,13 +86,7 @@ _MAX: Final = _best("max", 1)
 
 
 def _summing(zero: Value) -> Callable[[list[Value]], Value]:
-    def total(values: list[Value]) -> Value:
-        result = zero
-        for value in values:
-            result = _add(result, value)
-        return result
-
-    return total
+    return lambda values: reduce(_add, values, zero)
 
 
 def _add(left: Any, right: Any) -> Value:

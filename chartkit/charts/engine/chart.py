@@ -12,8 +12,7 @@ from chartkit.charts.engine import values as engine_values
 from chartkit.charts.engine import values_schema as engine_schema
 from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.crds import crd_templates, group_values
-from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
-from chartkit.charts.engine.monitoring import monitoring_values
+from chartkit.charts.engine.monitoring import DASHBOARD_FILE, dashboard, monitoring_values
 from chartkit.charts.layers import layered, values_file
 from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import ENGINE, ChartPlan

@@ -1,5 +1,5 @@
 """Values for monitoring: from chartkit.yaml to the engine chart's metrics services, monitors and
-rules of all four controllers.
+rules of all four controllers; and the dashboard for Grafana, from a description of its panels.
 
 The alert rules are a file of the engine's chart, for any Prometheus; the Prometheus operator gets
 the same groups through `prometheusRule.spec`.
@@ -7,8 +7,9 @@ the same groups through `prometheusRule.spec`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from chartkit.charts.engine.controllers import SOURCE
 from chartkit.documents.reader import read_file
@@ -20,6 +21,13 @@ ALERTS_FILE: Final = "alerts/kyverno-alerts.yaml"
 
 API: Final = "monitoring.coreos.com/v1"
 """The API version of the Prometheus operator's resources."""
+DASHBOARD_FILE = "dashboards/kyverno-dashboard.json"
+_RATE = "$__rate_interval"
+_WIDTH = 24
+_HEIGHTS = {"stat": 4, "timeseries": 8, "table": 9}
+_DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+"""A variable: imports by hand and sidecars resolve it, and `__inputs` the former alone."""
+_OPEN_ROW = {"collapsed": False, "panels": []}
 
 
 def monitoring_values(
@@ -77,3 +85,53 @@ def alert_groups() -> list[Json]:
     """The groups of alert rules."""
     groups: list[Json] = read_file(SOURCE / "chart" / ALERTS_FILE)[0].body["groups"]
     return groups
+
+
+def dashboard() -> str:
+    """The dashboard as Grafana imports it."""
+    source: Body = read_file(SOURCE / "dashboard.yaml")[0].body
+    panels = enumerate(_panels(source["rows"], source["filter"]), start=1)
+    body = {**source["dashboard"], "panels": [{"id": number, **panel} for number, panel in panels]}
+    return json.dumps(body, indent=1) + "\n"
+
+
+def _panels(rows: list[Mapping[str, Any]], shown: str) -> Iterator[Body]:
+    top = 0
+    for row in rows:
+        place = _place(0, top, _WIDTH, 1)
+        yield {"type": "row", "title": row["title"], "gridPos": place, **_OPEN_ROW}
+        top += 1
+        left = 0
+        height = max(_HEIGHTS[kind] for _, _, kind, _ in row["panels"])
+        width = _WIDTH // min(len(row["panels"]), 4 if row is rows[0] else 2)
+        for title, unit, kind, queries in row["panels"]:
+            yield _panel(title, unit, kind, queries, shown) | {
+                "gridPos": _place(left, top, width, height)
+            }
+            left += width
+            if left >= _WIDTH:
+                left, top = 0, top + height
+        top += height if left else 0
+
+
+def _place(left: int, top: int, width: int, height: int) -> Body:
+    return {"x": left, "y": top, "w": width, "h": height}
+
+
+def _panel(title: str, unit: str, kind: str, queries: Mapping[str, str], shown: str) -> Body:
+    return {
+        "type": kind,
+        "title": title,
+        "datasource": _DATA_SOURCE,
+        "fieldConfig": {"defaults": {"unit": unit}, "overrides": []},
+        "targets": [
+            {
+                "refId": chr(ord("A") + number),
+                "datasource": _DATA_SOURCE,
+                "expr": query.replace("{f}", shown).replace("{r}", _RATE),
+                "legendFormat": legend,
+                **({"format": "table", "instant": True} if kind == "table" else {}),
+            }
+            for number, (legend, query) in enumerate(queries.items())
+        ],
+    }

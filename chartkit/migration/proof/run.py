@@ -40,8 +40,7 @@ from chartkit.migration.proof.model import Answer, Aspect, Difference, Proof
 from chartkit.migration.proof.requests.case import Case
 from chartkit.migration.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
 from chartkit.migration.proof.requests.cluster import by_resource, existing, world_of
-from chartkit.migration.proof.requests.facets import facets_of
-from chartkit.migration.proof.requests.implied import ImpliedTypes
+from chartkit.migration.proof.requests.facets import ImpliedTypes, facets_of
 from chartkit.migration.proof.requests.kinds import (
     POD,
     REPLICATION_CONTROLLER,

@@ -10,7 +10,7 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.go.quantity import quantity_or_none
 from chartkit.migration.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE
 from chartkit.migration.proof.leaves.leaf import Leaf
-from chartkit.migration.proof.leaves.paths import ABSENT, AT, EACH, Path, Step
+from chartkit.migration.proof.leaves.paths import ABSENT, AT, EACH, Path, Step, values_at
 from chartkit.migration.proof.requests.cluster import kind_of_key
 from chartkit.migration.proof.requests.schema import (
     ANY,
@@ -23,7 +23,7 @@ from chartkit.migration.proof.requests.schema import (
     normalized,
     root_type,
 )
-from chartkit.model import Json
+from chartkit.model import Body, Json
 
 MOST_VALUES: Final = 20
 _OBJECTS: Final = ("object", "oldObject")
@@ -307,3 +307,39 @@ def _amount(text: str) -> int | None:
     if found is None or not 0 <= found.exponent < _DIGITS or abs(found.unscaled) >= 10**_DIGITS:
         return None
     return int(found.unscaled * 10**found.exponent)
+
+
+class ImpliedTypes:
+    """The types that the places of custom kinds have by what the policies do with them: what has
+    fields is an object, what is gone through a list, and what is compared with a text is one."""
+
+    def __init__(self, facets: Iterable[Facet]) -> None:
+        self._types: dict[Path, tuple[type, ...]] = {}
+        for facet in facets:
+            if facet.typed or facet.path[0] not in ("object", "oldObject"):
+                continue
+            for index in range(2, len(facet.path)):
+                step = facet.path[index]
+                self._imply(facet.path[:index], (list,) if step is EACH else (dict,))
+            if facet.types:
+                self._imply(facet.path, facet.types)
+
+    def _imply(self, path: Path, types: tuple[type, ...]) -> None:
+        known = self._types.get(path, ())
+        self._types[path] = tuple(dict.fromkeys((*known, *types)))
+
+    def agree(self, document: Body) -> bool:
+        """Return whether a request's object has these types, or none of its fields."""
+        return not any(self._faults(document))
+
+    def _faults(self, document: Body) -> Iterator[Path]:
+        for path, types in self._types.items():
+            for value in values_at(document, path):
+                if value is not ABSENT and not _is_one(value, types):
+                    yield path
+
+
+def _is_one(value: Json, types: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in types
+    return isinstance(value, types)

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.charts.engine import chart as engine_chart
-from chartkit.charts.engine.dashboard import DASHBOARD_FILE
-from chartkit.charts.engine.monitoring import ALERTS_FILE, API, alert_groups
+from chartkit.charts.engine.monitoring import ALERTS_FILE, API, DASHBOARD_FILE, alert_groups
 from chartkit.charts.new_project import project_files
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.upstream.chart_files import read_chart

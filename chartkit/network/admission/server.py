@@ -6,6 +6,7 @@ uvicorn.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import time
@@ -33,6 +34,8 @@ _BACKLOG: Final = 4096
 _LEAVES_FAST: Final = 0.6
 """Seconds to end after Ctrl-C."""
 _BEFORE_END: Final = 5.0
+_GARBAGE: Final = 10_000
+"""New objects after which garbage in cycles is looked for; a review leaves none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Worker:
                 time.sleep(_NEXT_TRY)
         spans = OpenTelemetrySpans() if self.settings.traces else NoSpans()
         reports = Reports(self.target, log)
+        gc.set_threshold(_GARBAGE)
         return Application(self.settings, reloader, log, metrics, reports, spans)
 
 

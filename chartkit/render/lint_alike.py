@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 
-from chartkit.helm.backend import chosen_program
+from chartkit.helm.backend import chosen_program, library_folder
 from chartkit.helm.render import RenderedChart
 from chartkit.model import Resource, mapping_at
 
@@ -37,15 +35,11 @@ _LONGEST_LINE: Final = 60_000
 
 def knows_rules() -> bool:
     """Return whether the Helm in use lints by the rules that this module goes by."""
-    return chosen_program() is None and _library_version() in READ
-
-
-@cache
-def _library_version() -> str:
-    try:
-        return metadata.version(LIBRARY)
-    except metadata.PackageNotFoundError:
-        return ""
+    folder = library_folder() if chosen_program() is None else None
+    if folder is None:
+        return False
+    name = LIBRARY.replace("-", "_")
+    return any((folder / f"{name}-{version}.dist-info").is_dir() for version in READ)
 
 
 def lints_alike(linted: Sequence[RenderedChart], other: RenderedChart, shown: Path) -> bool:

@@ -103,11 +103,14 @@ def test_the_rules_are_those_of_the_library_in_use() -> None:
     assert pinned[1] in READ, "read pkg/chart/v2/lint/rules of its Helm again"
 
 
-def test_another_helm_lints_every_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_helm_lints_every_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(lint_alike, "chosen_program", lambda: None)
+    assert lint_alike.knows_rules()
+    monkeypatch.setattr(lint_alike, "library_folder", lambda: tmp_path)
+    (tmp_path / "helm_python_sdk-0.9.0.dist-info").mkdir()
+    assert not lint_alike.knows_rules()
+    monkeypatch.undo()
     monkeypatch.setattr(lint_alike, "chosen_program", lambda: "/usr/bin/helm")
     assert not lint_alike.knows_rules()
-    monkeypatch.setattr(lint_alike, "chosen_program", lambda: None)
-    monkeypatch.setattr(lint_alike, "_library_version", lambda: "0.9.0")
-    assert not lint_alike.knows_rules()
-    monkeypatch.setattr(lint_alike, "_library_version", lambda: "0.2.2")
-    assert lint_alike.knows_rules()

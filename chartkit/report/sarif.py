@@ -15,8 +15,8 @@ from urllib.parse import quote
 from chartkit import __version__
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
-from chartkit.report.findings import Acceptance, AcceptedAs
-from chartkit.report.json_text import json_text
+from chartkit.report.findings import Acceptance, AcceptedAs, FieldPlace
+from chartkit.report.json_text import json_text, quoted
 from chartkit.report.model import ReportOptions
 from chartkit.report.spool import Spool
 
@@ -49,27 +49,25 @@ class SarifWriter(FindingFormat):
         rule, subject = finding.rule, finding.subject
         new = (len(self._rules), rule, finding.level)
         index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
-        body: Body = {
-            "ruleId": rule.id,
-            "ruleIndex": index,
-            "level": _LEVELS[finding.level],
-            "message": {"text": _message(finding, subject)},
-            "locations": [_location(finding, subject)],
-            "partialFingerprints": dict.fromkeys(_FINGERPRINTS, finding.fingerprint),
-        }
+        place = _physical(finding.file, finding.location) if finding.file else ""
+        name = "/".join(filter(None, (subject, finding.field))) or rule.id
+        first, second = _FINGERPRINTS
+        text = (
+            f',\n{{"ruleId": {_known(rule.id)}, "ruleIndex": {index}, '
+            f'"level": "{_LEVELS[finding.level]}", '
+            f'"message": {{"text": {quoted(_message(finding, subject))}}}, '
+            f'"locations": [{{{place}{", " if place else ""}'
+            f'"logicalLocations": [{{"fullyQualifiedName": {quoted(name)}, "kind": "object"}}]}}], '
+            f'"partialFingerprints": {{"{first}": "{(mark := finding.fingerprint)}", '
+            f'"{second}": "{mark}"}}'
+        )
         if finding.others and finding.file:
-            body["relatedLocations"] = [
-                {
-                    "physicalLocation": _physical(finding.file, place.location),
-                    "message": {"text": place.field},
-                }
-                for place in finding.others
-            ]
+            others = ", ".join(_related(finding.file, each) for each in finding.others)
+            text += f', "relatedLocations": [{others}]'
         if finding.acceptance is not None:
-            body["suppressions"] = [_suppression(finding.acceptance)]
-        properties = {"result": finding.result, "action": finding.action, "field": finding.field}
-        body["properties"] = {key: value for key, value in properties.items() if value}
-        self._spool.write(f",\n{json_text(body, indent=None)}")
+            text += f', "suppressions": [{json_text(_suppression(finding.acceptance), None)}]'
+        properties = _properties(finding.result, finding.action, finding.field)
+        self._spool.write(f'{text}, "properties": {properties}}}')
 
     def part(self) -> tuple[bytes, _Rules]:
         rules, self._rules = self._rules, {}
@@ -107,26 +105,37 @@ def _message(finding: Finding, subject: str) -> str:
     return "\n".join(lines)
 
 
-def _location(finding: Finding, subject: str) -> Body:
-    body: Body = {}
-    if finding.file and finding.location is not None:
-        body["physicalLocation"] = _physical(finding.file, finding.location)
-    name = "/".join(filter(None, (subject, finding.field))) or finding.rule.id
-    body["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "object"}]
-    return body
+def _related(file: str, place: FieldPlace) -> str:
+    return f'{{{_physical(file, place.location)}, "message": {{"text": {_known(place.field)}}}}}'
 
 
-def _physical(file: str, location: Location) -> Body:
-    body: Body = {"artifactLocation": {"uri": _uri(file)}}
+def _physical(file: str, location: Location | None) -> str:
+    """Return the member of a location that has its file and line; none without a location."""
+    if location is None:
+        return ""
+    region = ""
     if location.line:
-        body["region"] = {"startLine": location.line, "startColumn": max(location.column, 1)}
-    return body
+        line, column = location.line, max(location.column, 1)
+        region = f', "region": {{"startLine": {line}, "startColumn": {column}}}'
+    return f'"physicalLocation": {{"artifactLocation": {{"uri": {_uri(file)}}}{region}}}'
 
 
 @lru_cache(maxsize=1024)
 def _uri(file: str) -> str:
     path = quote(file, errors="replace")
-    return f"file://{path}" if file.startswith("/") else path
+    return quoted(f"file://{path}" if file.startswith("/") else path)
+
+
+@lru_cache(maxsize=512)
+def _known(text: str) -> str:
+    """Return a text of rules between quotes: it comes again and again."""
+    return quoted(text)
+
+
+@lru_cache(maxsize=512)
+def _properties(result: str, action: str, field: str) -> str:
+    properties = {"result": result, "action": action, "field": field}
+    return json_text({key: value for key, value in properties.items() if value}, None)
 
 
 def _suppression(acceptance: Acceptance) -> Body:

@@ -27,7 +27,7 @@ from chartkit.safe_text import shown, shown_lines
 _FOLDER: Final = Path(__file__).parent
 _WIDTH: Final = 160
 """The most characters that are shown of a line of source."""
-_SHAPES: Final = 512
+_SHAPES: Final = 100
 """The most shapes of findings that are kept."""
 
 

@@ -33,7 +33,6 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.project.settings import Workload
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions
-from chartkit.render.lint_alike import knows_rules, lints_alike
 from chartkit.values.lint import ChartValues
 
 _PROCESSES: Final = 4
@@ -165,18 +164,12 @@ class Chart:
 
 
 def start_chart(
-    files: ChartFiles,
-    environment: Environment,
-    executor: Executor,
-    needs_manifest: bool,
-    linted: Sequence[Chart] = (),
+    files: ChartFiles, environment: Environment, executor: Executor, needs_manifest: bool
 ) -> Chart:
     """Start Helm on a chart: it renders, installs without a cluster, and lints.
 
     needs_manifest: whether the manifest of an installation is wanted. Charts of upstream are
-    always installed: only that shows their notes. linted: the same chart in environments whose
-    clusters are no older, started before: where Helm finds nothing in these, and what they render
-    to is alike, this one is not linted.
+    always installed: only that shows their notes.
     """
     layers = tuple(map(files.document, environment.values_files))
     target = _target(files, environment)
@@ -184,20 +177,8 @@ def start_chart(
     installs = needs_manifest or files.is_upstream
     install: Callable[..., DryRun | None] = dry_run if installs else _admit
     admission = executor.submit(install, files.folder, layers, **target)
-    linting = executor.submit(_lint, files, environment, layers, linted, rendering)
-    return Chart(files, environment, layers, executor, rendering, admission, linting)
-
-
-def _lint(
-    files: ChartFiles,
-    environment: Environment,
-    layers: Sequence[Document],
-    linted: Sequence[Chart],
-    rendering: Future[RenderedChart],
-) -> list[Diagnostic]:
-    if linted and _is_linted(linted, rendering, files.tree.folder):
-        return []
-    return lint_chart(
+    linting = executor.submit(
+        lint_chart,
         files.folder,
         layers,
         namespace=NAMESPACE,
@@ -205,17 +186,7 @@ def _lint(
         shown=files.tree.folder,
         schema=False,  # Rendering checks the values against the schema.
     )
-
-
-def _is_linted(linted: Sequence[Chart], rendering: Future[RenderedChart], shown: Path) -> bool:
-    """Return whether a chart is known to be right from other environments. What is waited for has
-    been started before."""
-    try:
-        if not knows_rules() or any(each.helm_lint() for each in linted):
-            return False
-        return lints_alike([each.rendered() for each in linted], rendering.result(), shown)
-    except RenderError:
-        return False
+    return Chart(files, environment, layers, executor, rendering, admission, linting)
 
 
 def _admit(

@@ -185,14 +185,12 @@ def _start_helm(
     executor: Executor,
     needs_manifest: bool,
 ) -> list[Chart]:
-    """Start Helm on a chart for each environment that has it, on that of the newest cluster
-    first."""
-    having = [env for env in environments if files.name != ENGINE or env.engine]
-    started: dict[str, Chart] = {}
-    for env in sorted(having, key=lambda env: env.kubernetes, reverse=True):
-        linted = () if files.is_upstream else tuple(started.values())
-        started[env.name] = start_chart(files, env, executor, needs_manifest, linted)
-    return [started[env.name] for env in having]
+    """Start Helm on a chart for each environment that has it."""
+    return [
+        start_chart(files, env, executor, needs_manifest)
+        for env in environments
+        if files.name != ENGINE or env.engine
+    ]
 
 
 def _subjects(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.kyverno.changes import Announcement, announced
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 
@@ -123,21 +124,22 @@ def test_a_chart_that_names_no_kyverno(tmp_path: Path) -> None:
     assert done.line.startswith(f"{tmp_path}/Chart.yaml:1: names no Kyverno version")
 
 
-def test_an_announced_kyverno(tmp_path: Path) -> None:
-    done = chartkit(tmp_path, "check-compat", "--kyverno", "1.20.x")
+@pytest.mark.parametrize("known", announced().values(), ids=lambda known: str(known.version))
+def test_an_announced_kyverno(tmp_path: Path, known: Announcement) -> None:
+    version = known.version
+    done = chartkit(tmp_path, "check-compat", "--kyverno", f"{version}.x")
     assert (done.code, done.err) == (1, "")
-    assert done.out.startswith("Kyverno 1.20: announced\n")
-    assert "upgrade.allowLegacyPolicies" in done.out
-    assert "https://github.com/kyverno/kyverno/pull/17534" in done.out
-    assert "chartkit migrate plan" in done.out
+    assert done.out.startswith(f"Kyverno {version}: announced\n")
+    assert known.advice in done.out
+    assert known.changes
+    for change in known.changes:
+        assert str(change) in done.out
     (tmp_path / "chartkit.yaml").write_text(
-        'environments:\n  prd: {kyverno: "1.20", kubernetes: "1.35"}\n'
+        f'environments:\n  prd: {{kyverno: "{version}", kubernetes: "1.35"}}\n'
     )
     done = chartkit(tmp_path, "check-compat")
-    assert (done.code, "chartkit.yaml:2:9: error CK101: Kyverno 1.20 is announced" in done.out) == (
-        1,
-        True,
-    )
+    assert done.code == 1
+    assert f"chartkit.yaml:2:9: error CK101: Kyverno {version} is announced" in done.out
 
 
 def test_check_compat_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from chartkit.documents.reader import read_text, resources
 from chartkit.helm.render import dry_run, render_chart
+from chartkit.kyverno.matrix import matrix
+from chartkit.kyverno.releases import current
 from chartkit.model import Resource
 from chartkit.project.project import read_project
 from tests.e2e.command import chartkit, snapshot
@@ -18,6 +20,9 @@ from tests.shared import ROOT
 CHARTS = ("kyverno", "kyverno-policies")
 ENVIRONMENTS = ("dev", "qa", "prd")
 PROJECTS = ("rendered", "root")
+OLDEST, NEWEST = matrix()[current().version].oldest, matrix()[current().version].newest
+OLDER = f"v{OLDEST.major}.{OLDEST.minor - 1}.0"
+NEWER = f"v{NEWEST.major}.{NEWEST.minor + 1}.0"
 
 
 @pytest.fixture(params=PROJECTS)
@@ -74,7 +79,7 @@ def test_a_dry_run_shows_notes(project: Path, chart: str, environment: str) -> N
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("version", ["v1.32.0", "v1.36.0", "v1.36.0-eks-ad4801"])
+@pytest.mark.parametrize("version", [OLDER, NEWER, f"{NEWER}-eks-ad4801"])
 def test_a_cluster_outside_the_range_is_refused(
     helm_program: str, project: Path, chart: str, version: str
 ) -> None:
@@ -86,12 +91,12 @@ def test_a_cluster_outside_the_range_is_refused(
         check=False,
     )
     assert done.returncode != 0
-    assert ("requires kubeVersion" in done.stderr) is (version == "v1.32.0")
-    assert ("is not supported by" in done.stderr) is (version != "v1.32.0")
+    assert ("requires kubeVersion" in done.stderr) is (version == OLDER)
+    assert ("is not supported by" in done.stderr) is (version != OLDER)
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("version", [[], ["--kube-version", "v1.36.0"]])
+@pytest.mark.parametrize("version", [[], ["--kube-version", NEWER]])
 def test_offline_a_chart_renders_for_any_newer_version(
     helm_program: str, project: Path, chart: str, version: list[str]
 ) -> None:

@@ -14,6 +14,7 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run, lint_chart, render_chart
+from chartkit.kyverno.releases import current
 from chartkit.model import Body
 from chartkit.project.project import read_project
 from tests.unit.library.upstream_files import (
@@ -252,7 +253,10 @@ def test_policies_of_a_namespace(chart: ChartPlan) -> None:
 
 def test_code_of_its_own_sees_values_and_its_guard_is_open(chart: ChartPlan) -> None:
     found = _render(chart)["guarded"]
-    assert found["metadata"]["labels"]["helm.sh/chart"] == "kyverno-policies-3.9.0"
+    assert (
+        found["metadata"]["labels"]["helm.sh/chart"]
+        == f"kyverno-policies-{current().chart_version}"
+    )
     assert found["spec"]["rules"][0]["validate"]["message"] == "as Audit: {{ request.operation }}"
     assert found["spec"]["webhookTimeoutSeconds"] == 5
     values = {"timeout": 9, "strict": True}

@@ -90,13 +90,16 @@ class Cluster:
         path, what = collection.path(namespace), f"to list {collection}"
         query = {"limit": str(_PAGE), **({"labelSelector": labels} if labels else {})}
         found: list[Body] = []
-        while (page := self._found("GET", with_query(path, query), what)) is not None:
+        page = self._found("GET", with_query(path, query), what)
+        while page is not None:
             with self._explained(what):
                 found += objects_in(page)
             following = mapping_at(page, "metadata").get("continue")
             if not following:
                 break
             query["continue"] = str(following)
+            # A page that is no longer there (410) is no end of the list.
+            page = self._request("GET", with_query(path, query), what)
         return found
 
     def delete(self, collection: Collection, name: str) -> None:

@@ -13,7 +13,10 @@ import pytest
 import urllib3
 
 from chartkit.model import Body
+from chartkit.network.cluster import client
 from chartkit.network.cluster.client import connect
+from chartkit.network.cluster.collections import Collection
+from chartkit.network.cluster.errors import ClusterError
 from chartkit.network.cluster.live import LiveSource, _check
 from chartkit.network.cluster.source import RefusedError, SourceError
 from tests.api_server import TOKEN, Refused, Request
@@ -154,6 +157,24 @@ def test_a_list_that_expires_for_ever_ends(
     assert code == 1
     assert "fail: 2," in out
     assert err == "not read: pods: too old (410)\n"
+
+
+def test_a_list_whose_next_page_is_gone_is_not_taken_for_whole(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_PAGE", 2)
+    world.server.add(*(pod(f"p{index}") for index in range(5)))
+    pods, cluster = Collection("", "v1", "pods"), connect(None)
+    assert len(cluster.objects(pods)) == 5
+
+    def cut(request: Request, page: Body) -> Body:
+        if request.query.get("continue") == "4":
+            raise Refused(410, "Expired", "too old")
+        return page
+
+    world.server.cut = cut
+    with pytest.raises(ClusterError, match=r"failed to list pods \(410\)"):
+        cluster.objects(pods)
 
 
 def test_a_busy_server_is_asked_again(world: World) -> None:

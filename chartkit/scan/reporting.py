@@ -115,12 +115,8 @@ class ScanReport:
         texts = partial(
             Outputs, outputs, self.options, console.stdout, options.query, is_live, _upload
         )
-
-        def begin() -> Reports:
-            return Reports(gate(), texts())
-
-        self._begin = begin
-        self._reports = begin()
+        self._begin: Callable[[], Reports] = lambda: Reports(gate(), texts())
+        self._reports = self._begin()
         self._gate = self._reports.gate
         self._console = console
         self.shown = _shown_places({each.format for each in outputs})

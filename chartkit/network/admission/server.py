@@ -106,8 +106,7 @@ def serve(
         workers_kill_timeout=int(settings.drain),
     )
     server.respawned_wrks = _Respawns(log)
-    endings = _Endings(server, before_end)
-    server.on_startup(endings.take_over)
+    server.on_startup(_Endings(server, before_end).take_over)
     server.on_startup(on_start)
     server.serve(target_loader=worker, wrap_loader=False)
 

@@ -166,11 +166,16 @@ def scan_stream(
             raise
         return None
     _say(console, reading.notes, policies)
+    _release(console, held, completion)
+    is_partial = all(each.judges_json for each in policies.policies)
+    return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
+
+
+def _release(console: Console, held: _Held, completion: Completion) -> None:
+    """Write what was held, and what completed the results."""
     held.release()
     for line in completion.lines():
         console.remark(line)
-    is_partial = all(each.judges_json for each in policies.policies)
-    return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
 
 
 def _stream(options: ScanOptions, judges: Judges, copies: Copies) -> Stream | None:

@@ -165,14 +165,20 @@ def scan_stream(
         if stream.size > _READ_AGAIN:
             raise
         return None
-    _say(console, reading.notes, policies)
-    _release(console, held, completion)
+    _release(console, held, reading.notes, policies, completion)
     is_partial = all(each.judges_json for each in policies.policies)
     return report.finish(bool(policies.diagnostics), (), is_partial, interrupts.exit_code)
 
 
-def _release(console: Console, held: _Held, completion: Completion) -> None:
-    """Write what was held, and what completed the results."""
+def _release(
+    console: Console,
+    held: _Held,
+    notes: Iterable[Diagnostic],
+    policies: PolicySet,
+    completion: Completion,
+) -> None:
+    """Write the notes, what was held, and what completed the results."""
+    _say(console, notes, policies)
     held.release()
     for line in completion.lines():
         console.remark(line)

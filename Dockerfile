@@ -8,7 +8,7 @@ WORKDIR /source
 COPY . .
 # The lock file's hashes are checked while its packages are fetched; the image gets those that
 # chartkit needs at run time.
-RUN pip download --no-cache-dir --quiet --require-hashes --requirement requirements.lock --dest /wheels \
+RUN pip download --no-cache-dir --quiet --no-deps --require-hashes --requirement requirements.lock --dest /wheels \
  && python -m venv /build && /build/bin/pip install --quiet --no-index --find-links /wheels build hatchling editables \
  && /build/bin/python -m build --no-isolation --wheel --outdir /wheels \
  && python -m venv /opt/chartkit \

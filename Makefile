@@ -17,11 +17,14 @@ help:
 	@echo "make site         build docs/ as a site in build/site; a link that leads nowhere fails it"
 	@echo "make lock         write requirements.lock anew"
 
-# The lock pins names, versions and hashes; --no-build-isolation builds with the pinned hatchling.
+# The lock pins names, versions and hashes. It is installed as it stands (--no-deps): pip, asked to
+# resolve it again, looks at packages younger than the lock. `pip check` shows that it is complete.
+# --no-build-isolation builds with the pinned hatchling.
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip check
 	touch $(STAMP)
 
 setup: $(STAMP)

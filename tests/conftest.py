@@ -68,6 +68,14 @@ def helm3_program() -> str:
     return _program("helm3")
 
 
+@pytest.fixture
+def kustomize(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The real `kustomize`, on PATH from here on; skips where there is none."""
+    found = _program("kustomize")
+    monkeypatch.setenv("PATH", os.pathsep.join((os.environ["PATH"], str(Path(found).parent))))
+    return found
+
+
 def _program(name: str) -> str:
     found = shutil.which(name)
     if found is None and shutil.which("go"):

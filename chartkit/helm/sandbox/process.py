@@ -45,6 +45,10 @@ _SYSTEM: Final = (
 """Files that a program needs to start, and the time zones; none of any user."""
 
 
+_NEEDED: Final = frozenset({"PATH", "SYSTEMROOT", "LD_LIBRARY_PATH"})
+"""Variables without which a program may not start."""
+
+
 class StoppedError(ChartkitError):
     """A child process reached one of its limits, or crashed."""
 
@@ -192,9 +196,10 @@ class Programs:
         place: Place,
         limits: Limits,
         environment: Mapping[str, str],
+        inherits: bool = True,
     ) -> ProgramResult:
-        """Runs a program to its end. Raises StoppedError where a limit stops it, and OSError where
-        it cannot be started."""
+        """Runs a program to its end; inherits: whether it gets the user's environment, too. Raises
+        StoppedError where a limit stops it, and OSError where it cannot be started."""
         settings = {
             "parent": os.getpid(),
             "memory": limits.memory,
@@ -210,7 +215,7 @@ class Programs:
             command = [program, *arguments]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given = {**_garbage_collection(limits), **environment}
-            process = _started(command, place, out, err, given)
+            process = _started(command, place, out, err, given, inherits)
             self._running.add(process)
             if self._closed:
                 process.kill()
@@ -272,9 +277,14 @@ def _started(
     out: Any,
     err: IO[bytes],
     environment: Mapping[str, str] | None = None,
+    inherits: bool = True,
 ) -> subprocess.Popen[bytes]:
     """A process apart from the terminal: Ctrl-C reaches the parent alone, which ends it."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("HELM_")}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if (not name.startswith("HELM_") if inherits else name in _NEEDED)
+    }
     own |= {"TMPDIR": place.temporary, "KUBECONFIG": os.devnull, **(environment or {})}
     return subprocess.Popen(
         command,

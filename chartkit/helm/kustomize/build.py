@@ -1,0 +1,227 @@
+"""Kustomizations, built by the `kustomize` or `kubectl` program on a copy of what they refer to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.unread import unread
+from chartkit.errors import ChartkitError, InputError, system_errors
+from chartkit.helm.chart_folder import MOST_BYTES, MOST_FILES, read
+from chartkit.helm.kustomize.kustomization import Kustomization, without
+from chartkit.helm.kustomize.places import Origins
+from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.model import ChartError
+from chartkit.helm.program import is_binary
+from chartkit.helm.sandbox.limits import Limits, size
+from chartkit.helm.sandbox.process import Place, Programs, StoppedError
+from chartkit.model import Diagnostic, Location, Resource, list_of
+from chartkit.temporary import temporary_folder
+from chartkit.wording import counted, shortened
+
+LIMITS: Final = Limits(seconds=20, cpu_seconds=20, output=64 << 20)
+_PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
+_OPTIONS: Final = ("--load-restrictor", "LoadRestrictionsNone")
+"""Files beside a kustomization's folder are read: the copy has those of the repository alone."""
+_ORIGINS: Final = "originAnnotations"
+_ERROR: Final = "Error: "
+_SHOWN: Final = 400
+_INSTALL: Final = "install kustomize 5 or kubectl; kustomize build … | chartkit scan - works, too"
+
+
+def program() -> tuple[str, tuple[str, ...]] | None:
+    """Return the program that builds kustomizations, and its arguments; None without one."""
+    for name, arguments in _PROGRAMS.items():
+        if found := shutil.which(name):
+            return found, arguments
+    return None
+
+
+def build(tree: Tree, limits: Limits = LIMITS) -> tuple[list[Resource], list[Diagnostic]]:
+    """Return the objects of a tree's builds, with places in the files of bases and overlays, and
+    rows about what is not read, those of the tree among them."""
+    rows = list(tree.rows)
+    found = program()
+    if tree.builds and found is None:
+        rows.append(_not_built(tree))
+    if not tree.builds or found is None:
+        return [], rows
+    objects: list[Resource] = []
+    with temporary_folder() as root:
+        builder = _Builder(tree, Path(os.path.realpath(root)), found, limits)
+        for built in builder.run():
+            objects += built.objects
+            rows += built.rows
+    return objects, rows
+
+
+def _not_built(tree: Tree) -> Diagnostic:
+    count = len(tree.builds)
+    what = counted(count, "kustomization is not built", "kustomizations are not built")
+    place = _place(tree, tree.builds[0]) if count == 1 else Location(tree.repository.shown)
+    message = f"{what}: there is no kustomize or kubectl program on PATH"
+    return unread(InputError(message, place, _INSTALL))
+
+
+def _place(tree: Tree, folder: str) -> Location:
+    found = tree.at(folder)
+    file = folder if found is None else os.path.join(folder, found.name)
+    return Location(tree.repository.name(file))
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The outcome of a build."""
+
+    objects: Sequence[Resource] = ()
+    rows: Sequence[Diagnostic] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """The builds of a tree; folder: for the copy and the program's own files."""
+
+    tree: Tree
+    folder: Path
+    program: tuple[str, tuple[str, ...]]
+    limits: Limits
+
+    def run(self) -> Iterator[_Built]:
+        """Yield what the builds come to, in order."""
+        closures = [self.tree.closure(each) for each in self.tree.builds]
+        ready = list(self._ready(closures))
+        (self.folder / "tmp").mkdir()
+        programs = Programs()
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            tasks = [
+                row if row else pool.submit(self._text, closure[0].folder, programs)
+                for closure, row in zip(closures, ready, strict=True)
+            ]
+            try:
+                for closure, task in zip(closures, tasks, strict=True):
+                    if isinstance(task, _Built):
+                        yield task
+                        continue
+                    try:
+                        yield _Built(Origins(self.tree, closure).objects(task.result()))
+                    except ChartkitError as error:
+                        yield self._failed(closure, error)
+            finally:
+                programs.close()
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _ready(self, closures: Sequence[Sequence[Kustomization]]) -> Iterator[_Built | None]:
+        """Copy what builds need; yield a row for one that cannot be built, else None."""
+        copy = _Copy(self.tree.repository.top, self.folder / "copy")
+        for closure in closures:
+            refused = next((each for each in closure if each.is_refused), None)
+            try:
+                if refused is not None:
+                    if refused is closure[0]:
+                        yield _Built()
+                        continue
+                    cause = self.tree.repository.name(os.path.join(refused.folder, refused.name))
+                    raise InputError(f"is not built: it needs '{cause}'", None, "see its row")
+                for each in closure:
+                    with system_errors("cannot be copied", each.folder):
+                        copy.add(each, is_root=each is closure[0])
+                yield None
+            except ChartkitError as error:
+                yield self._failed(closure, error)
+
+    def _text(self, folder: str, programs: Programs) -> str:
+        """Return what the program builds of a folder; raise InputError with its message."""
+        file, arguments = self.program
+        readable = None
+        if is_binary(file):
+            readable = (str(self.folder / "copy"), os.path.realpath(file))
+        place = Place(readable, str(self.folder / "tmp"))
+        copied = self.folder / "copy" / os.path.relpath(folder, self.tree.repository.top)
+        given = [*arguments, os.path.normpath(copied), *_OPTIONS]
+        try:
+            home = {"HOME": place.temporary}
+            done = programs.run(file, given, place, self.limits, home, inherits=False)
+        except OSError as error:
+            raise InputError(f"'{file}' cannot be started: {error.strerror or error}") from None
+        except StoppedError as error:
+            raise InputError(f"kustomize was stopped: {error.message}") from None
+        if done.code:
+            raise InputError(self._message(done.err))
+        return done.out
+
+    def _message(self, text: str) -> str:
+        """Return kustomize's error as one line, with the user's paths."""
+        lines = text.strip().splitlines() or ["kustomize fails without a message"]
+        first = next((each for each in lines if each.startswith(_ERROR)), lines[-1])
+        copy = str(self.folder / "copy")
+        for name in (os.path.relpath(copy), copy):
+            first = first.replace(name, self.tree.repository.name(self.tree.repository.top))
+        return shortened(first.removeprefix(_ERROR), _SHOWN)
+
+    def _failed(self, closure: Sequence[Kustomization], error: ChartkitError) -> _Built:
+        if any(each.dropped for each in closure):
+            # What is left out has its row, and may be what kustomize misses.
+            return _Built()
+        place = error.location or _place(self.tree, closure[0].folder)
+        hint = error.hint or f"kustomize build {self.tree.repository.name(closure[0].folder)}"
+        return _Built((), (unread(InputError(error.message, place, hint)),))
+
+
+class _Copy:
+    """A copy of the part of a repository that builds read."""
+
+    def __init__(self, top: str, folder: Path) -> None:
+        self._top = top
+        self._folder = folder
+        self._done: set[str] = set()
+        self._bytes = 0
+        folder.mkdir()
+
+    def add(self, subject: Kustomization, is_root: bool) -> None:
+        """Copy a kustomization with its files; is_root: it is built, and annotates origins. Raise
+        InputError for more than a copy may hold, and for what cannot be read."""
+        file = os.path.join(subject.folder, subject.name)
+        if file not in self._done or is_root:
+            content = None
+            if is_root or subject.dropped:
+                body = without(subject.body, subject.dropped)
+                made = [each for each in list_of(body.get("buildMetadata")) if each != _ORIGINS]
+                body |= {"buildMetadata": [*made, _ORIGINS]} if is_root else {}
+                content = json.dumps(body).encode("utf-8", "replace")
+            self._write(file, os.path.realpath(file), content)
+        for reference in subject.files:
+            if reference.path not in self._done:
+                self._write(reference.path, reference.real, None)
+        for reference in subject.folders:
+            if reference.path != reference.real and reference.path not in self._done:
+                self._link(reference.path, reference.real)
+
+    def _target(self, path: str) -> Path:
+        self._done.add(path)
+        if len(self._done) > MOST_FILES:
+            raise InputError(f"kustomizations refer to more than {MOST_FILES:,} files")
+        target = self._folder / os.path.relpath(path, self._top)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    def _write(self, path: str, real: str, content: bytes | None) -> None:
+        try:
+            content = read(real, path) if content is None else content
+        except ChartError as error:
+            raise InputError(error.message, Location(real)) from None
+        self._bytes += len(content)
+        if self._bytes > MOST_BYTES:
+            raise InputError(f"kustomizations refer to more than {size(MOST_BYTES)} of files")
+        self._target(path).write_bytes(content)
+
+    def _link(self, path: str, real: str) -> None:
+        target = self._target(path)
+        inside = self._folder / os.path.relpath(real, self._top)
+        if not os.path.lexists(target):
+            target.symlink_to(inside, target_is_directory=True)

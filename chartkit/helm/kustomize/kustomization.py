@@ -1,0 +1,286 @@
+"""One kustomization: the files and folders that it refers to, and what of it is refused.
+
+Source: kustomize, api/types/kustomization.go.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.reader import Document, read_source, read_text
+from chartkit.documents.unread import unread
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Json, Location, list_of, mapping_at, texts_of
+from chartkit.wording import shortened
+
+NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""The names of kustomization files, in kustomize's order."""
+COMPONENT: Final = "Component"
+_GROUP: Final = "kustomize.config.k8s.io/"
+_PLAIN: Final = frozenset(
+    {"apiVersion", "kind", "metadata", "resources", "bases", "sortOptions", "buildMetadata"}
+)
+"""The fields that change no object."""
+_OBJECTS: Final = ("resources", "bases")
+_PLUGINS: Final = ("generators", "transformers", "validators")
+_LISTS: Final = (*_OBJECTS, "components", *_PLUGINS, "configurations", "crds")
+_FOLDERS: Final = (*_OBJECTS, "components", *_PLUGINS)
+_PATCHES: Final = "patchesStrategicMerge"
+_PATHS: Final = ("patches", "patchesJson6902", "replacements")
+_GENERATORS: Final = ("configMapGenerator", "secretGenerator")
+_CHARTS: Final = ("helmCharts", "helmChartInflationGenerator")
+_DROPPED: Final = (*_OBJECTS, *_CHARTS, "generators", "validators")
+"""The fields without whose entries the other objects are built as they are with them."""
+_BUILTIN: Final = "builtin"
+_FUNCTION: Final = "config.kubernetes.io/function"
+_HELM_PLUGIN: Final = "HelmChartInflationGenerator"
+_PLUGIN_FILES: Final = ("path", "paths", "files", "envs", "env")
+_REMOTE: Final = re.compile(
+    r"[a-z][a-z0-9+.-]*://|[a-z]+::|[\w.-]+@[\w.-]+:|(www\.)?(github|gitlab|bitbucket)\.\w+[/:]"
+    r"|.*(\?(ref|version|timeout|submodules)=|\.git(/|$)|[^:]//)",
+    re.IGNORECASE,
+)
+Steps = tuple[str | int, ...]
+
+
+def is_kustomization(file: Path) -> bool:
+    """Return whether a file is a kustomization by its name."""
+    return file.name in NAMES
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A file or folder inside the repository: the place where it is referred to, and the real one
+    if links lead there. field: the field of the kustomization that names it."""
+
+    field: str
+    path: str
+    real: str
+
+
+@dataclass(slots=True)
+class Kustomization:
+    """A kustomization. folder: without links; rows: what is not read of it; dropped: the entries
+    that are built without; is_refused: whether nothing can be built."""
+
+    folder: str
+    name: str
+    document: Document
+    files: list[Reference] = field(default_factory=list)
+    folders: list[Reference] = field(default_factory=list)
+    rows: list[Diagnostic] = field(default_factory=list)
+    dropped: list[Steps] = field(default_factory=list)
+    is_refused: bool = False
+
+    @property
+    def body(self) -> Body:
+        """The fields of the file."""
+        body = self.document.body
+        return body if isinstance(body, dict) else {}
+
+    @property
+    def is_component(self) -> bool:
+        """Whether others build it in, and it is nothing by itself."""
+        return self.body.get("kind") == COMPONENT
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its objects are those of its files and folders, unchanged."""
+        return not self.is_component and all(
+            key in _PLAIN or key in _CHARTS for key, value in self.body.items() if value
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The folder that kustomizations may not refer out of, without links.
+
+    folder: one that the user named; shown: as messages name it.
+    """
+
+    top: str
+    folder: str
+    shown: str
+
+    @classmethod
+    def around(cls, folder: Path) -> Repository:
+        """Return the repository of a folder: the nearest one with `.git`, else the working
+        directory if the folder is below it, else the folder."""
+        real = os.path.realpath(folder)
+        above = [real, *map(str, Path(real).parents)]
+        git = next((each for each in above if os.path.lexists(os.path.join(each, ".git"))), None)
+        here = os.path.realpath(os.curdir)
+        return cls(git or (here if here in above else real), real, str(folder))
+
+    def name(self, path: str) -> str:
+        """Return the path of a file as messages name it."""
+        return os.path.normpath(os.path.join(self.shown, os.path.relpath(path, self.folder)))
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path is in the repository."""
+        return path == self.top or path.startswith(self.top.rstrip(os.sep) + os.sep)
+
+    def kustomization(self, folder: str) -> Kustomization | None:
+        """Return the kustomization of a folder with its references; None where there is none.
+        Raise InputError for one that cannot be read."""
+        names = [each for each in NAMES if os.path.isfile(os.path.join(folder, each))]
+        if not names:
+            return None
+        file = os.path.join(folder, names[0])
+        shown = self.name(file)
+        if len(names) > 1:
+            raise InputError(f"stands beside '{names[1]}'", Location(shown), "keep one of them")
+        if not self.holds(os.path.realpath(file)):
+            raise InputError("is a link that leads out of the repository", Location(shown))
+        documents = read_text(read_source(file), shown)
+        if len(documents) != 1 or not isinstance(documents[0].body, dict):
+            raise InputError("must be one mapping", Location(shown))
+        version = documents[0].body.get("apiVersion")
+        if version and not str(version).startswith(_GROUP):
+            return None
+        found = Kustomization(folder, names[0], documents[0])
+        _References(self, found).read()
+        return found
+
+
+class _Refused(Exception):  # noqa: N818 - becomes a row
+    """A reference that is not followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _References:
+    """The references of a kustomization."""
+
+    repository: Repository
+    subject: Kustomization
+
+    def read(self) -> None:
+        """Add the references to the kustomization, with rows about those that are refused."""
+        body = self.subject.body
+        for key in _CHARTS:
+            for index, _ in enumerate(list_of(body.get(key))):
+                self._refuse((key, index), "a chart of a kustomization is not rendered", _CHART)
+        for steps, text in _written(body):
+            try:
+                self._take(steps, text)
+            except _Refused as refused:
+                message, hint = refused.args
+                self._refuse(steps, message, hint)
+
+    def _take(self, steps: Steps, text: str) -> None:
+        key = str(steps[0])
+        found = self._resolved(key, text)
+        if found is None:
+            self._inline(steps, text)
+        elif os.path.isdir(found.real):
+            if key not in _FOLDERS:
+                raise _Refused(f"'{text}' is a folder", "name a file")
+            self.subject.folders.append(found)
+        else:
+            self.subject.files.append(found)
+            if key in _PLUGINS:
+                self._plugins(key, read_source(found.real), self.repository.name(found.real))
+
+    def _resolved(self, key: str, text: str) -> Reference | None:
+        """Return what a path refers to; None for a text that is no path but a document."""
+        joined = os.path.join(self.subject.folder, text)
+        is_there = "\0" not in text and len(text) < _LONGEST and os.path.lexists(joined)
+        if not is_there and key in (*_PLUGINS, _PATCHES) and re.search(r"[\n{]|: ", text):
+            return None
+        if not is_there and _REMOTE.match(text):
+            raise _Refused(f"'{_cut(text)}' is elsewhere, and is not downloaded", _REMOTE_HINT)
+        path = os.path.normpath(joined)
+        real = os.path.realpath(joined) if is_there else path
+        if os.path.isabs(text) or not (self.repository.holds(path) and self.repository.holds(real)):
+            raise _Refused(f"'{_cut(text)}' leads out of the repository", _OUT_HINT)
+        if not os.path.exists(real):
+            raise _Refused(f"there is no '{_cut(text)}'", "correct the path, or add the file")
+        if not os.path.isdir(real) and not os.path.isfile(real):
+            raise _Refused(f"'{_cut(text)}' is neither a file nor a folder", "name a file")
+        return Reference(key, path, real)
+
+    def _inline(self, steps: Steps, text: str) -> None:
+        if steps[0] in _PLUGINS:
+            self._plugins(str(steps[0]), text, self.subject.document.source.file)
+
+    def _plugins(self, key: str, text: str, shown: str) -> None:
+        """Add the files of plugins that are part of kustomize; refuse programs and containers."""
+        try:
+            bodies = [each.body for each in read_text(text, shown)]
+        except InputError as error:
+            raise _Refused(f"a plugin cannot be read: {error.message}", None) from None
+        for body in bodies:
+            if not isinstance(body, dict):
+                continue
+            is_function = _FUNCTION in mapping_at(body, "metadata", "annotations")
+            kind = body.get("kind")
+            if body.get("apiVersion") != _BUILTIN or is_function or kind == _HELM_PLUGIN:
+                raise _Refused(f"the plugin '{_cut(str(kind))}' is not run", _PLUGIN_HINT)
+            for name in _PLUGIN_FILES:
+                value = body.get(name)
+                for path in texts_of([value] if isinstance(value, str) else value):
+                    found = self._resolved(key, path.rpartition("=")[2])
+                    self.subject.files += [found] if found else []
+
+    def _refuse(self, steps: Steps, message: str, hint: str | None) -> None:
+        document, subject = self.subject.document, self.subject
+        subject.rows.append(unread(InputError(message, document.locate(*steps), hint)))
+        if steps[0] in _DROPPED:
+            subject.dropped.append(steps)
+        else:
+            subject.is_refused = True
+
+
+def _written(body: Body) -> Iterator[tuple[Steps, str]]:
+    """Yield the paths that a kustomization names, each with its place."""
+    for key in (*_LISTS, _PATCHES):
+        yield from _texts(body.get(key), key)
+    for key in _PATHS:
+        for index, entry in enumerate(list_of(body.get(key))):
+            yield from _text(mapping_at(entry).get("path"), key, index, "path")
+    yield from _text(mapping_at(body, "openapi").get("path"), "openapi", "path")
+    for key in _GENERATORS:
+        for index, entry in enumerate(list_of(body.get(key))):
+            for name in ("files", "envs"):
+                for steps, text in _texts(mapping_at(entry).get(name), key, index, name):
+                    # `key=path`: kustomize takes the file's name for a key that is not there.
+                    yield steps, text.partition("=")[2] or text
+            yield from _text(mapping_at(entry).get("env"), key, index, "env")
+
+
+def _texts(value: Json, *steps: str | int) -> Iterator[tuple[Steps, str]]:
+    for index, each in enumerate(list_of(value)):
+        yield from _text(each, *steps, index)
+
+
+def _text(value: Json, *steps: str | int) -> Iterator[tuple[Steps, str]]:
+    if isinstance(value, str) and value:
+        yield steps, value
+
+
+def without(body: Body, dropped: Collection[Steps]) -> Body:
+    """Return a kustomization without some entries of its lists."""
+    gone = {(each[0], each[1]) for each in dropped}
+    return {
+        key: [item for index, item in enumerate(value) if (key, index) not in gone]
+        if isinstance(value, list)
+        else value
+        for key, value in body.items()
+    }
+
+
+def _cut(text: str) -> str:
+    return shortened(text, _SHOWN)
+
+
+_SHOWN: Final = 120
+_LONGEST: Final = 4096
+_REMOTE_HINT: Final = "put a copy into the repository, or pipe: kustomize build … | chartkit scan -"
+_OUT_HINT: Final = "keep what a kustomization takes in its repository"
+_CHART: Final = "pipe: kustomize build --enable-helm … | chartkit scan -"
+_PLUGIN_HINT: Final = "pipe: kustomize build --enable-alpha-plugins … | chartkit scan -"

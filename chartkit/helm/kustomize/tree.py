@@ -1,0 +1,144 @@
+"""The kustomizations of a folder: which are built, and which files are read with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.unread import unread
+from chartkit.errors import InputError
+from chartkit.helm.kustomize.kustomization import Kustomization, Repository, is_kustomization
+from chartkit.model import Diagnostic, Location, Resource
+
+_MOST: Final = 20_000
+"""The most kustomizations that those of a folder may refer to."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """The kustomizations of a folder.
+
+    builds: the folders to build; plain: files that are read as they are, for a kustomization that
+    changes nothing lists them; taken: those that are no manifests by themselves, since a
+    kustomization builds them in; rows: what is not read; read: the objects of files. Paths are
+    without links.
+    """
+
+    repository: Repository
+    builds: list[str] = field(default_factory=list)
+    plain: list[str] = field(default_factory=list)
+    taken: set[str] = field(default_factory=set)
+    rows: list[Diagnostic] = field(default_factory=list)
+    read: dict[str, Sequence[Resource]] = field(default_factory=dict)
+    _known: dict[str, Kustomization | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: Path, files: Iterable[Path]) -> Tree:
+        """Return the tree of a folder; files: those found in it, kustomizations among them."""
+        tree = cls(Repository.around(folder))
+        starts = [os.path.realpath(each.parent) for each in files if is_kustomization(each)]
+        named = [each for each in dict.fromkeys(starts) if tree.at(each) is not None]
+        if named:
+            tree._sort(named)
+        return tree
+
+    def at(self, folder: str) -> Kustomization | None:
+        """Return the kustomization of a folder; None where there is none that can be read."""
+        if folder not in self._known:
+            self._known[folder] = None
+            try:
+                found = self.repository.kustomization(folder)
+            except InputError as error:
+                self.rows.append(unread(error))
+                self.taken.update(os.path.join(folder, each.name) for each in _files(folder))
+                return None
+            if found is not None:
+                self._known[folder] = found
+                self.rows += found.rows
+        return self._known[folder]
+
+    def closure(self, folder: str) -> list[Kustomization]:
+        """Return a folder's kustomization and all that it builds on, the nearest first."""
+        return [each for each in map(self.at, self._reached([folder])) if each is not None]
+
+    def files(self) -> Iterator[str]:
+        """Yield the files that builds depend on."""
+        for folder in dict.fromkeys(
+            each for start in self.builds for each in self._reached([start])
+        ):
+            found = self.at(folder)
+            if found is not None:
+                yield os.path.join(folder, found.name)
+                yield from (each.real for each in found.files)
+
+    def _reached(self, starts: Sequence[str]) -> list[str]:
+        found = dict.fromkeys(starts)
+        waiting = list(starts)
+        while waiting and len(found) < _MOST:
+            kustomization = self.at(waiting.pop(0))
+            for each in kustomization.folders if kustomization else ():
+                if each.real not in found:
+                    found[each.real] = None
+                    waiting.append(each.real)
+        return list(found)
+
+    def _sort(self, named: Sequence[str]) -> None:
+        reached = self._reached(named)
+        known = [each for each in map(self.at, reached) if each is not None]
+        below = {each.real for one in known for each in one.folders if each.real != one.folder}
+        roots = [each for each in named if each not in below and not self._is_component(each)]
+        covered = set(self._reached(roots))
+        for each in named:
+            # Kustomizations that refer to each other in a circle: kustomize says so.
+            if (
+                each not in covered
+                and not self._is_component(each)
+                and not self._serves(each, named)
+            ):
+                roots.append(each)
+                covered.update(self._reached([each]))
+        self._unfold(roots)
+        for found in known:
+            self.taken.add(os.path.join(found.folder, found.name))
+            self.taken.update(file.real for file in found.files)
+        self.taken -= set(self.plain)
+
+    def _serves(self, folder: str, named: Sequence[str]) -> bool:
+        """Return whether a component builds a folder in."""
+        components = [each for each in named if self._is_component(each)]
+        return folder in self._reached(components)
+
+    def _is_component(self, folder: str) -> bool:
+        found = self.at(folder)
+        return found is not None and found.is_component
+
+    def _unfold(self, roots: Sequence[str]) -> None:
+        """Find the builds of roots: a kustomization that changes nothing stands for its entries."""
+        plain: dict[str, None] = {}
+        waiting, seen = list(roots), set(roots)
+        while waiting:
+            found = self.at(waiting.pop(0))
+            if found is None:
+                continue
+            if not found.is_plain:
+                self.builds.append(found.folder)
+                continue
+            plain.update(dict.fromkeys(each.real for each in found.files))
+            for each in found.folders:
+                if self.at(each.real) is None and not _files(each.real):
+                    place = Location(self.repository.name(os.path.join(found.folder, found.name)))
+                    message = f"'{self.repository.name(each.path)}' has no kustomization.yaml"
+                    self.rows.append(unread(InputError(message, place, "name its files")))
+                if each.real not in seen:
+                    seen.add(each.real)
+                    waiting.append(each.real)
+        self.plain = list(plain)
+
+
+def _files(folder: str) -> list[os.DirEntry[str]]:
+    """Return the kustomization files of a folder."""
+    with os.scandir(folder) as entries:
+        return [each for each in entries if is_kustomization(Path(each.name))]

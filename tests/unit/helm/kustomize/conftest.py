@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chartkit.helm.kustomize.tree import Tree
+
+Write = Callable[[dict[str, str]], Tree]
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+    - name: web
+      image: nginx:1.27
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Writes files into a repository; gives the tree of its kustomizations."""
+    folder = tmp_path / "repo"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+
+    def write(files: dict[str, str]) -> Tree:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
+        found = sorted(each for each in Path().rglob("*") if each.is_file())
+        return Tree.of(Path(), found)
+
+    return write

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from chartkit.helm.kustomize.build import build
+from chartkit.helm.sandbox.limits import Limits
+from chartkit.model import Resource
+from tests.unit.helm.kustomize.conftest import POD, Write
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="programs of these tests are scripts")
+
+OVERLAY = """\
+namePrefix: prd-
+resources: [../base]
+patches:
+  - path: host.yaml
+  - target: {kind: Pod, name: web}
+    patch: |
+      - op: add
+        path: /spec/hostPID
+        value: true
+configMapGenerator:
+  - name: settings
+    literals: [a=b]
+"""
+HOST = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  hostNetwork: true
+  containers:
+    - name: side
+      image: busybox:latest
+"""
+FILES = {
+    "base/kustomization.yaml": "resources: [pod.yaml]\n",
+    "base/pod.yaml": f"# Of the base\n{POD}",
+    "prd/kustomization.yaml": OVERLAY,
+    "prd/host.yaml": HOST,
+}
+
+
+def _placed(resource: Resource, *pointers: str) -> list[str]:
+    return [str(resource.location.within(each)) for each in pointers]
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_fields_have_the_places_of_base_and_overlay(tree: Write) -> None:
+    found, rows = build(tree(FILES))
+    assert not rows
+    settings, pod = sorted(found, key=lambda each: each.kind)
+    assert str(settings.location) == "prd/kustomization.yaml:11:5"
+    assert (pod.name, str(pod.location)) == ("prd-web", "base/pod.yaml:2")
+    assert "annotations" not in pod.body["metadata"]
+    assert [each["name"] for each in pod.body["spec"]["containers"]] == ["side", "web"]
+    containers = "/spec/containers"
+    assert _placed(pod, "/spec/hostNetwork", "/spec/hostPID", "/spec/hostIPC") == [
+        "prd/host.yaml:6:3",
+        "prd/kustomization.yaml:9:9",
+        "base/pod.yaml:6:1",
+    ]
+    assert _placed(pod, f"{containers}/0/image", f"{containers}/1/image") == [
+        "prd/host.yaml:9:7",
+        "base/pod.yaml:9:7",
+    ]
+    assert pod.location.within("/spec/hostNetwork").file == "prd/host.yaml"
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_one_failing_build_is_a_row_and_the_others_are_built(tree: Write) -> None:
+    broken = "resources: [../base]\npatches: [{patch: 'kind: [', target: {kind: Pod}}]\n"
+    remote = "namePrefix: r-\nresources: [../base, 'https://example.com/x']\n"
+    needing = "namePrefix: n-\nresources: [../closed]\n"
+    closed = "resources: [../base]\ncomponents: ['https://example.com/c']\n"
+    found, rows = build(
+        tree(
+            {
+                **FILES,
+                "broken/kustomization.yaml": broken,
+                "remote/kustomization.yaml": remote,
+                "closed/kustomization.yaml": closed,
+                "needing/kustomization.yaml": needing,
+                "circle/kustomization.yaml": "namePrefix: c-\nresources: [../circle]\n",
+            }
+        )
+    )
+    assert sorted(each.name for each in found if each.kind == "Pod") == ["prd-web", "r-web"]
+    assert sorted(str(each.location) for each in rows) == [
+        "broken/kustomization.yaml",
+        "circle/kustomization.yaml",
+        "closed/kustomization.yaml:2:14",
+        "needing/kustomization.yaml",
+        "remote/kustomization.yaml:2:22",
+    ]
+    assert {each.rule_id for each in rows} == {"unread"}
+    assert not [each for each in rows if "\n" in each.message or "/copy" in each.message]
+
+
+@pytest.mark.usefixtures("kustomize")
+def test_links_inside_the_repository_are_followed(tree: Write) -> None:
+    Path("there").symlink_to("base", target_is_directory=True)
+    Path("pod.yaml").symlink_to("base/pod.yaml")
+    found, rows = build(
+        tree({**FILES, "kustomization.yaml": "nameSuffix: -x\nresources: [there, prd]\n"})
+    )
+    assert not rows
+    assert sorted(each.name for each in found if each.kind == "Pod") == ["prd-web-x", "web-x"]
+
+
+def test_without_a_program_there_is_one_row(
+    tree: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found, [row] = build(tree({**FILES, "dev/kustomization.yaml": "resources: [../base, ../prd]"}))
+    assert not found
+    assert "1 kustomization is not built: there is no kustomize or kubectl program" in row.message
+
+
+def _program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Puts another program in the place of kustomize."""
+    (tmp_path / "bin").mkdir()
+    file = tmp_path / "bin" / "kustomize"
+    file.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{file.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("while :; do :; done", "kustomize was stopped: it "),
+        ("yes 'a: b'", "kustomize was stopped: it "),
+        ("echo 'Error: first line' >&2; echo second >&2; exit 1", "first line"),
+        ("exit 1", "kustomize fails without a message"),
+        ("echo '- no object'", "is not a Kubernetes object"),
+        ("echo '['", ""),
+        ("kill -9 $$", "kustomize was stopped: it was killed"),
+    ],
+)
+def test_a_program_that_misbehaves_is_a_row(
+    tree: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    _program(tmp_path, monkeypatch, script)
+    limits = Limits(seconds=20, cpu_seconds=1, output=1 << 20)
+    found, [row] = build(tree(FILES), limits)
+    assert not found
+    assert said in row.message
+    assert row.rule_id == "unread"
+
+
+def test_the_program_gets_nothing_of_the_user(
+    tree: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_MINE", "1")
+    monkeypatch.setenv("KUSTOMIZE_PLUGIN_HOME", str(tmp_path))
+    _program(tmp_path, monkeypatch, "env | tr '\\n' ' ' >&2; exit 1")
+    _, [row] = build(tree(FILES))
+    assert "PATH=" in row.message
+    assert "SECRET_OF_MINE" not in row.message
+    assert "KUSTOMIZE_PLUGIN_HOME" not in row.message
+    assert f"HOME={Path.home()} " not in row.message

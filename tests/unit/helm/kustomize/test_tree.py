@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from chartkit.helm.kustomize.kustomization import Repository
+from chartkit.helm.kustomize.tree import Tree
+from tests.unit.helm.kustomize.conftest import POD, Write
+
+PREFIX = "namePrefix: a-\n"
+
+
+def _relative(paths: list[str] | set[str]) -> list[str]:
+    return sorted(os.path.relpath(each) for each in paths)
+
+
+def test_roots_are_what_nothing_else_refers_to(tree: Write) -> None:
+    found = tree(
+        {
+            "base/kustomization.yaml": "resources: [pod.yaml]\n" + PREFIX,
+            "base/pod.yaml": POD,
+            "overlays/dev/kustomization.yaml": "resources: [../../base]\npatches: [{path: p.yaml}]",
+            "overlays/dev/p.yaml": POD,
+            "overlays/prd/kustomization.yml": "resources: [../../base]\ncomponents: [../../part]",
+            "part/kustomization.yaml": "kind: Component\npatches: [{path: p.yaml}]\n",
+            "part/p.yaml": POD,
+            "unused/kustomization.yaml": "kind: Component\nresources: [p.yaml]\n",
+            "unused/p.yaml": POD,
+            "flux/kustomization.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\n",
+            "other/pod.yaml": POD,
+        }
+    )
+    assert _relative(found.builds) == ["overlays/dev", "overlays/prd"]
+    assert not found.rows
+    assert not found.plain
+    left = {"flux/kustomization.yaml", "other/pod.yaml"}
+    everything = {os.path.relpath(each) for each in Path().rglob("*.y*ml")}
+    assert {*_relative(found.taken)} == everything - left
+
+
+def test_what_changes_nothing_is_not_built(tree: Write) -> None:
+    found = tree(
+        {
+            "kustomization.yaml": "resources: [pod.yaml, apps, changed]\npatches: []\n",
+            "pod.yaml": POD,
+            "apps/Kustomization": "bases: [../more]\n",
+            "more/kustomization.yaml": "resources: [pod.yaml]\n",
+            "more/pod.yaml": POD,
+            "changed/kustomization.yaml": "resources: [pod.yaml]\n" + PREFIX,
+            "changed/pod.yaml": POD,
+        }
+    )
+    assert _relative(found.builds) == ["changed"]
+    assert _relative(found.plain) == ["more/pod.yaml", "pod.yaml"]
+    assert "pod.yaml" not in _relative(found.taken)
+    assert "changed/pod.yaml" in _relative(found.taken)
+
+
+def test_circles_are_left_to_kustomize(tree: Write) -> None:
+    found = tree(
+        {
+            "a/kustomization.yaml": "resources: [../b]\n" + PREFIX,
+            "b/kustomization.yaml": "resources: [../a]\n" + PREFIX,
+        }
+    )
+    assert _relative(found.builds) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        (
+            "resources:\n- pod.yaml\n- https://example.com/x.yaml\n",
+            ":3:3: 'https://example.com/x.yaml' is elsewhere, and is not downloaded",
+        ),
+        (
+            "bases: ['github.com/org/repo//deploy?ref=v1']\n",
+            ":1:9: 'github.com/org/repo//deploy?ref=v1' is elsewhere",
+        ),
+        (
+            "resources: ['git@github.com:org/repo']\n",
+            ":1:13: 'git@github.com:org/repo' is else",
+        ),
+        ("components: [org/repo.git]\n", ":1:14: 'org/repo.git' is elsewhere"),
+        ("resources: [../../secret.yaml]\n", ":1:13: '../../secret.yaml' leads out of the repo"),
+        ("resources: [/etc/hosts]\n", ":1:13: '/etc/hosts' leads out of the repository"),
+        ("resources: [out.yaml]\n", ":1:13: 'out.yaml' leads out of the repository"),
+        ("patches: [{path: gone.yaml}]\n", ":1:12: there is no 'gone.yaml'"),
+        ("resources: [pipe]\n", ":1:13: 'pipe' is neither a file nor a folder"),
+        (
+            "configMapGenerator: [{name: a, files: [key=../../x.txt]}]\n",
+            ":1:40: '../../x.txt' leads out",
+        ),
+        ("helmCharts: [{name: a}]\n", ":1:14: a chart of a kustomization is not rendered"),
+        ("transformers: [exec.yaml]\n", ":1:16: the plugin 'Exec' is not run"),
+        (
+            "generators:\n- |\n  apiVersion: v1\n  kind: Inline\n",
+            ":2:3: the plugin 'Inline' is not run",
+        ),
+        ("openapi: {path: 'http://x/y'}\n", ":1:11: 'http://x/y' is elsewhere"),
+        ("[]\n", ": must be one mapping"),
+        ("resources: [\n", ""),
+    ],
+)
+def test_what_is_refused_has_a_row(tree: Write, tmp_path: Path, text: str, row: str) -> None:
+    (tmp_path / "secret.yaml").write_text(POD, "utf-8")
+    (tmp_path / "repo" / "app").mkdir()
+    (tmp_path / "repo" / "app" / "out.yaml").symlink_to(tmp_path / "secret.yaml")
+    function = "metadata: {annotations: {config.kubernetes.io/function: 'exec: {path: ./run}'}}\n"
+    files = {
+        "app/kustomization.yaml": text + "",
+        "app/pod.yaml": POD,
+        "app/exec.yaml": f"apiVersion: x/v1\nkind: Exec\n{function}",
+    }
+    os.mkfifo("app/pipe")
+    found = tree(files)
+    [one] = found.rows
+    assert one.rule_id == "unread"
+    assert f"{one.location}: {one.message}".startswith(f"app/kustomization.yaml{row}")
+    assert "app/kustomization.yaml" in _relative(found.taken)
+
+
+def test_plugins_of_kustomize_are_run(tree: Write) -> None:
+    plugin = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: p}\npath: p.yaml\n"
+    text = "resources: [pod.yaml]\ntransformers: [plugin.yaml]\n"
+    found = tree(
+        {"kustomization.yaml": text, "pod.yaml": POD, "plugin.yaml": plugin, "p.yaml": POD}
+    )
+    assert not found.rows
+    assert "p.yaml" in _relative(found.taken)
+
+
+def test_the_repository_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a")
+    assert Repository.around(Path("b")).top == str(tmp_path / "a")
+    assert Repository.around(Path("b")).name(str(tmp_path / "a" / "x.yaml")) == "x.yaml"
+    monkeypatch.chdir("/")
+    assert Repository.around(folder).top in ("/", str(folder))
+    (tmp_path / ".git").mkdir()
+    assert Repository.around(folder).top == str(tmp_path)
+
+
+def test_a_tree_without_kustomizations_reads_nothing(tmp_path: Path) -> None:
+    found = Tree.of(tmp_path, [tmp_path / "pod.yaml"])
+    assert not found.taken
+    assert not found.rows

@@ -139,6 +139,6 @@ def _against(project: Project, against: str, names: Sequence[str]) -> list[Compa
                 before = of_environment(there, there.environment(name), f"{name} at {against}")
             after = of_environment(project, environment, name, hooks=not isinstance(there, Path))
             found.append(comparison(before, after))
-            warned.append(after)
+            warned += [before, after] if isinstance(there, Path) else [after]
     _warn(*warned)
     return found

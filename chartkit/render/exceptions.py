@@ -106,7 +106,7 @@ class _Shipping:
         policy = self._policies.get(name)
         if policy is None:
             message = (
-                f"{_shown(resource)} is from policy '{name}', which the chart does not install"
+                f"{_shown(resource)} exempts from policy '{name}', which the chart does not install"
             )
             hint = suggestion(name, self._policies) or "take it out, or correct the name"
             self._row(Outcome.WARNING, message, resource.location, hint)

@@ -91,6 +91,14 @@ def test_environments_and_folders(project: Path) -> None:
     assert chartkit(project, "diff", "--from", "qa", "--to", "qa", "--fail-on", "low").code == 0
 
 
+def test_files_without_objects_in_a_folder_are_passed_over(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project / "rendered/prd", tmp_path / "today")
+    (tmp_path / "today/values.yaml").write_text("admissionController: {replicas: 3}\n")
+    done = chartkit(project, "diff", "prd", "--against", str(tmp_path / "today"))
+    assert (done.code, "no difference" in done.out) == (0, True)
+    assert f"1 file without Kubernetes objects: {tmp_path}/today/values.yaml" in done.err
+
+
 def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (

@@ -173,13 +173,12 @@ def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
         yield "all policies leave out what exclude.all names", values.locate(("exclude", "all"))
     own = [name for name in _names(subject) if mapping_at(merged, "policies", name).get("exclude")]
     if own:
-        count = counted(len(own), "policy leaves", "policies leave")
+        count = counted(len(own), "policy has exclusions", "policies have exclusions")
         resolved = subject.resolved.policies[own[0]] if subject.resolved else None
         place = values.locate(("policies", own[0], "exclude"))
         if resolved is not None and resolved.exclude:
             place = resolved.exclude[0].location
-        whose = "its own" if len(own) == 1 else "their own"
-        yield f"{count} out objects of {whose}: {abridged(own)}", place
+        yield f"{count}: {abridged(own)}", place
     for key in _NARROWING:
         if merged.get(key):
             yield f"values narrow policies: {key}", values.locate((key,))

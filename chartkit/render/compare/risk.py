@@ -98,13 +98,14 @@ def _form(change: ObjectChange) -> Iterator[Risk]:
 
 
 def exceptions(change: ObjectChange) -> Iterator[Risk]:
-    """Rate an exception that comes or changes: policies let objects off."""
-    if change.identity.kind == "PolicyException" and change.after is not None:
+    """Rate an exception that is added or whose spec changes: it exempts objects from policies."""
+    is_other = change.before is None or any(each.path[0] == "spec" for each in change.fields)
+    if change.identity.kind == "PolicyException" and change.after is not None and is_other:
         spec = mapping_at(change.after, "spec")
         names = [str(each.get("policyName")) for each in mappings_at(spec, "exceptions")]
         names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
-        verb = "lets" if change.what is What.ADDED else "now lets other"
-        yield Risk(Level.MEDIUM, f"{verb} objects off {', '.join(dict.fromkeys(names))}")
+        verb = "exempts" if change.what is What.ADDED else "now exempts other"
+        yield Risk(Level.MEDIUM, f"{verb} objects from {', '.join(dict.fromkeys(names))}")
 
 
 _FILTERS: Final = (

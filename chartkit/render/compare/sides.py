@@ -6,22 +6,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
-from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
 from chartkit.helm.render import RenderedChart, render_chart
-from chartkit.model import Diagnostic, Location, Resource
+from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.limits import DEFAULT
 from chartkit.output.folders import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import FILE_NAME, Project, read_project
+from chartkit.scan.ineffective import RULE, is_kustomization
+from chartkit.scan.inputs import read_inputs, walk
 from chartkit.temporary import temporary_folder
-
-_SUFFIXES = (".yaml", ".yml", ".json")
+from chartkit.wording import abridged, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +119,19 @@ def _take_out(project: Project, revision: str, target: Path) -> None:
 
 def of_folder(folder: Path, environment: str) -> Side:
     """Return an environment's manifests below a folder: from a subfolder of its name (as in
-    rendered/, without hooks) or from the folder itself. Raise InputError."""
+    rendered/, without hooks) or from the folder itself. Files without objects, such as values,
+    are passed over with a warning. Raise InputError for a folder without objects."""
     own = folder / environment
     place = own if own.is_dir() else folder
-    files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    notes: list[Diagnostic] = []
+    files = list(walk(place))
     if not files:
         hint = f"give a folder of manifests, or one with {FILE_NAME}"
         raise InputError("holds no manifests", Location(str(place)), hint)
-    found = [each for file in files for each in resources(read_file(file))]
-    return Side(str(place), tuple(found))
+    found = read_inputs([str(place)], StringIO(), notes.append)
+    read = {each.location.file for each in found}
+    passed = [str(each) for each in files if not each.is_dir() and str(each) not in read]
+    if passed := [each for each in passed if not is_kustomization(Path(each))]:
+        message = f"{counted(len(passed), 'file')} without Kubernetes objects: {abridged(passed)}"
+        notes.append(Diagnostic(RULE, Severity.NOTE, message, Location(str(place))))
+    return Side(str(place), tuple(found), tuple(notes))

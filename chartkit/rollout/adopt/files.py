@@ -231,7 +231,6 @@ class Sorter:
             estate.objects.append(resource)
 
     def _policy(self, piece: Piece) -> None:
-        labels = piece.resource.body.get("metadata", {}).get("labels")
-        if isinstance(labels, dict) and labels.get(_MANAGED_BY) == _ENGINE:
+        if mapping_at(piece.resource.body, "metadata", "labels").get(_MANAGED_BY) == _ENGINE:
             return  # Kyverno made it of one of its own, which says the same.
         self._estate.policies.append(piece)

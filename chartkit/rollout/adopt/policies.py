@@ -60,8 +60,10 @@ class AdoptedPolicy:
 
     @property
     def file(self) -> str:
-        """Its file in the project."""
-        return f"{LIBRARY}/{self.name}/{self.name}.yaml"
+        """Its file in the project, which has none of the names of chartkit's own format."""
+        file = f"{self.name}.yaml"
+        file = f"{self.piece.resource.kind.lower()}.yaml" if file in upstream.OWN_FORMAT else file
+        return f"{LIBRARY}/{self.name}/{file}"
 
     @property
     def text(self) -> str:

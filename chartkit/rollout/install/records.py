@@ -12,7 +12,7 @@ from typing import Final
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Resource, mapping_at, text_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError
 from chartkit.rollout.install.releases import Status, driver, record_name
@@ -32,7 +32,7 @@ def deployed_objects(
     for earlier in range(revision - 1, 0, -1):
         name = record_name(release, earlier)
         record = cluster.record(kind, namespace, name)
-        labels = (record or {}).get("metadata", {}).get("labels") or {}
+        labels = mapping_at(record, "metadata", "labels")
         if record is not None and labels.get("status") in (Status.DEPLOYED, Status.SUPERSEDED):
             return manifest_objects(stored(record, kind, name), name)
     return []
@@ -48,7 +48,7 @@ def stored(record: Body, kind: str, name: str) -> Body:
 
     Raises ReleaseError for a record that cannot be read.
     """
-    encoded = str((record.get("data") or {}).get("release", ""))
+    encoded = text_of(mapping_at(record, "data").get("release"))
     try:
         packed = base64.b64decode(base64.b64decode(encoded) if kind == "secret" else encoded)
         unpacking = zlib.decompressobj(wbits=31)

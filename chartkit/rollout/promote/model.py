@@ -46,10 +46,10 @@ class Violation:
 class Evidence:
     """Everything that is known about a policy.
 
-    judged: objects that pass or are let off, by source; blocked: those that would be refused;
-    undecided: those whose result is an error; unsent: those that Kyverno is never sent; reported:
-    results of reports; outdated: how many of those are older than the object, which passes now;
-    since, until: the earliest and the latest of the results.
+    judged: objects that pass a rule or are exempt from it, by source; blocked: those that would be
+    refused; undecided: those whose result is an error; unsent: those that Kyverno is never sent;
+    reported: results of reports; outdated: how many of those are older than the object, which
+    passes now; since, until: the earliest and the latest of the results.
     """
 
     judged: dict[str, set[ObjectName]] = field(default_factory=dict)
@@ -66,6 +66,11 @@ class Evidence:
         """Every object that a source says something of."""
         found = {each.subject for each in (*self.blocked, *self.undecided)}
         return found.union(*self.judged.values())
+
+    @property
+    def passing(self) -> set[ObjectName]:
+        """The objects that pass every rule of the policy or are exempt from it."""
+        return self.objects - {each.subject for each in (*self.blocked, *self.undecided)}
 
     def merge(self, other: Evidence) -> None:
         """Add other evidence about the same policy."""

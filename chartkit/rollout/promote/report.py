@@ -113,8 +113,7 @@ def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
 
 def _evidence_line(planned: PlannedPolicy) -> str:
     evidence = planned.candidate.evidence
-    passing = len(set[object]().union(*evidence.judged.values()))
-    text = f"{passing} of {len(evidence.objects)} objects pass"
+    text = f"{len(evidence.passing)} of {len(evidence.objects)} objects pass"
     if evidence.reported:
         text += f"; {evidence.reported.total()} results of reports"
         if evidence.since is not None and evidence.until is not None:

@@ -131,7 +131,7 @@ def test_an_unknown_policy_is_named_with_what_was_perhaps_meant(tmp_path: Path) 
     exception = LEGACY.replace("disallow-latest-tag", "disallow-latest-tags")
     done = render(tmp_path, "ClusterPolicy", exception)
     (found,) = [each for each in rows(done, "exceptions") if each.outcome == "warning"]
-    assert "is from policy 'disallow-latest-tags'" in found.message
+    assert "exempts from policy 'disallow-latest-tags'" in found.message
     assert found.hint == "did you mean 'disallow-latest-tag'?"
 
 

@@ -57,7 +57,7 @@ def said(
         ),
         pytest.param(
             "policies: {disallow-host-path: {exclude: [{namespaces: [a]}]}}",
-            "1 policy leaves out objects of its own: disallow-host-path",
+            "1 policy has exclusions: disallow-host-path",
             id="exclusion of a policy",
         ),
         pytest.param(

@@ -86,7 +86,9 @@ def test_an_exception_and_a_filter_are_said() -> None:
         {"exceptions": [{"policyName": "a", "ruleNames": ["r"]}], "match": {"any": []}},
     )
     (_, line) = text([], [exception])
-    assert line == "medium  + PolicyException e: lets objects off a"
+    assert line == "medium  + PolicyException e: exempts objects from a"
+    relabelled = Resource(exception.body | {"metadata": {"name": "e", "labels": {"a": "b"}}})
+    assert "exempts" not in "".join(text([exception], [relabelled]))
     filters = [
         Resource(
             {

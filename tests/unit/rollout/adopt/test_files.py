@@ -113,6 +113,25 @@ def test_what_cannot_be_taken_has_a_row_and_fails(team: Team, text: str, reason:
     assert (team.folder / "out/policies/other/other.yaml").is_file()
 
 
+@pytest.mark.parametrize("name", ["policy", "metadata", "parameters", "cel", "kustomization"])
+def test_a_policy_can_have_the_name_of_a_file_of_the_librarys_format(team: Team, name: str) -> None:
+    team.write(legacy__p=POLICY.replace("require-team", name))
+    code, body = team.adopt("legacy", *VERSIONS)
+    assert (code, team.rows(body, "left")) == (0, [])
+    assert team.run("render", "--project", "out")[0] == 0
+
+
+@pytest.mark.parametrize("metadata", ["x", "[x]", "{name: a, labels: x}", "{name: [a]}", "3", "~"])
+@pytest.mark.parametrize("kind", ["kyverno.io/v1/ClusterPolicy", "kyverno.io/v2/PolicyException"])
+def test_metadata_of_another_type_is_a_row(team: Team, metadata: str, kind: str) -> None:
+    group, _, name = kind.rpartition("/")
+    text = f"apiVersion: {group}\nkind: {name}\nmetadata: {metadata}\n"
+    team.write(legacy__p=POLICY, legacy__x=text)
+    code, body = team.adopt("legacy", *VERSIONS, "--dry-run")
+    [row] = [each for each in body["rows"] if each["outcome"] == "left"]
+    assert (code, row["location"]) == (1, "legacy/x.yaml:1")
+
+
 def test_files_that_are_no_objects_have_a_row(team: Team) -> None:
     team.write(
         legacy__p=POLICY, legacy__notes="a: b\n", legacy__pss="podSecurityStandard: restricted\n"

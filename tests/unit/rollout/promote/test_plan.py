@@ -43,6 +43,18 @@ def test_the_text_counts_as_terraform_does(shop: Shop) -> None:
     assert err == "nothing was written: --write does it\n"
 
 
+@pytest.mark.parametrize(
+    ("other", "passing"),
+    [("", 1), ("    - name: other\n      match: {any: [{resources: {kinds: [ConfigMap]}}]}\n", 1)],
+)
+def test_an_object_passes_if_every_rule_lets_it_pass(shop: Shop, other: str, passing: int) -> None:
+    text = POLICY.replace("NAME", "dirty").replace("LABEL", "team")
+    validate = '      validate: {message: m, pattern: {metadata: {name: "?*"}}}\n' if other else ""
+    shop.write("policies/dirty/dirty.yaml", text + other + validate)
+    _, out, _ = shop.run("promote", "dirty", "--to", "prd")
+    assert f"{passing} of 3 objects pass" in out
+
+
 def test_a_named_policy_that_is_held_back_refuses_all(shop: Shop) -> None:
     before = shop.project
     code, body = shop.promote("clean", "dirty", "--write")

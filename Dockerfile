@@ -12,7 +12,7 @@ RUN pip download --no-cache-dir --quiet --no-deps --require-hashes --requirement
  && python -m venv /build && /build/bin/pip install --quiet --no-index --find-links /wheels build hatchling editables \
  && /build/bin/python -m build --no-isolation --wheel --outdir /wheels \
  && python -m venv /opt/chartkit \
- && /opt/chartkit/bin/pip install --quiet --no-index --find-links /wheels 'chartkit[cluster,signatures]' \
+ && /opt/chartkit/bin/pip install --quiet --no-index --find-links /wheels 'chartkit[cluster,helm,signatures]' \
  && /opt/chartkit/bin/chartkit --version
 
 FROM python:${PYTHON}

@@ -23,6 +23,7 @@ VARIABLE: Final = "CHARTKIT_HELM"
 """Names the Helm to use: `library`, `program`, or the path of a program."""
 LIBRARY: Final = "library"
 PROGRAM: Final = "program"
+_EXTRA: Final = "pip install '.[helm]' where chartkit's source is"
 
 
 _starting: Final = threading.RLock()
@@ -98,15 +99,18 @@ def chosen_program() -> str | None:
     named = os.environ.get(VARIABLE) or None
     if named == LIBRARY or (named is None and library_folder() is not None):
         if library_folder() is None:
-            hint = f"install helm-python-sdk, or choose `{PROGRAM}`"
+            hint = f"{_EXTRA}, or choose `{PROGRAM}`"
             raise RenderError("Helm's library is not installed", hint=hint)
         return None
     if named is not None and named != PROGRAM:
         return named
     found = shutil.which("helm")
     if found is None:
-        hint = f"install Helm 3.18 or newer, or name it with --helm PATH or {VARIABLE}=PATH"
-        raise RenderError("there is no `helm` program on PATH", hint=hint)
+        missing = "there is no `helm` program on PATH"
+        if library_folder() is None:
+            missing = "a chart needs Helm; neither its library nor a `helm` program is installed"
+        hint = f"{_EXTRA}, or put `helm` 3.18 or newer on PATH or name it: --helm PATH"
+        raise RenderError(missing, hint=hint)
     return found
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
+from chartkit.cli import main
+from chartkit.errors import RenderError
 from chartkit.helm import backend
 
 
@@ -39,3 +43,52 @@ def test_threads_that_ask_at_once_share_one_helm(monkeypatch: pytest.MonkeyPatch
         backend.close()
     assert doors == set(made)
     assert len(made) == 1
+
+
+@pytest.fixture
+def no_helm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine with neither the library nor a program."""
+    monkeypatch.setattr(backend, "library_folder", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.delenv(backend.VARIABLE, raising=False)
+    backend.close()
+    yield
+    backend.close()
+
+
+def chart(folder: Path) -> Path:
+    (folder / "shop/templates").mkdir(parents=True)
+    (folder / "shop/Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+    (folder / "shop/templates/a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\n")
+    return folder / "shop"
+
+
+@pytest.mark.usefixtures("no_helm")
+@pytest.mark.parametrize("named", [None, "library", "program"])
+def test_without_helm_both_ways_out_are_named(
+    named: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if named:
+        monkeypatch.setenv(backend.VARIABLE, named)
+    with pytest.raises(RenderError) as refused:
+        backend.chosen_program()
+    assert "pip install '.[helm]'" in str(refused.value.hint)
+    assert "`helm`" in str(refused.value.hint) or "`program`" in str(refused.value.hint)
+
+
+@pytest.mark.usefixtures("no_helm")
+def test_a_chart_without_helm_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\n"
+        "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]},"
+        " validate: {message: m, pattern: {spec: {hostname: a}}}}]}\n"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["scan", str(chart(tmp_path)), "-p", str(policy)])
+    said = "".join(capsys.readouterr())
+    assert ended.value.code == 2
+    assert said.count("neither its library nor a `helm` program is installed") == 1
+    assert "Traceback" not in said

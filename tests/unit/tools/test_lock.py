@@ -62,7 +62,7 @@ def test_a_requirement_that_the_lock_does_not_have_is_an_error() -> None:
         pinned(["no_such.package>=1"], LOCK)
 
 
-INSTALLS = re.compile(r"pip3? (?:install|download)[^\n]*(?:requirements\.lock|--require-hashes)")
+INSTALLS = re.compile(r"pip3? (?:install|download)[^\n`]*(?:requirements\.lock|--require-hashes)")
 
 
 def test_no_command_resolves_the_lock_again() -> None:

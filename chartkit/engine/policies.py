@@ -17,12 +17,15 @@ from chartkit.engine.cleanup import Cleaner, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
-from chartkit.engine.cluster_policy.policy_check.generation import (
-    IsClusterWide,
-    nothing_cluster_wide,
-)
+from chartkit.engine.cluster_policy.policy_check.generation import nothing_cluster_wide
 from chartkit.engine.cluster_policy.policy_reader import KINDS
-from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
+from chartkit.engine.kubernetes.kinds import (
+    CEL_GROUP,
+    KYVERNO_GROUP,
+    CustomNames,
+    group_of,
+    scope_of,
+)
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.suggestions import suggestion
@@ -150,13 +153,15 @@ def is_exception(resource: Resource) -> bool:
 @dataclass(frozen=True, slots=True)
 class PolicyAttachments:
     """The settings and documents that affect policies: exceptions of both generations, the
-    bindings of Kubernetes' own policies, and the controllers' flag
-    `--allowHTTPInNamespacedPolicies`."""
+    bindings of Kubernetes' own policies, the controllers' flag
+    `--allowHTTPInNamespacedPolicies`, and the scopes of custom kinds (None: all kinds are taken as
+    namespaced, as in Kyverno's command line)."""
 
     exceptions: tuple[PolicyException, ...] = ()
     cel_exceptions: tuple[CelException, ...] = ()
     bindings: tuple[Resource, ...] = ()
     allows_http: bool = False
+    names: CustomNames | None = None
 
     def with_bindings(self, found: Iterable[Resource]) -> PolicyAttachments:
         """These, and the bindings among some objects."""
@@ -183,12 +188,8 @@ def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
 def compile_any(
     resource: Resource,
     attachments: PolicyAttachments = NO_ATTACHMENTS,
-    cluster_wide: IsClusterWide = nothing_cluster_wide,
 ) -> RunnablePolicy | Cleaner:
-    """Compiles a policy of any kind that `is_policy` knows; raises CompileError.
-
-    cluster_wide: which kinds are cluster-scoped, for what generate rules may generate there.
-    """
+    """Compiles a policy of any kind that `is_policy` knows; raises CompileError."""
     if resource.kind.endswith(CelKind.DELETING):
         from chartkit.engine.cleanup.deleting import read_deleting_policy
 
@@ -201,6 +202,8 @@ def compile_any(
         )
     if resource.kind in CLEANUP_KINDS:
         return read_cleanup_policy(resource)
+    names = attachments.names
+    cluster_wide = nothing_cluster_wide if names is None else scope_of(names)
     return compile_policy(resource, attachments.exceptions, cluster_wide)
 
 

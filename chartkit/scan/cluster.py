@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, World
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind, is_custom
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.network.cluster.installed import (
@@ -169,7 +169,8 @@ def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Surve
     inputs = load_user_inputs(options.request, console.note)
     if inputs.chart_values:
         raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
-    survey = Survey(reader, load_surroundings(options.request, console.note))
+    around = load_surroundings(options.request, console.note)
+    survey = Survey(reader, replace(around, names=served_names(reader)))
     policies = _load_policies(options, survey)
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
         console.note(diagnostic)
@@ -178,6 +179,15 @@ def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Surve
         console.stderr(line)
     namespaces = survey.namespace_objects
     return survey, Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
+
+
+def served_names(reader: Reader) -> CustomNames:
+    """Return the scopes and plurals of the custom kinds that a cluster serves."""
+    custom = [each for each in reader.discovery.all if is_custom(each.kind)]
+    return CustomNames(
+        {(each.kind.group, each.kind.kind): each.namespaced for each in custom},
+        {each.kind: each.plural for each in custom},
+    )
 
 
 def _unserved(custom: CustomResources | None, reader: Reader) -> Iterator[str]:

@@ -59,6 +59,7 @@ class ProjectEnvironment:
                 *own.cel_exceptions,
             ),
             allows_http=around.allows_http or self.allows_http,
+            names=self.attachments.names,
         )
         return compile_all(self.resources, both)
 

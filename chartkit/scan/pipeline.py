@@ -231,7 +231,12 @@ def _changes(
 
 def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Sequence[Deletion]:
     planned, diagnostics = planned_deletions(
-        requests.policies.cleanup, requests.objects, time, requests.namespaces, requests.world()
+        requests.policies.cleanup,
+        requests.objects,
+        time,
+        requests.namespaces,
+        requests.world(),
+        requests.names,
     )
     for diagnostic in diagnostics:
         console.note(diagnostic)

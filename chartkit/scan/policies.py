@@ -24,15 +24,16 @@ from chartkit.engine import (
     sorted_out,
 )
 from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
-from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.errors import CompileError, InputError
-from chartkit.model import Diagnostic, Json, Location, Resource, Severity
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
 from chartkit.report import PolicyFacts
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
     is_chart,
+    is_definition,
     is_object,
     matching,
     render_inputs,
@@ -55,7 +56,8 @@ class PolicySet:
     """policies: those that compile; diagnostics: why the others do not; cleanup: cleanup policies;
     notes: Helm's warnings about charts with policies; deprecations: a note for each kind that
     Kyverno will remove, with the number of policies outside profiles; of_profiles: the IDs of those
-    of profiles; found: what they were compiled from, bindings among them.
+    of profiles; found: what they were compiled from, bindings and definitions of custom kinds among
+    them; around: what else they were compiled with.
 
     Each set is equal only to itself, for results to be cached by it.
     """
@@ -67,6 +69,22 @@ class PolicySet:
     deprecations: tuple[Diagnostic, ...] = ()
     of_profiles: frozenset[str] = frozenset()
     found: tuple[Resource, ...] = ()
+    around: PolicyAttachments = NO_ATTACHMENTS
+
+    @property
+    def names(self) -> CustomNames:
+        """Return the names of the custom kinds that were known when they were compiled."""
+        return self.around.names or UNKNOWN
+
+    def with_names(self, names: CustomNames) -> PolicySet:
+        """Return the policies as they compile where more custom kinds are known: they may be
+        refused for the scope of a kind."""
+        joined = self.names.joined(names)
+        if joined == self.names or not any(map(_depends_on_scopes, self.found)):
+            return self
+        compiled = compile_all(self.found, replace(self.around, names=joined))
+        known = (self.notes, self.deprecations, self.of_profiles)
+        return replace(compiled, notes=known[0], deprecations=known[1], of_profiles=known[2])
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
@@ -128,6 +146,8 @@ def load_policies(
         found.extend(here)
         written.extend(() if of_profile else here)
         profiled.update(id(each) for each in here if of_profile)
+    if found and not any(map(_is_judging, found)):
+        raise InputError("holds no policy", Location(sources[0]), _profiles_hint())
     compiled = compile_all(found, around)
     of_profiles = (
         each.policy.id for each in compiled.policies if id(each.policy.resource) in profiled
@@ -141,8 +161,9 @@ def load_policies(
 
 
 def compile_one(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:
-    """Compile a policy, with Kubernetes' built-in cluster-scoped kinds. Raise CompileError."""
-    return compile_any(resource, around, kubernetes_cluster_wide)
+    """Compile a policy, with the scopes of Kubernetes' own kinds. Raise CompileError."""
+    known = around if around.names is not None else replace(around, names=UNKNOWN)
+    return compile_any(resource, known)
 
 
 def compile_all(
@@ -152,11 +173,13 @@ def compile_all(
 ) -> PolicySet:
     """Compile each policy; one that does not compile becomes diagnostics.
 
-    Bindings among the resources are applied; compiler: `compile_one`, or a cache of it.
+    Bindings and definitions of custom kinds among the resources are applied; compiler:
+    `compile_one`, or a cache of it.
     """
     compiled: list[RunnablePolicy | Cleaner] = []
     diagnostics = list(unbound_faults(found))
-    around = around.with_bindings(found)
+    given = around
+    around = replace(around.with_bindings(found), names=_names(found, around.names or UNKNOWN))
     for resource in filter(is_policy, found):
         try:
             compiled.append(compiler(resource, around))
@@ -165,7 +188,18 @@ def compile_all(
     policies, cleaners = sorted_out(compiled)
     for one in cleaners:
         diagnostics.extend(one.diagnostics)
-    return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found))
+    given = replace(given, names=around.names)
+    return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found), around=given)
+
+
+def _names(found: Sequence[Resource], known: CustomNames) -> CustomNames:
+    """Return the names of custom kinds, of those too that are defined among resources."""
+    defined = [each for each in found if is_definition(each)]
+    if not defined:
+        return known
+    from chartkit.scan.custom_resources.definitions import read_definitions
+
+    return known.joined(read_definitions(defined).names)
 
 
 def read_policies(
@@ -258,6 +292,19 @@ def _policies_of(documents: Iterable[Document]) -> list[Resource]:
 
 
 def _is_read(resource: Resource) -> bool:
+    return _is_judging(resource) or is_definition(resource)
+
+
+def _depends_on_scopes(resource: Resource) -> bool:
+    """Report whether the scopes of kinds may decide that Kyverno refuses a policy."""
+    rules = mapping_at(resource.body, "spec").get("rules")
+    generates = isinstance(rules, list) and any(
+        isinstance(rule, dict) and rule.get("generate") for rule in rules
+    )
+    return generates or resource.kind == "Policy"
+
+
+def _is_judging(resource: Resource) -> bool:
     return is_policy(resource) or is_binding(resource)
 
 

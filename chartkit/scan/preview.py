@@ -46,9 +46,9 @@ def run_preview(
 ) -> Iterator[Preview]:
     """Yield every object that rules would write, in order; Secrets without their values."""
     admissions = context.admissions(policies)
-    existing = {_key(one.body): one.body for one in map(as_submitted, objects)}
-    for given in objects:
-        resource = as_submitted(given)
+    submitted = [as_submitted(each, custom=context.custom) for each in objects]
+    existing = {_key(one.body): one.body for one in submitted}
+    for resource in submitted:
         request = admissions.request(resource)
         responses = [
             one for one in respond(policies, request, context.world) if one.phase in _PHASES

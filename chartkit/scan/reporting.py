@@ -10,6 +10,7 @@ from functools import cache, partial
 from typing import Any, Final, TextIO
 
 from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.timings import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
@@ -272,9 +273,11 @@ def planned_deletions(
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
     world: World,
+    custom: CustomNames = UNKNOWN,
 ) -> tuple[list[Deletion], list[Diagnostic]]:
-    """Return the planned deletions of objects, and diagnostics for what could not be decided."""
-    resources = [as_submitted(one) for one in found]
+    """Return the planned deletions of objects, and diagnostics for what could not be decided;
+    custom: the names of the custom kinds that have definitions."""
+    resources = [as_submitted(one, custom=custom) for one in found]
     try:
         planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)
     except OverflowError:

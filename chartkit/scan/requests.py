@@ -70,7 +70,8 @@ class Requests:
     @property
     def names(self) -> CustomNames:
         """The names of the custom kinds that have definitions, or that a cluster serves."""
-        return self.served if self.custom is None else self.served.joined(self.custom.names)
+        known = self.served.joined(self.policies.names)
+        return known if self.custom is None else known.joined(self.custom.names)
 
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of policies, and of definitions of custom kinds, for reports."""
@@ -126,6 +127,16 @@ class Judges:
         """The kinds, namespaces and names of the policies."""
         found = {_identity(each.policy.resource) for each in self.policies.policies}
         return found | {_identity(each.resource) for each in self.policies.cleanup}
+
+    def with_names(self, names: CustomNames, note: Note) -> Judges:
+        """Return the policies as they compile with further custom kinds; note is called with what
+        is then refused."""
+        policies = self.policies.with_names(names)
+        known = {*self.policies.diagnostics, *self.policies.remarks}
+        for diagnostic in (*policies.diagnostics, *policies.remarks):
+            if diagnostic not in known:
+                note(diagnostic)
+        return replace(self, policies=policies)
 
 
 def load_judges(
@@ -184,6 +195,8 @@ def read_requests(
         objects = all_as_stored(objects)
     custom = custom_resources(read_definitions(options, note), objects, note)
     labels, namespaces = namespace_labels(objects), namespaces_among(objects)
+    if custom is not None:
+        policies = judges.with_names(custom.names, note).policies
     return Requests(policies, objects, labels, namespaces, inputs, custom)
 
 

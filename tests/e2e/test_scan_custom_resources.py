@@ -208,3 +208,125 @@ def test_hostile_definitions_and_objects_end(folder: Path) -> None:
     (folder / "goose.yaml").write_text(f"{GOOSE}  deep: [{numbers}]\n")
     done = chartkit(folder, "scan", "goose.yaml", "--crds", "crds", "-p", "policy.yaml")
     assert "no further validation rules will be run" in done.out
+
+
+SCOPED = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: geese.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {kind: Goose, plural: geese}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+NAMESPACES = """\
+apiVersion: example.com/v1
+kind: Goose
+metadata: {name: names}
+wanted: team-a
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-a}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team-b}
+"""
+PARAMETERS = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: only-named}
+spec:
+  background: false
+  rules:
+  - name: named
+    match: {any: [{resources: {kinds: [Namespace], operations: [CREATE, UPDATE]}}]}
+    validate:
+      cel:
+        paramKind: {apiVersion: example.com/v1, kind: Goose}
+        paramRef: {name: names, parameterNotFoundAction: Deny}
+        expressions: [{expression: object.metadata.name == params.wanted, message: not wanted}]
+"""
+ADMISSION = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: only-named}
+spec:
+  paramKind: {apiVersion: example.com/v1, kind: Goose}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
+  validations: [{expression: object.metadata.name == params.wanted, message: not wanted}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: only-named}
+spec:
+  policyName: only-named
+  validationActions: [Deny]
+  paramRef: {name: names, parameterNotFoundAction: Deny}
+"""
+
+
+@pytest.mark.parametrize("policy", [PARAMETERS, ADMISSION], ids=["ClusterPolicy", "admission"])
+@pytest.mark.parametrize("place", ["objects", "option", "policies"])
+def test_parameters_of_a_cluster_scoped_kind(tmp_path: Path, policy: str, place: str) -> None:
+    (tmp_path / "crd.yaml").write_text(SCOPED)
+    (tmp_path / "objects.yaml").write_text(NAMESPACES)
+    (tmp_path / "policy.yaml").write_text(policy)
+    given = {"objects": ["crd.yaml"], "option": ["--crds", "crd.yaml"], "policies": []}[place]
+    if place == "policies":
+        (tmp_path / "policy.yaml").write_text(f"{policy}---\n{SCOPED}")
+    rows = _rows(tmp_path, "objects.yaml", *given)
+    own = [result for name, result, _ in rows if name.startswith("only-named")]
+    assert sorted(own) == ["fail", "pass"]
+
+
+GENERATE = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: geese}
+spec:
+  rules:
+  - name: goose
+    match: {any: [{resources: {kinds: [Namespace]}}]}
+    generate: {apiVersion: example.com/v1, kind: Goose, name: g, synchronize: false, data: {a: b}}
+"""
+WRONG = GENERATE.replace("name: g,", "name: g, namespace: shop,")
+
+
+@pytest.mark.parametrize(
+    ("policy", "scope", "refusal"),
+    [
+        (GENERATE, "Cluster", ""),
+        (GENERATE, "Namespaced", "must be set for a namespaced resource"),
+        (GENERATE, "", ""),
+        (WRONG, "Cluster", "must not be set for a cluster-wide resource"),
+        (WRONG, "Namespaced", ""),
+    ],
+)
+@pytest.mark.parametrize("command", ["scan", "preview", "lint"])
+def test_targets_of_generate_rules_have_the_scope_of_their_definition(
+    tmp_path: Path, policy: str, scope: str, refusal: str, command: str
+) -> None:
+    definition = SCOPED.replace("Cluster", scope) if scope else ""
+    (tmp_path / "policy.yaml").write_text(policy)
+    (tmp_path / "objects.yaml").write_text(f"{NAMESPACES}---\n{definition}")
+    (tmp_path / "crd.yaml").write_text(definition or "---\n")
+    arguments = ["objects.yaml", "-p", "policy.yaml"]
+    if command == "lint":
+        arguments = ["policy.yaml", *(["crd.yaml"] if scope else [])]
+    words = ["policies", "lint"] if command == "lint" else [command]
+    done = chartkit(tmp_path, *words, *arguments)
+    shown = done.out + done.err
+    assert ("target namespace" in shown) is bool(refusal)
+    assert refusal in shown
+
+
+def test_the_api_server_drops_the_namespace_of_a_cluster_scoped_object(folder: Path) -> None:
+    (folder / "goose.yaml").write_text(GOOSE.replace("name: one", "name: one\n  namespace: shop"))
+    known = _rows(folder, "goose.yaml", "--crds", "crds")
+    assert ("no-namespace/", "pass", "goose.yaml:1") in known

@@ -14,7 +14,7 @@ from chartkit.errors import InputError
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
-from chartkit.scan.inputs import is_chart, matching, walk
+from chartkit.scan.inputs import is_chart, is_definition, matching, walk
 from chartkit.scan.policies import compile_all, is_test_file, read_policies
 
 UNREADABLE = "unreadable"
@@ -40,6 +40,8 @@ def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResu
         folders += len(own)
         if before == (len(found), len(findings), folders):
             raise InputError("holds no policy", Location(source))
+    if all(map(is_definition, found)) and not (findings or folders):
+        raise InputError("holds no policy", Location(sources[0]))
     findings += _repeated(found)
     compiled = compile_all(found)
     findings += compiled.diagnostics

@@ -10,7 +10,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.natives import as_written
 from chartkit.engine.cel.shapes.matching import own_kind
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
+from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
 from chartkit.engine.ports.world import UnknownEntry, World
 from chartkit.errors import LookupFailed, NoSource, Reraise
@@ -149,12 +149,10 @@ class ClusterHost(Host):
 
     def _placed(self, namespace: str, body: Body) -> Body:
         """An object in the namespace it is made in; raises `CelError`."""
-        kind = GroupVersionKind(
-            *parse_api_version(str(body.get("apiVersion"))), str(body.get("kind"))
-        )
-        if is_cluster_scoped(kind):
+        api_version, kind = str(body.get("apiVersion")), str(body.get("kind"))
+        if self._cluster.is_cluster_scoped(api_version, kind):
             if namespace and self.policy_namespace:
-                name = f"{body.get('apiVersion')}/{kind.kind}"
+                name = f"{api_version}/{kind}"
                 raise CelError(
                     f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
                     f"cannot generate cluster-scoped resource {name}"

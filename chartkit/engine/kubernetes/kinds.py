@@ -5,7 +5,7 @@ The tables follow the API reference of Kubernetes 1.35 and the resources that Ky
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -100,6 +100,9 @@ CLUSTER_SCOPED: Final = frozenset(
 )
 """The group and kind of cluster-scoped objects."""
 
+_ONLY_NAMESPACED: Final = frozenset(("coordination.k8s.io", "discovery.k8s.io", "events.k8s.io"))
+"""Kubernetes' own groups without a cluster-scoped kind."""
+
 _IRREGULAR: Final = {
     "ComponentStatus": "componentstatuses",
     "EndpointSlice": "endpointslices",
@@ -142,6 +145,26 @@ def is_cluster_scoped(kind: GroupVersionKind, custom: CustomNames = UNKNOWN) -> 
     return name in CLUSTER_SCOPED or not custom.namespaced.get(name, True)
 
 
+def scope_of(names: CustomNames) -> Callable[[str], bool | None]:
+    """Return a test whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, is
+    cluster-scoped; None for a custom kind without a definition."""
+
+    def is_outside(selector: str) -> bool | None:
+        api_version, slash, kind = selector.rpartition("/")
+        if not slash:
+            named = [inside for (_, name), inside in names.namespaced.items() if name == kind]
+            return False in named or any(kind == known for _, known in CLUSTER_SCOPED)
+        group = parse_api_version(api_version)[0]
+        if (group, kind) in CLUSTER_SCOPED:
+            return True
+        if (group, kind) in names.namespaced:
+            return not names.namespaced[group, kind]
+        is_known = "." not in group or group in _CLUSTER_SCOPED or group in _ONLY_NAMESPACED
+        return False if is_known else None
+
+    return is_outside
+
+
 def is_custom(kind: GroupVersionKind) -> bool:
     """Return whether a kind is not one of Kubernetes' own: it belongs to another domain."""
     return "." in kind.group and not kind.group.endswith(".k8s.io")
@@ -162,12 +185,17 @@ def resource_name(kind: str) -> str:
 def in_namespace(
     resource: Resource, namespace: str = DEFAULT_NAMESPACE, custom: CustomNames = UNKNOWN
 ) -> Resource:
-    """The object in a namespace, where it is of a namespaced kind and names none itself."""
-    if resource.namespace or is_cluster_scoped(kind_of(resource), custom):
+    """The object in a namespace, where it is of a namespaced kind and names none itself. An object
+    of a custom kind that is known to be cluster-scoped loses its namespace, as in an API server."""
+    kind = kind_of(resource)
+    is_outside = not custom.namespaced.get((kind.group, kind.kind), True)
+    if bool(resource.namespace) != is_outside or is_cluster_scoped(kind):
         return resource
     metadata = resource.body.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return resource
     body: Body = dict(resource.body)
     body["metadata"] = {**(metadata or {}), "namespace": namespace}
+    if is_outside:
+        del body["metadata"]["namespace"]
     return Resource(body, resource.location)

@@ -9,6 +9,7 @@ from chartkit.engine.kubernetes.kinds import (
     UNKNOWN,
     CustomNames,
     GroupVersionKind,
+    is_cluster_scoped,
     parse_api_version,
 )
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
@@ -95,6 +96,12 @@ class Cluster:
     def plural(self, api_version: str, kind: str) -> str:
         """The name of a kind in URLs."""
         return self._custom.plural(GroupVersionKind(*parse_api_version(api_version), kind))
+
+    def is_cluster_scoped(self, api_version: str, kind: str) -> bool:
+        """Report whether objects of a kind are outside namespaces."""
+        return is_cluster_scoped(
+            GroupVersionKind(*parse_api_version(api_version), kind), self._custom
+        )
 
     def _kinds(self, api_version: str, resource: str) -> Iterator[str]:
         for version, kind in self._by_kind:

@@ -34,7 +34,7 @@ from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.exceptions import heeded
 from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, rows
-from chartkit.scan.inputs import ChartOptions, is_chart, read_inputs
+from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
 from chartkit.scan.policies import PolicySet, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
 from chartkit.scan.user_inputs import UserInputs
@@ -93,7 +93,17 @@ def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = (
         for one in found
         if is_policy(one) or is_binding(one) or _is_heeded(one, subject)
     )
-    return compiled_set(policies, allows_http(engine))
+    return compiled_set((*policies, *_definitions(subject)), allows_http(engine))
+
+
+def _definitions(subject: CheckTarget) -> Iterator[Resource]:
+    """Yield the definitions of custom kinds among the workloads and charts of an environment."""
+    kube_version = subject.environment.kube_version
+    found = [each for one in subject.workloads for each in read_workload(one, kube_version)[0]]
+    for chart in subject.others:
+        rendered = chart.rendered()
+        found += (*rendered.crds, *rendered.resources)
+    yield from filter(is_definition, found)
 
 
 def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
@@ -212,8 +222,9 @@ def _scan(
         left = accepted.take(resource, shown, refused)
         diagnostics.extend(each for at, each in enumerate(violations) if at not in left)
 
-    world = UserInputs().world(compiled.policies, found)
-    run_scan(compiled.policies, found, take, ScanContext(labels, world=world))
+    world = UserInputs().world(compiled.policies, found, compiled.names)
+    context = ScanContext(labels, world=world, custom=compiled.names)
+    run_scan(compiled.policies, found, take, context)
     diagnostics += _kept_away(unsent, [each for each in away if each.reasons])
     right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
     return rows(subject.environment.name, what[0], diagnostics, right, place)

@@ -10,12 +10,11 @@ from typing import TextIO
 
 from chartkit.errors import InputError
 from chartkit.network.cluster.recording import is_recording
-from chartkit.scan.cluster import Survey, open_cluster
+from chartkit.scan.cluster import Survey, open_cluster, served_names
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.estimate.run import EstimateInput
 from chartkit.scan.inputs import Note
-from chartkit.scan.installed.cluster import served_names
 from chartkit.scan.options import RequestOptions
 from chartkit.scan.requests import (
     Requests,

@@ -8,13 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chartkit.engine import World, as_submitted
-from chartkit.engine.kubernetes.kinds import CustomNames, is_custom
 from chartkit.errors import InputError
 from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.installed import policies_there
-from chartkit.network.cluster.reader import Reader
-from chartkit.scan.cluster import Survey, open_cluster
+from chartkit.scan.cluster import Survey, open_cluster, served_names
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import Note
@@ -89,14 +87,5 @@ def installed_environment(
         kube_version=server_version(survey.reader),
         api_versions=tuple(dict.fromkeys(each.api_version for each in discovery.all)),
         allows_http=allows_http(engine),
-        attachments=survey.around,
-    )
-
-
-def served_names(reader: Reader) -> CustomNames:
-    """Return the scopes and plurals of the custom kinds that a cluster serves."""
-    custom = [each for each in reader.discovery.all if is_custom(each.kind)]
-    return CustomNames(
-        {(each.kind.group, each.kind.kind): each.namespaced for each in custom},
-        {each.kind: each.plural for each in custom},
+        attachments=replace(survey.around, names=served_names(survey.reader)),
     )

@@ -139,6 +139,9 @@ def scan_stream(
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
     custom = custom_of(stream, holding.note)
+    if custom is not None:
+        judges = judges.with_names(custom.names, holding.note)
+        policies = judges.policies
     requests = Requests(policies, (), stream.labels, stream.namespaces, inputs, custom)
     reading = Reading(stream)
     try:

@@ -32,7 +32,7 @@ def served(
     def is_filtered(resource: Resource, subresource: str) -> bool:
         if environment is None:
             return False
-        given, config = in_namespace(resource), environment.configuration
+        given, config = in_namespace(resource, custom=requests.names), environment.configuration
         return any(config.unsent(given, labels.get(given.namespace), subresource))
 
     return Served(

@@ -15,7 +15,6 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
 from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
 from chartkit.errors import CompileError, EvaluationError
@@ -102,12 +101,11 @@ class ParamRef:
     namespace: str
     fits: Labelled | None
     allows_none: bool
-    cluster_scoped: bool
 
     def find(self, namespace: str, cluster: Cluster) -> tuple[Body, ...]:
         """The parameters for a request in a namespace; raises EvaluationError, in the words of an
         API server, where the reference cannot be used."""
-        if self.cluster_scoped:
+        if cluster.is_cluster_scoped(self.api_version, self.kind):
             if self.namespace:
                 raise EvaluationError(
                     "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
@@ -131,14 +129,12 @@ def read_param_ref(kind: Json, reference: Json) -> ParamRef | None:
     """Reads `paramKind` and `paramRef`, whose schemas were checked; None without both."""
     if not kind or not reference:
         return None
-    api_version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
     selector = read_selector(reference.get("selector"))
     return ParamRef(
-        api_version=api_version,
-        kind=name,
+        api_version=kind.get("apiVersion") or "",
+        kind=kind.get("kind") or "",
         name=reference.get("name") or "",
         namespace=reference.get("namespace") or "",
         fits=None if selector is None else compile_selector(selector),
         allows_none=reference.get("parameterNotFoundAction") == "Allow",
-        cluster_scoped=is_cluster_scoped(GroupVersionKind(*parse_api_version(api_version), name)),
     )

@@ -11,25 +11,16 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED, parse_api_version
 from chartkit.model import Body
 
-IsClusterWide = Callable[[str], bool]
-"""A test whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, is
-cluster-scoped."""
+IsClusterWide = Callable[[str], bool | None]
+"""A test whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, is cluster-scoped;
+None where that is not known, and then nothing about its scope is refused."""
 
 
 def nothing_cluster_wide(_kind: str) -> bool:
     """Return False: Kyverno's command-line program knows no kinds offline."""
     return False
-
-
-def kubernetes_cluster_wide(kind: str) -> bool:
-    """Return whether one of Kubernetes' own kinds is cluster-scoped."""
-    api_version, slash, name = kind.rpartition("/")
-    if not slash:
-        return any(name == known for _, known in CLUSTER_SCOPED)
-    return (parse_api_version(api_version)[0], name) in CLUSTER_SCOPED
 
 
 _KINDS_OF_PATTERN: Final = "data, clone, cloneList and foreach"
@@ -107,7 +98,7 @@ class _Check:
     def _scope(self, body: Body, place: str) -> Iterator[str]:
         named = bool(body.get("namespace"))
         cluster_wide = self._cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
-        if not cluster_wide and not named:
+        if cluster_wide is False and not named:
             yield (
                 f"{place}.namespace: Forbidden: target namespace must be set for a namespaced "
                 "resource"
@@ -132,8 +123,10 @@ class _Check:
                     f"from other namespace, expected: {self._own}, received: {namespace}"
                 )
         scopes = [self._cluster_wide(kind) for kind in kinds]
-        if len(set(scopes)) > 1:
+        if {True, False}.issubset(scopes):
             yield f"{place}.kinds: Forbidden: mixed scope of target resources is forbidden"
+        if None in scopes:
+            return
         if not all(scopes):
             if not namespace:
                 yield (

@@ -8,9 +8,9 @@ import pytest
 
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.cluster_policy.run import BACKGROUND_CONTROLLER
 from chartkit.engine.evaluation import evaluate
+from chartkit.engine.kubernetes.kinds import UNKNOWN, scope_of
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request, User
@@ -206,7 +206,7 @@ def test_kinds_outside_namespaces(namespace: str, offline: bool, online: bool) -
     }
     policy = policy_resource(_generate(generate=generate))
     assert _is_taken(policy) is offline
-    assert _is_taken(policy, kubernetes_cluster_wide) is online
+    assert _is_taken(policy, scope_of(UNKNOWN)) is online
 
 
 def _is_taken(policy: Resource, *cluster_wide: Any) -> bool:

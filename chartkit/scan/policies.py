@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from chartkit.bundled import profiles_dir
+from chartkit.bundled import profiles_dir, rendered_profile
 from chartkit.cache_folder import Store, digest_of, program_digest
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
@@ -45,6 +46,8 @@ _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
+
+_RENDERED_FORM = "ClusterPolicy"
 
 Namespaces = Mapping[str, Mapping[str, str]]
 Compiler: TypeAlias = Callable[[Resource, PolicyAttachments], "RunnablePolicy | Cleaner"]
@@ -212,6 +215,11 @@ def read_policies(
         if source not in profile_names():
             hint = _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)
+        file = rendered_profile(source)
+        if not parameters and policy_type == _RENDERED_FORM and file.is_file():
+            return [
+                _resource(*json.loads(line)) for line in file.read_text("utf-8").splitlines()
+            ], True
         profile = _of_built_in if cached else _of_profile
         return profile(source, parameters, policy_type), True
     if path.is_dir() and is_chart(path):
@@ -253,11 +261,25 @@ def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) ->
     key = digest_of(program_digest(), helm, name, dict(parameters), policy_type)
     known = store.load(key)
     if known is not None:
-        return [Resource(body, Location(*place)) for body, place in known]
+        return [_resource(*each) for each in known]
     found = _of_profile(name, parameters, policy_type)
-    places = ((each.location.file, each.location.line) for each in found)
-    store.save(key, [[each.body, place] for each, place in zip(found, places, strict=True)])
+    store.save(key, [_row(each) for each in found])
     return found
+
+
+def _row(policy: Resource) -> list[Json]:
+    return [policy.location.file, policy.location.line, policy.body]
+
+
+def _resource(file: str, line: int, body: Json) -> Resource:
+    return Resource(body, Location(file, line))
+
+
+def rendered_text(name: str) -> str:
+    """Return what `rendered_profile` of a built-in profile has to say: a policy a line."""
+    found = _of_profile(name, {}, _RENDERED_FORM)
+    rows = (json.dumps(_row(each), ensure_ascii=False, separators=(",", ":")) for each in found)
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:

@@ -31,11 +31,6 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
             "a policy of a namespace speaks of what is in it, in a cluster; the recorded program "
             "does not keep it there",
         ),
-        **dict.fromkeys(
-            ("ivpol-001", "ivpol-002", "ivpol-004", "ivpol-009"),
-            "a cluster adds digests to images before it validates them, and refuses where it has "
-            "no registry to ask: an error here; the recorded program adds none and judges the tag",
-        ),
         "cpol-014": "the namespace's labels are known, and a cluster has them in namespaceObject; "
         "the recorded program leaves them out",
         "cpol-017": "a ConfigMap is in a namespace, which the recorded program does not know; "

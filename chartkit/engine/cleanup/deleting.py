@@ -29,7 +29,7 @@ from chartkit.engine.cleanup.policy import CLEANUP_RULE
 from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
-from chartkit.engine.scalars.cron import Schedule
+from chartkit.engine.scalars.cron_expression import CronExpression
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
@@ -142,14 +142,14 @@ def _namespace(attributes: Attributes, known: Value) -> Value:
     return namespace_value({"metadata": metadata})
 
 
-def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...]]:
+def _schedule(policy: CelPolicy) -> tuple[CronExpression | None, tuple[Diagnostic, ...]]:
     text: str = policy.spec.get("schedule") or ""
     try:
-        return Schedule.parse(text), ()
-    except ValueError:
+        return CronExpression.parse(text), ()
+    except ValueError as error:
         problem = (
             f"Invalid value: {quote(text)}: schedule spec in the deletingPolicy is not in proper "
-            "cron format"
+            f"cron format: {error}"
         )
         message = f"spec.schedule: {problem if text else 'Required value: schedule is required'}"
         where = field_at(policy, "spec.schedule")

@@ -12,7 +12,7 @@ from chartkit.engine.jmespath.sources import current_sources, use_sources
 from chartkit.engine.ports.cluster import labels_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
-from chartkit.engine.scalars.cron import Schedule
+from chartkit.engine.scalars.cron_expression import CronExpression
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.duration import parse_duration
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status, mapping_at
@@ -51,7 +51,7 @@ class Cleaner(Protocol):
     def resource(self) -> Resource: ...
 
     @property
-    def schedule(self) -> Schedule | None: ...
+    def schedule(self) -> CronExpression | None: ...
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]: ...

@@ -17,8 +17,10 @@ from chartkit.engine.kubernetes.definitions import check_schema, check_served, d
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
-from chartkit.engine.scalars.cron import Schedule
+from chartkit.engine.scalars.cron import is_standard
+from chartkit.engine.scalars.cron_expression import CronExpression
 from chartkit.errors import ChartkitError
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 
 API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1")
@@ -44,7 +46,7 @@ class CleanupPolicy:
     name: str
     resource: Resource
     namespace: str
-    schedule: Schedule | None
+    schedule: CronExpression | None
     propagation: str
     diagnostics: tuple[Diagnostic, ...]
     _match: Match
@@ -121,10 +123,7 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
     spec: Body = resource.body["spec"]
     namespaced = resource.kind == "CleanupPolicy"
     conditions, exclude = spec.get("conditions"), spec.get("exclude")
-    try:
-        schedule = Schedule.parse(spec["schedule"])
-    except ValueError:
-        schedule = None
+    schedule, problem = _schedule(spec["schedule"])
     return CleanupPolicy(
         name=resource.name,
         resource=resource,
@@ -133,7 +132,7 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
         propagation=spec.get("deletionPropagationPolicy") or "",
         diagnostics=tuple(
             Diagnostic(CLEANUP_RULE, Severity.WARNING, fault, resource.location)
-            for fault in _faults(spec, schedule)
+            for fault in _faults(spec, problem)
         ),
         _match=read_match(spec["match"]),
         _exclude=None if exclude is None else read_match(exclude),
@@ -142,7 +141,20 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
     )
 
 
-def _faults(spec: Body, schedule: Schedule | None) -> list[str]:
+def _schedule(text: str) -> tuple[CronExpression | None, str]:
+    """Return a schedule, and what is wrong with it: Kyverno's webhook reads it with another library
+    than its controller."""
+    if not is_standard(text):
+        fault = "schedule spec in the cleanupPolicy is not in proper cron format"
+        return None, f"Invalid value: {quote(text)}: {fault}"
+    try:
+        return CronExpression.parse(text), ""
+    except ValueError as error:
+        fault = "Kyverno's webhook takes it, its controller cannot read it, and it never runs"
+        return None, f"{quote(text)}: {fault}: {error}"
+
+
+def _faults(spec: Body, schedule_fault: str) -> list[str]:
     """Return the faults that Kyverno's webhook finds in a policy that its command-line program
     evaluates."""
     faults = []
@@ -150,11 +162,8 @@ def _faults(spec: Body, schedule: Schedule | None) -> list[str]:
         for kind, name in (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap")):
             if entry.get(kind) is not None:
                 faults.append(f"spec.context: {name} is not allowed in CleanUp Policy")
-    if schedule is None:
-        faults.append(
-            f'spec.schedule: Invalid value: "{spec["schedule"]}": schedule spec in the '
-            "cleanupPolicy is not in proper cron format"
-        )
+    if schedule_fault:
+        faults.append(f"spec.schedule: {schedule_fault}")
     for name in ("match", "exclude"):
         block = spec.get(name) or {}
         for one in (*(block.get("any") or ()), *(block.get("all") or ())):

@@ -1,7 +1,8 @@
-"""Cron schedules as Kyverno's cleanup policies take them: five fields, or `@daily` and its like.
+"""Standard cron schedules (`github.com/robfig/cron`): five fields, or `@daily` and its like.
 
-Kyverno's webhook and its controller each use a library of their own; what both take is taken here.
-As in crontab(5), where day of month and day of week are both restricted, either may fit.
+CronJobs have them, and Kyverno's webhook takes no other schedule in cleanup policies; the
+controllers read `cron_expression`. As in crontab(5), where day of month and day of week are both
+restricted, either may fit.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
+
+from chartkit.go.duration import parse_duration
 
 _MONTHS: Final = (
     *("jan", "feb", "mar", "apr", "may", "jun"),
@@ -37,8 +40,11 @@ _NAMED: Final = {
     "@monthly": "0 0 1 * *",
     "@weekly": "0 0 * * 0",
     "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+_DIGITS: Final = 18
+"""The digits of the largest number that is read."""
 _LONGEST: Final = timedelta(days=366 * 9)
 """The 29th of February may be eight years away, across a century's end."""
 
@@ -58,7 +64,7 @@ class Schedule:
     @staticmethod
     def parse(text: str) -> Schedule:
         """Reads a schedule; raises ValueError."""
-        parts = _NAMED.get(text.strip(), text).split()
+        parts = _NAMED.get(text, text).split()
         if len(parts) != len(_FIELDS):
             raise ValueError(f"a schedule has five fields, not {len(parts)}: {text!r}")
         minutes, hours, days, months, weekdays = (
@@ -107,23 +113,21 @@ def _values(text: str, field: _Field) -> frozenset[int]:
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         found.update(_range(part, field))
-    if not found:
-        raise ValueError(f"{field.name}: {text!r} names no value")
     return frozenset(found)
 
 
 def _range(text: str, field: _Field) -> range:
     span, slash, step = text.partition("/")
-    first, dash, last = span.partition("-")
-    if first == "*" or (first == "?" and not slash):
+    first, *last = span.split("-")
+    if first in ("*", "?"):
         least, most = field.least, field.most
+    elif len(last) > 1:
+        raise ValueError(f"{field.name}: {text!r} is no range")
     else:
         least = _number(first, field)
-        most = _number(last, field) if dash else field.most if slash else least
+        most = _number(last[0], field) if last else field.most if slash else least
     stride = _whole(step, field) if slash else 1
-    if dash and first in ("*", "?"):
-        raise ValueError(f"{field.name}: {text!r} is no range")
-    if least < field.least or most > field.most or least > most or not 1 <= stride <= field.most:
+    if least < field.least or most > field.most or least > most or not stride:
         raise ValueError(f"{field.name}: {text!r} is outside {field.least}-{field.most}")
     return range(least, most + 1, stride)
 
@@ -135,6 +139,20 @@ def _number(text: str, field: _Field) -> int:
 
 
 def _whole(text: str, field: _Field) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > len("31"):
+    digits = text.removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > _DIGITS:
         raise ValueError(f"{field.name}: {text!r} is no number")
-    return int(text)
+    return int(digits)
+
+
+def is_standard(text: str) -> bool:
+    """Report whether a text is a standard schedule; `@every 1h30m` is one as well."""
+    every, is_interval, duration = text.partition("@every ")
+    try:
+        if is_interval and not every:
+            parse_duration(duration)
+        else:
+            Schedule.parse(text)
+    except (ValueError, OverflowError):
+        return False
+    return True

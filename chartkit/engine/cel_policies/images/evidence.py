@@ -40,14 +40,12 @@ class Evidence:
     """For the policies that a cluster asks together.
 
     verified: whether any check of an image passed, for those that were checked; payloads: what
-    verified attestations say; required: by a policy's id, what must have passed; unpinned: the ids
-    of policies that add digests and had no registry to ask for one.
+    verified attestations say; required: by a policy's id, what must have passed.
     """
 
     verified: dict[str, bool] = field(default_factory=dict)
     payloads: dict[StatementKey, Json] = field(default_factory=dict)
     required: dict[str, Claim] = field(default_factory=dict)
-    unpinned: set[str] = field(default_factory=set)
 
     def record(self, image: str, verified: bool) -> None:
         """Notes how a check ended; one that passed is not undone."""

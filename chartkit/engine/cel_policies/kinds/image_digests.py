@@ -13,7 +13,7 @@ from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.images.evidence import Evidence, call_of
+from chartkit.engine.cel_policies.images.evidence import Evidence
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.policy import CelPolicy
@@ -30,8 +30,8 @@ class DigestEvaluator(Evaluator):
     """Adds the digests that an ImageValidatingPolicy wants.
 
     It verifies nothing. What an expression of the policy has against a request is the validation's
-    to say, which comes after it. Without a registry to ask the validation is not asked at all: it
-    would judge an object that no cluster gives it.
+    to say, which comes after it. Without a registry to ask it says nothing, as Kyverno's command
+    line, and the validation judges the images as they are written.
     """
 
     type = RuleType.IMAGE_VERIFY
@@ -45,7 +45,6 @@ class DigestEvaluator(Evaluator):
         compiler = ExpressionCompiler(policy, environment)
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
-        self._call = call_of(policy)
         self._exceptions = [
             compiler.conditions(one.conditions) for one in exceptions if one.is_full
         ]
@@ -68,9 +67,9 @@ class DigestEvaluator(Evaluator):
         for path, image in missing:
             try:
                 pinned[path] = f"{image}@{_digest(host.fetch(image))}"
+            except NoSource:
+                continue
             except LookupFailed as error:
-                if isinstance(error, NoSource):
-                    admission.evidence.of(self._call).unpinned.add(self.policy.id)
                 problems[path] = f"failed to resolve digest for image {image}: {error.message}"
         return self._said(body, pinned, problems)
 

@@ -86,8 +86,6 @@ class ImageValidatingEvaluator(Evaluator):
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; nothing where a match condition does not hold."""
         policy, host = self.policy, self.host(admission)
-        if policy.id in host.evidence.unpinned:
-            return None
         scope = PolicyScope(admission.scope)
         try:
             if not holds(self._conditions, scope, host, policy.ignores_errors):

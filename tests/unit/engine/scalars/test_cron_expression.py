@@ -39,6 +39,6 @@ def test_what_the_webhook_and_the_controller_say(text: str, webhook: str, contro
 
 
 @given(st.text(max_size=30))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_expression_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(ValueError):
         CronExpression.parse(text).next(AFTER)

@@ -7,9 +7,8 @@ import sys
 import click
 
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.request import REQUEST_OPTIONS
-from chartkit.model import Diagnostic
 from chartkit.scan.options import RequestOptions
 
 
@@ -19,19 +18,17 @@ from chartkit.scan.options import RequestOptions
 def preview(options: RequestOptions, outputs: OutputOptions) -> None:
     """Show how Kyverno would change the objects at PATH: mutated ones as a diff, new ones in full.
 
-    Exits 1 if a rule fails to mutate or generate, or if a policy cannot be compiled.
+    Exits 1 if a rule fails to mutate or generate, or if a policy cannot be compiled; 2 if a file,
+    folder or chart cannot be read.
     """
     from chartkit.scan.preview import report, run_preview
     from chartkit.scan.requests import load_requests
 
     outputs.parsed()
-    requests = load_requests(options, sys.stdin, _note)
+    notes = Notes()
+    requests = load_requests(options, sys.stdin, notes)
     context = requests.context(requests.world())
     previews = list(run_preview(requests.policies.policies, requests.objects, context))
     show(report(previews), outputs)
     broken = requests.policies.diagnostics or any(each.problems for each in previews)
-    raise SystemExit(1 if broken else 0)
-
-
-def _note(diagnostic: Diagnostic) -> None:
-    click.echo(str(diagnostic), err=True)
+    raise SystemExit(notes.exit_code(bool(broken)))

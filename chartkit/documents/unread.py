@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
-from chartkit.errors import ChartkitError
-from chartkit.model import Diagnostic, Severity
+from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.model import Diagnostic, Location, Severity
 
 UNREAD: Final = "unread"
-"""The id of the rows; a command that has one exits with 2."""
+"""The id of the rows."""
+EXIT_CODE: Final = 2
+"""The exit code of a command that has such a row, whatever else it finds."""
 
 
 def unread(error: ChartkitError) -> Diagnostic:
@@ -18,6 +21,44 @@ def unread(error: ChartkitError) -> Diagnostic:
     return Diagnostic(UNREAD, Severity.ERROR, error.message, error.location, error.hint)
 
 
+UNREADABLE: Final = (InputError, RenderError, OSError)
+"""The errors of inputs that cannot be read."""
+_WORDS: Final = (b"apiVersion", b"kind")
+
+
+def unread_at(place: Location, error: Exception) -> Diagnostic:
+    """Return the row about what cannot be read at a place, for one of the errors in `UNREADABLE`;
+    the place counts where the error names none."""
+    if isinstance(error, ChartkitError):
+        return replace(unread(error), location=error.location or place)
+    reason = getattr(error, "strerror", None) or error
+    return Diagnostic(UNREAD, Severity.ERROR, f"cannot be read: {reason}", place)
+
+
+def holds_no_object(content: bytes) -> bool:
+    """Report whether the content of a file cannot hold a Kubernetes object: it lacks the text
+    `apiVersion` or `kind`."""
+    text = content.replace(b"\x00", b"")  # UTF-16 has a zero byte for each of these letters.
+    return not all(word in text for word in _WORDS)
+
+
+def strict(note: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
+    """Return a function that takes notes, and raises InputError for an input that cannot be read:
+    for commands that need all of their inputs."""
+
+    def take(row: Diagnostic) -> None:
+        if row.rule_id == UNREAD:
+            raise InputError(row.message, row.location, row.hint)
+        note(row)
+
+    return take
+
+
+def is_unread(row: Diagnostic) -> bool:
+    """Report whether a row is about an input that could not be read."""
+    return row.rule_id == UNREAD
+
+
 def any_unread(rows: Iterable[Diagnostic]) -> bool:
     """Report whether some input could not be read."""
-    return any(row.rule_id == UNREAD for row in rows)
+    return any(map(is_unread, rows))

@@ -62,7 +62,11 @@ class _Checkout:
         """Return whether a file's content is not that of the revision."""
         if file not in self._known:
             blob = self._tree.get(self._name(file))
-            content = read_bytes(file)
+            try:
+                content = read_bytes(file)
+            except InputError:
+                self._known[file] = True  # Reading it says what is wrong.
+                return True
             if NAMESPACE.search(content):
                 self.with_namespaces.add(file)
             self.has_releases = self.has_releases or RELEASE.search(content) is not None

@@ -11,8 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.compressed import SUFFIXES as COMPRESSED
-from chartkit.documents.input_files import is_file, is_there, refuse_special
+from chartkit.documents.compressed import decompressed
+from chartkit.documents.input_files import (
+    is_file,
+    is_folder,
+    is_there,
+    read_bytes,
+    refuse_special,
+)
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
+from chartkit.documents.unread import UNREADABLE, any_unread, holds_no_object, unread, unread_at
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import InputError, system_errors
 from chartkit.model import Diagnostic, Location, Resource, Severity
@@ -28,6 +36,9 @@ from chartkit.scan.ineffective import (
 if TYPE_CHECKING:
     from chartkit.helm.chart_values import ValuesSource
 
+Note = Callable[[Diagnostic], None]
+"""A function that takes notes about inputs, and rows about those that cannot be read."""
+
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"
 STDIN = "-"
@@ -38,27 +49,48 @@ def is_chart(path: Path) -> bool:
     return is_file(path / CHART_FILE)
 
 
-def walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path, note: Note | None = None) -> Iterator[Path]:
     """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
     contents.
 
-    Hidden files and folders are skipped. Raise InputError for a folder that cannot be read, and for
-    a pipe, a socket or a device among the files.
+    Hidden files and folders are skipped. note: called with a row for a folder that cannot be read,
+    and for a pipe, a socket, a device or a broken link among the files; without it, raise
+    InputError.
     """
-    with system_errors("cannot be read", folder):
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    try:
+        with system_errors("cannot be read", folder):
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except InputError as error:
+        if note is None:
+            raise
+        note(unread(error))
+        return
     for entry in entries:
         path = Path(entry.path)
         if entry.name.startswith("."):
             continue
-        if entry.is_dir():
+        if is_folder(path):
             if is_chart(path):
                 yield path
             elif not entry.is_symlink():
-                yield from walk(path)
-        elif is_manifest(path):
-            refuse_special(path)
+                yield from walk(path, note)
+        elif is_manifest(path) and _is_readable(path, note):
             yield path
+
+
+def _is_readable(path: Path, note: Note | None) -> bool:
+    """Return whether a path is a file; note: called with a row if it is not, without it raise
+    InputError."""
+    try:
+        refuse_special(path)
+        if note is not None and not is_there(path):
+            raise InputError("no such file", Location(str(path)), "the link leads nowhere")
+    except InputError as error:
+        if note is None:
+            raise
+        note(unread(error))
+        return False
+    return True
 
 
 def is_manifest(path: Path) -> bool:
@@ -108,10 +140,6 @@ def existing(path: Path) -> Path:
     return path
 
 
-Note = Callable[[Diagnostic], None]
-"""A function that takes Helm's warnings about a chart."""
-
-
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
     """The options for rendering charts among the inputs; the last values file wins."""
@@ -134,17 +162,19 @@ def read_inputs(
 
     A named file must hold only Kubernetes objects; below a folder, other documents (such as values
     files) are skipped. Objects of a chart without a namespace get the release's, as in an
-    installation. reads: whether a manifest or a chart is wanted, None for all. Raise InputError for
-    a path without objects, unless some are not wanted, and for values of charts if there is no
-    chart.
+    installation. reads: whether a manifest or a chart is wanted, None for all; note: called with a
+    row for each file, folder and chart that cannot be read, without which the others are. Raise
+    InputError for a sole path that cannot be read or has no object, unless some are not wanted, and
+    for values of charts if there is no chart.
     """
-    found: list[Resource] = []
     paths = matching(paths)
-    for path in paths:
-        here = _read_input(path, stdin, note, chart or ChartOptions(), reads)
-        if not here and reads is None:
-            raise no_object(path)
-        found.extend(here)
+    options = chart or ChartOptions()
+    found = _read_each(
+        paths,
+        lambda path, rows: _read_input(path, stdin, rows, options, reads),
+        no_object if reads is None else None,
+        note,
+    )
     if chart is not None and chart.values and not any(map(_has_chart, paths)):
         hint = (
             "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
@@ -152,6 +182,32 @@ def read_inputs(
         first = chart.values[0]
         place = first.location if isinstance(first, Document) else Location(str(first))
         raise InputError("no chart is scanned that takes it", place, hint)
+    return found
+
+
+def _read_each(
+    paths: Sequence[str],
+    read: Callable[[str, Note], list[Resource]],
+    empty: Callable[[str], InputError] | None,
+    note: Note,
+) -> list[Resource]:
+    """Return what is read at each path; note: called with a row for one of several that cannot be
+    read; empty: the error of a path that holds nothing, None where that is none."""
+    found: list[Resource] = []
+    for path in paths:
+        rows: list[Diagnostic] = []
+        try:
+            here = read(path, rows.append)
+            if not here and empty is not None and not any_unread(rows):
+                raise empty(path)
+            found += here
+        except UNREADABLE as error:
+            if len(paths) == 1:
+                raise
+            rows.append(unread_at(Location(path), error))
+        finally:
+            for row in rows:
+                note(row)
     return found
 
 
@@ -165,7 +221,7 @@ def _has_chart(path: str) -> bool:
     where = Path(path)
     if path == STDIN or not where.is_dir():
         return False
-    return is_chart(where) or any(file.is_dir() for file in walk(where))
+    return is_chart(where) or any(file.is_dir() for file in walk(where, lambda _: None))
 
 
 def _read_input(
@@ -185,20 +241,44 @@ def _read_input(
         return named_objects(read_file(where), note)
     if is_one:
         return render_inputs(where, chart, note)
+    return _folder_objects(where, note, chart, reads)
+
+
+def _folder_objects(
+    folder: Path, note: Note, chart: ChartOptions, reads: Callable[[Path], bool] | None
+) -> list[Resource]:
     found: list[Resource] = []
-    for unread in unread_files(where):
-        note(unread)
-    for file in walk(where):
+    for row in unread_files(folder):
+        note(row)
+    for file in walk(folder, note):
         if is_kustomization(file):
             note(kustomization_note(file))
             continue
         if reads is not None and not reads(file):
             continue
-        if file.is_dir():
-            found.extend(render_inputs(file, chart, note))
-        else:
-            found.extend(folder_objects(read_file(file), note))
+        try:
+            if file.is_dir():
+                found.extend(render_inputs(file, chart, note))
+            else:
+                found.extend(folder_objects(read_file(file), note))
+        except UNREADABLE as error:
+            note(unread_file(file, error))
     return found
+
+
+def unread_file(file: Path, error: Exception, content: bytes | None = None) -> Diagnostic:
+    """Return the row about a file or chart of a folder that cannot be read; a note about a file
+    that plainly holds no object. content: of the file, None where it is still to be read."""
+    row = unread_at(Location(str(file)), error)
+    if content is None:
+        try:
+            content = decompressed(read_bytes(file), Location(str(file)))
+        except UNREADABLE:
+            return row
+    if not holds_no_object(content):
+        return row
+    message = f"holds no Kubernetes object, and is not read: {row.message}"
+    return Diagnostic(RULE, Severity.NOTE, message, row.location)
 
 
 def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
@@ -233,31 +313,42 @@ def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> li
 _AS_OBJECTS: Final = "kubectl get -o json or -o yaml gives objects"
 
 
-def read_payloads(paths: Sequence[str], stdin: TextIO) -> list[Resource]:
+def read_payloads(paths: Sequence[str], stdin: TextIO, note: Note) -> list[Resource]:
     """Return the documents at paths, each a mapping of JSON or YAML but not a Kubernetes object.
 
-    Raise InputError for a path without documents, and for a document that is not a mapping.
+    note: called with a row for each file that cannot be read or has a document that is not a
+    mapping. Raise InputError for a sole path of that kind, or without documents.
     """
+    return _read_each(
+        matching(paths),
+        lambda path, rows: _payloads_at(path, stdin, rows),
+        lambda path: InputError("holds no document", Location(path)),
+        note,
+    )
+
+
+def _payloads_at(path: str, stdin: TextIO, note: Note) -> list[Resource]:
+    if path == STDIN:
+        return _payloads(read_stdin(stdin))
+    where = existing(Path(path))
+    if not where.is_dir():
+        return _payloads(read_file(where))
     found: list[Resource] = []
-    for path in matching(paths):
-        documents = list(_documents(path, stdin))
-        if not documents:
-            raise InputError("holds no document", Location(path))
-        for document in documents:
-            if not isinstance(document.body, dict):
-                raise InputError("must be a mapping", document.location)
-            found.append(Resource(document.body, document.location))
+    for file in walk(where, note):
+        try:
+            found += [] if file.is_dir() else _payloads(read_file(file))
+        except UNREADABLE as error:
+            note(unread_at(Location(str(file)), error))
     return found
 
 
-def _documents(path: str, stdin: TextIO) -> Iterator[Document]:
-    if path == STDIN:
-        yield from read_stdin(stdin)
-        return
-    where = existing(Path(path))
-    for file in walk(where) if where.is_dir() else [where]:
-        if not file.is_dir():
-            yield from read_file(file)
+def _payloads(documents: Iterable[Document]) -> list[Resource]:
+    found: list[Resource] = []
+    for document in documents:
+        if not isinstance(document.body, dict):
+            raise InputError("must be a mapping", document.location)
+        found.append(Resource(document.body, document.location))
+    return found
 
 
 def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
@@ -282,22 +373,26 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
 
 
 def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
-    """Return the CustomResourceDefinitions of files, folders and charts; raise InputError for a
-    path without any."""
-    found: list[Resource] = []
-    for path in matching(paths):
-        where = existing(Path(path))
-        options = ChartOptions()
-        objects: list[Resource] = []
-        for file in walk(where) if where.is_dir() and not is_chart(where) else [where]:
-            objects += (
-                render_inputs(file, options, note) if file.is_dir() else objects_of(read_file(file))
-            )
-        here = [each for each in objects if is_definition(each)]
-        if not here:
-            raise InputError("holds no CustomResourceDefinition", Location(path))
-        found.extend(here)
-    return found
+    """Return the CustomResourceDefinitions of files, folders and charts; note: called with a row
+    for each that cannot be read. Raise InputError for a sole path that cannot be read or has none.
+    """
+
+    def definitions(path: str, rows: Note) -> list[Resource]:
+        where, options = existing(Path(path)), ChartOptions()
+        if where.is_dir() and not is_chart(where):
+            found = _folder_objects(where, rows, options, None)
+        elif where.is_dir():
+            found = render_inputs(where, options, rows)
+        else:
+            found = objects_of(read_file(where))
+        return list(filter(is_definition, found))
+
+    return _read_each(
+        matching(paths),
+        definitions,
+        lambda path: InputError("holds no CustomResourceDefinition", Location(path)),
+        note,
+    )
 
 
 def is_definition(resource: Resource) -> bool:

@@ -59,10 +59,11 @@ def scan(
     files, in place of policies that the options name; past: files as they were, where only what has
     changed since is judged.
 
-    Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
-    and SourceError.
+    Return the exit code: 2 where a file, folder or chart could not be read, 1 where anything fails,
+    is in error, or could not be read of a cluster. Raise InputError and SourceError.
     """
     require_baseline(options.gate)
+    console = replace(console, unread=[])
     if environment is not None:
         require_no_policies(options)
         honoured = options.gate.suppressions and environment.suppressions

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, Final, TextIO
 
+from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.timings import Timings
@@ -48,7 +49,8 @@ _SPLIT: Final = frozenset({"policyreport", "openreports"})
 class Console:
     """The standard streams of a scan. screen: what shows standard output; progress: called with
     the number of objects, gives a function to call after each; quiet: whether only failures are
-    shown; guide: gives guidance for policies by their names, for formats that show it."""
+    shown; guide: gives guidance for policies by their names, for formats that show it; unread: rows
+    about inputs that could not be read, because of which the scan exits with 2."""
 
     stdin: TextIO
     stdout: TextIO
@@ -57,9 +59,12 @@ class Console:
     progress: Callable[[int], AbstractContextManager[Callable[[], None]]]
     quiet: bool = False
     guide: Callable[[Collection[str]], Mapping[str, Guidance]] | None = None
+    unread: list[Diagnostic] = field(default_factory=list)
 
     def note(self, diagnostic: Diagnostic) -> None:
-        """Write a finding to standard error."""
+        """Write a finding to standard error, and keep it if it is about an input that cannot be
+        read."""
+        self.unread.extend(filter(is_unread, (diagnostic,)))
         if not self.quiet or diagnostic.severity is Severity.ERROR:
             self.stderr(str(diagnostic))
 
@@ -166,6 +171,8 @@ class ScanReport:
         """
         if interrupted:
             return self._finish_early(interrupted)
+        unread = bool(self._console.unread)
+        is_broken, is_partial = is_broken or unread, is_partial or unread
         if not is_partial:
             self._gate.require_objects()
         outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
@@ -180,7 +187,7 @@ class ScanReport:
         self._write_below(planned)
         for each in outcome.diagnostics:
             self._console.note(each)
-        return outcome.exit_code
+        return EXIT_CODE if unread else outcome.exit_code
 
     def timed(self, context: ScanContext) -> ScanContext:
         """Return a context in which it is measured what policies take, if that is wanted."""

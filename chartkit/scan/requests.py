@@ -207,8 +207,8 @@ def _identity(resource: Resource) -> tuple[str, str, str]:
 def _load_payloads(options: RequestOptions, stdin: TextIO, note: Note) -> list[Resource]:
     if options.api_defaults:
         raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
-    with _local(options.paths, options, note) as (paths, named, _):
-        return list(map(named, read_payloads(paths, stdin)))
+    with _local(options.paths, options, note) as (paths, named, noting):
+        return list(map(named, read_payloads(paths, stdin, noting)))
 
 
 def _load_objects(

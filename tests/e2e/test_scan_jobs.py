@@ -249,12 +249,12 @@ def test_mistake_in_a_large_file_is_the_only_line(folder: Path) -> None:
     assert one[1] == ""
 
 
-def test_file_of_a_folder_without_objects_is_the_only_line(folder: Path) -> None:
+def test_a_folder_without_objects_is_a_row_and_the_rest_is_judged(folder: Path) -> None:
     empty = folder / "empty"
     empty.mkdir(exist_ok=True)
     one = _scan(folder, 2, "large.yaml", "empty")
-    assert one == (2, "", one[2])
-    assert "empty: holds no Kubernetes object" in one[2]
+    assert one[:2] == (2, _scan(folder, 2, "large.yaml")[1])
+    assert "empty: error unread: holds no Kubernetes object" in one[2]
 
 
 def test_recorded_manifests_do_not_depend_on_the_number_of_processes() -> None:

@@ -16,6 +16,7 @@ from chartkit.report.formats import FORMATS, names
 from chartkit.report.outputs import Output, parse_all, with_query
 
 if TYPE_CHECKING:
+    from chartkit.model import Diagnostic
     from chartkit.report.command_report import CommandReport
 
 TEXT: Final = Output("text")
@@ -104,3 +105,20 @@ def show(report: CommandReport, options: OutputOptions, without: Output | None =
     outputs = [each for each in options.parsed() if each != without]
     query = queried([each.format for each in outputs], options.query)
     write_report(report, outputs, sys.stdout, screen(), query)
+
+
+class Notes:
+    """Notes on standard error; a row about an input that cannot be read decides the exit code."""
+
+    def __init__(self) -> None:
+        self._rows: list[Diagnostic] = []
+
+    def __call__(self, row: Diagnostic) -> None:
+        self._rows.append(row)
+        click.echo(str(row), err=True)
+
+    def exit_code(self, fails: bool) -> int:
+        """Return the exit code of a command; fails: whether what it found fails it."""
+        from chartkit.documents.unread import EXIT_CODE, any_unread
+
+        return EXIT_CODE if any_unread(self._rows) else int(fails)

@@ -11,11 +11,10 @@ import click
 from chartkit.cli.options.cluster import context_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.numbers import number_option
-from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic
 from chartkit.scan.options import RequestOptions
 
 
@@ -58,6 +57,7 @@ def estimate(
     from chartkit.scan.estimate.sources import open_input
 
     output.parsed()
+    notes = Notes()
     if context is not None and not cluster:
         raise InputError("--context needs --cluster")
     environment = None
@@ -67,12 +67,12 @@ def estimate(
         if not options.paths and not cluster:
             options = replace(options, paths=_workloads(path, env))
     live = ClusterSource(context, namespace=options.named_namespace or "") if cluster else None
-    with open_input(options, live, environment, nodes, sys.stdin, _note) as (given, unread):
+    with open_input(options, live, environment, nodes, sys.stdin, notes) as (given, unread):
         found = estimated(given)
     show(report(found), output)
     for line in unread:
         click.echo(line, err=True)
-    raise SystemExit(1 if unread or given.policies.diagnostics else 0)
+    raise SystemExit(notes.exit_code(bool(unread or given.policies.diagnostics)))
 
 
 def _workloads(path: Path, env: str) -> tuple[str, ...]:
@@ -83,7 +83,3 @@ def _workloads(path: Path, env: str) -> tuple[str, ...]:
     if not found:
         raise InputError(f"environment '{env}' has no workloads", hint="name PATHs, or --cluster")
     return tuple(str(each.path) for each in found)
-
-
-def _note(diagnostic: Diagnostic) -> None:
-    click.echo(str(diagnostic), err=True)

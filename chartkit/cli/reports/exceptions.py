@@ -14,18 +14,16 @@ import click
 
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.numbers import number_option
-from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic
 from chartkit.scan.options import RequestOptions
 
 if TYPE_CHECKING:
     from chartkit.project.project import ExceptionRules
     from chartkit.scan.environment import ProjectEnvironment
     from chartkit.scan.exceptions.model import FiledException
-    from chartkit.scan.requests import Requests
 
 
 @click.group()
@@ -82,11 +80,11 @@ def check(
     filed, environment, rules, paths = _subjects(options, env, path)
     if not paths:
         click.echo("no objects: what is unused or too wide is not looked for", err=True)
-    given = replace(options, paths=paths)
-    with needs_of(given, environment, sys.stdin, _note) as (policies, needs):
+    given, notes = replace(options, paths=paths), Notes()
+    with needs_of(given, environment, sys.stdin, notes) as (policies, needs):
         found = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
     show(check_report(filed, found), output)
-    raise SystemExit(1 if any(each.severity == "error" for each in found) else 0)
+    raise SystemExit(notes.exit_code(any(each.severity == "error" for each in found)))
 
 
 def _subjects(
@@ -172,11 +170,13 @@ def write(
     from chartkit.scan.environment import require_no_named_policies
     from chartkit.scan.exceptions.written import annotated, of_findings
     from chartkit.scan.gate.exceptions import exceptions_of
+    from chartkit.scan.requests import load_requests
 
     environment = None if env is None else project_environment(path, env)
     if environment is not None:
         require_no_named_policies(options)
-    requests = _requests(options, environment)
+    notes = Notes()
+    requests = load_requests(options, sys.stdin, notes, environment=environment)
     today = datetime.now(UTC).date()
     if findings:
         until: date = today + timedelta(days=days)
@@ -186,21 +186,11 @@ def write(
         policies = requests.policies.policies
         found = exceptions_of(requests.objects, policies, today, into, allowed)
     for each in found.diagnostics:
-        _note(each)
+        notes(each)
     if not found.bodies and not found.diagnostics:
         hint = "nothing fails" if findings else "the annotation chartkit.dev/suppress"
         what = "there is no finding" if findings else "no object has a suppression"
         raise InputError(what, hint=hint)
     if found.bodies:
         click.echo(dump_documents(annotated(found.bodies, annotations)), nl=False)
-    raise SystemExit(1 if found.diagnostics or requests.policies.diagnostics else 0)
-
-
-def _requests(options: RequestOptions, environment: ProjectEnvironment | None) -> Requests:
-    from chartkit.scan.requests import load_requests
-
-    return load_requests(options, sys.stdin, _note, environment=environment)
-
-
-def _note(diagnostic: Diagnostic) -> None:
-    click.echo(str(diagnostic), err=True)
+    raise SystemExit(notes.exit_code(bool(found.diagnostics or requests.policies.diagnostics)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
+from chartkit.documents.unread import strict
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy_reader import KINDS
@@ -243,7 +244,7 @@ def given_objects(
         if is_recording(Path(path)):
             found += _recorded(Path(path), legacy)
         else:
-            found += read_inputs([path], stdin, note)
+            found += read_inputs([path], stdin, strict(note))
     return found
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from io import StringIO
 
 from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.documents.unread import strict
 from chartkit.engine import (
     ENFORCE,
     Cleaner,
@@ -190,7 +191,7 @@ def _read(workload: Workload, kube_version: str) -> Workloads:
         kube_version=kube_version or None,
     )
     notes: list[Diagnostic] = []
-    found = read_inputs([str(workload.path)], StringIO(), notes.append, options)
+    found = read_inputs([str(workload.path)], StringIO(), strict(notes.append), options)
     return tuple(in_namespace(each, workload.namespace) for each in found), tuple(notes)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 
+from chartkit.documents.unread import strict
 from chartkit.engine import NO_ATTACHMENTS
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.recording import is_recording
@@ -51,7 +52,7 @@ class EvidenceReader:
                 self._cluster(f"cluster {path}", ClusterSource(recording=Path(path)))
                 continue
             notes: list[Diagnostic] = []
-            found = read_inputs([path], StringIO(), notes.append, ChartOptions())
+            found = read_inputs([path], StringIO(), strict(notes.append), ChartOptions())
             self.notes += map(str, notes)
             reports = [each for each in found if is_report(each)]
             if reports:

@@ -22,6 +22,7 @@ from chartkit.scan.parallel.judged import Judged, Shown, judged
 from chartkit.scan.parallel.pool import can_fork, in_order
 from chartkit.scan.parallel.streaming import (
     LEAST,
+    READ_AGAIN,
     Answer,
     NotStreamable,
     PartJudge,
@@ -44,8 +45,6 @@ Completed = Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
 CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
 _LEAST: Final = 8_000
 """The policies times objects from which a second process is worth its start."""
-_READ_AGAIN: Final = 64 << 20
-"""The most bytes of inputs that are read as a whole if something is wrong with them."""
 _SPAN: Final = 200
 """The objects that a process judges at a time, at most."""
 _TURNS: Final = 8
@@ -165,7 +164,7 @@ def scan_stream(
         return None
     except InputError:
         # Inputs that are read as a whole report all their errors, in the order of the files.
-        if stream.size > _READ_AGAIN:
+        if stream.size > READ_AGAIN:
             raise
         return None
     _release(console, held, reading.notes, policies, completion)

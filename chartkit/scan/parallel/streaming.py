@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document
+from chartkit.documents.unread import is_unread, unread
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
@@ -39,6 +40,7 @@ from chartkit.scan.inputs import (
     matching,
     named_objects,
     no_object,
+    unread_file,
     walk,
     without_answers,
 )
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from chartkit.scan.custom_resources.results import CustomResources
     from chartkit.scan.remote import RemotePaths
 
+READ_AGAIN: Final = 64 << 20
+"""The most bytes of inputs that are read as a whole if something is wrong with them."""
 LEAST: Final = 1 << 20
 """The bytes of inputs from which they are streamed: the start of a process must be worth it."""
 _SHARED: Final = re.compile(
@@ -108,12 +112,13 @@ def open_stream(options: RequestOptions, copies: Copies, least: int = LEAST) -> 
         size = total([each for group in files for each in group if isinstance(each, Path)])
         if size < least:
             return None
-        found = tuple(parts(_slices(paths, files, _naming(copies, remote))))
+        is_large = size > READ_AGAIN
+        found = tuple(parts(_slices(paths, files, _naming(copies, remote), is_large)))
         surveyed = (each for part in found if part.is_surveyed for each in _objects(part, _drop))
         shared = list(filter(is_shared, surveyed))
         if any(group_of(each) in RELEASE_GROUPS for each in shared):
             return None
-    except (NotStreamable, InputError):
+    except (NotStreamable, InputError, OSError):
         # Reading as a whole says what is wrong.
         return None
     named = paths if remote is None else list(map(remote.name, paths))
@@ -141,7 +146,7 @@ def _files(path: str, copies: Copies) -> list[Path | Diagnostic]:
         found: list[Path | Diagnostic] = [where]
     elif where.is_dir() and not is_chart(where):
         found = list(unread_files(where))
-        for file in walk(where):
+        for file in walk(where, found.append):
             found.append(kustomization_note(file) if is_kustomization(file) else file)
     else:
         raise NotStreamable
@@ -169,12 +174,25 @@ def _slices(
     paths: Sequence[str],
     files: Sequence[Sequence[Path | Diagnostic]],
     named: Callable[[str], str],
+    is_large: bool,
 ) -> Iterator[tuple[Slice | Diagnostic, int, bool]]:
+    """Yield the slices of files. is_large: whether a file that is cut into several, of which one
+    cannot be read, must not be read again as a whole."""
     for number, (path, group) in enumerate(zip(paths, files, strict=True)):
         is_named = path == STDIN or is_file(path)
+        is_sole = is_named and len(paths) == 1
         for each in group:
             if isinstance(each, Path):
-                yield from sliced(str(each), number, is_named, _SHARED, named(str(each)))
+                try:
+                    for part, size, has_shared in sliced(
+                        str(each), number, is_named, _SHARED, named(str(each))
+                    ):
+                        is_required = is_sole or (part.end is not None and not is_large)
+                        yield replace(part, is_required=is_required), size, has_shared
+                except InputError as error:
+                    if is_sole:
+                        raise
+                    yield unread(error), 0, False
             elif each.location is None:
                 yield each, 0, False
             else:
@@ -195,12 +213,25 @@ def _objects(part: Part, note: Note, counts: Counter[int] | None = None) -> list
             except NotAList:
                 raise NotStreamable from None
         else:
-            documents: list[Document] = each.read()
-            here = (named_objects if each.is_named else folder_objects)(documents, note)
+            try:
+                documents: list[Document] = each.read()
+                here = (named_objects if each.is_named else folder_objects)(documents, note)
+            except InputError as error:
+                if each.is_required:
+                    raise
+                note(_unread(each, error))
+                continue
         found += here
         if counts is not None:
             counts[each.number] += len(here)
     return found
+
+
+def _unread(part: Slice, error: InputError) -> Diagnostic:
+    """Return the row about a slice that cannot be read."""
+    if part.is_named or part.end is not None:
+        return unread(error)
+    return unread_file(Path(part.file), error, part.content)
 
 
 @dataclass(slots=True)
@@ -311,10 +342,16 @@ class Reading:
         return (*self._notes, *self._overlooked, *unused_note(self._unused))
 
     def require_objects(self) -> None:
-        """Raise InputError for the first path without objects."""
+        """Add a row for each path without objects; raise InputError where it is the only one."""
+        unread_files = [
+            Path(each.location.file) for each in filter(is_unread, self._notes) if each.location
+        ]
         for number, path in enumerate(self.stream.paths):
-            if not self._counts[number]:
+            if self._counts[number] or any(each.is_relative_to(path) for each in unread_files):
+                continue
+            if len(self.stream.paths) == 1:
                 raise no_object(path)
+            self._notes.append(unread(no_object(path)))
 
 
 def custom_of(stream: Stream, note: Note) -> CustomResources | None:

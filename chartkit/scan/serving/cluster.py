@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from chartkit.documents.unread import strict
 from chartkit.engine import World, is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.context.global_context import is_global_context_entry
@@ -51,7 +52,7 @@ class ClusterPolicies:
         requests = load_requests(
             self.options,
             io.StringIO(),
-            notes.append,
+            strict(notes.append),
             environment=environment,
             needs_objects=False,
         )

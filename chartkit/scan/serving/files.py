@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chartkit.documents.unread import strict
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic
 from chartkit.network.admission.served_policies import Served
@@ -47,7 +48,11 @@ class FileSource:
         self._seen = dict(_signature(self._roots))
         notes: list[Diagnostic] = []
         requests = load_requests(
-            options, io.StringIO(), notes.append, environment=environment, needs_objects=False
+            options,
+            io.StringIO(),
+            strict(notes.append),
+            environment=environment,
+            needs_objects=False,
         )
         if requests.policies.diagnostics:
             raise CompileError(requests.policies.diagnostics)

@@ -1,0 +1,146 @@
+"""Files, folders and charts that cannot be read are rows; everything else is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+
+POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: c, image: x}]}\n"
+)
+CHART = "apiVersion: v2\nname: broken\nversion: 0.1.0\n"
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: owner}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: no owner, pattern: {metadata: {labels: {owner: "?*"}}}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with everything that cannot be read, and two Pods."""
+    below = tmp_path / "in"
+    for name in ("chart/templates", "linked", "remote/templates", "locked", "z"):
+        (below / name).mkdir(parents=True)
+    files = {
+        "policy.yaml": POLICY,
+        "in/a.yaml": POD.replace("NAME", "first"),
+        "in/z/z.yaml": POD.replace("NAME", "last"),
+        "in/chart/Chart.yaml": CHART,
+        "in/chart/templates/a.yaml": "kind: {{ fail `never` }}\n",
+        "in/linked/Chart.yaml": CHART,
+        "in/remote/Chart.yaml": CHART,
+        "in/remote/values.schema.json": '{"$ref": "https://example.com/schema.json"}',
+        "in/remote/templates/a.yaml": POD.replace("NAME", "r"),
+        "in/deep.json": '{"apiVersion": "v1", "kind": "X", "a": ' + "[" * 9000 + "]" * 9000 + "}",
+        "in/open.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: [\n",
+        "in/tsconfig.json": '{\n  "a": 1, /* why */ // so\n  "b": 2\n}\n',
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    (below / "bytes.yaml").write_bytes(b"apiVersion: v1\nkind: Pod\nmetadata: {name: \xff}\n")
+    (below / "loop.yaml").symlink_to("loop.yaml")
+    (below / "gone.yaml").symlink_to("nowhere.yaml")
+    (below / "linked" / "out").symlink_to("/etc")
+    os.mkfifo(below / "pipe.yaml")
+    return tmp_path
+
+
+ROWS = {
+    "in/bytes.yaml": "is not UTF-8 text",
+    "in/chart/templates/a.yaml:1:9": "Helm cannot render the chart",
+    "in/deep.json:1": "is nested deeper",
+    "in/gone.yaml": "no such file",
+    "in/linked/out": "leads out",
+    "in/loop.yaml": "no such file",
+    "in/open.yaml:4:1": "is not YAML",
+    "in/pipe.yaml": "is a named pipe",
+    "in/remote/values.schema.json": "example.com",
+}
+
+
+def _rows(err: str) -> list[str]:
+    return [line for line in err.splitlines() if ": error unread: " in line]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_each_is_a_row_and_the_rest_is_judged(folder: Path, jobs: str) -> None:
+    done = chartkit(
+        folder, "scan", "in", "-p", "policy.yaml", "-o", "json", "-q", "--jobs", jobs,
+    )  # fmt: skip
+    assert done.code == 2
+    found = [each["resource"].split("/")[-1] for each in json.loads(done.out)["results"]]
+    assert found == ["first", "last"]
+    rows = _rows(done.err)
+    for place, said in ROWS.items():
+        assert any(row.startswith(place) and said in row for row in rows), (place, done.err)
+    assert len(rows) == len(ROWS), done.err
+    whole = chartkit(folder, "scan", "in", "-p", "policy.yaml")
+    assert "in/tsconfig.json:3:6: note scan-input: holds no Kubernetes object" in whole.err
+
+
+def test_large_inputs_give_the_same_rows(folder: Path) -> None:
+    for name in ("chart", "linked", "remote"):
+        for file in sorted((folder / "in" / name).rglob("*"), reverse=True):
+            file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
+        (folder / "in" / name).rmdir()
+    small = chartkit(folder, "scan", "in", "-p", "policy.yaml", "-q")
+    padding = "#" + "x" * 1000 + "\n"
+    (folder / "in" / "z" / "z.yaml").write_text(POD.replace("NAME", "last") + padding * 1200)
+    for jobs in ("1", "2"):
+        done = chartkit(folder, "scan", "in", "-p", "policy.yaml", "-q", "--jobs", jobs)
+        assert done == small
+    assert small.code == 2
+    assert len(_rows(small.err)) == 6
+
+
+def test_a_folder_without_permission_is_a_row(folder: Path) -> None:
+    (folder / "in" / "locked").chmod(0)
+    if os.access(folder / "in" / "locked", os.R_OK):
+        pytest.skip("this user may read everything")
+    done = chartkit(folder, "scan", "in", "-p", "policy.yaml", "-q")
+    assert "in/locked: error unread: cannot be read: Permission denied" in done.err
+
+
+def test_one_of_several_paths_is_a_row(folder: Path) -> None:
+    paths = ("in/chart", "nope.yaml", "in/tsconfig.json", "in/a.yaml", "in/locked")
+    done = chartkit(folder, "scan", *paths, "-p", "policy.yaml", "-o", "json")
+    assert done.code == 2
+    assert [row.partition(":")[0] for row in _rows(done.err)] == [
+        "in/chart/templates/a.yaml", "nope.yaml", "in/tsconfig.json", "in/locked",
+    ]  # fmt: skip
+    assert len(json.loads(done.out)["results"]) == 1
+    sole = chartkit(folder, "scan", "in/open.yaml", "-p", "policy.yaml")
+    assert (sole.code, sole.out) == (2, "")
+
+
+def test_a_baseline_keeps_what_could_not_be_read(folder: Path) -> None:
+    gate = ("scan", "in", "-p", "policy.yaml", "--baseline", "known.yaml", "-q")
+    assert chartkit(folder, *gate, "--update-baseline").code == 2
+    known = (folder / "known.yaml").read_text("utf-8")
+    assert "last" in known
+    (folder / "in" / "z" / "z.yaml").write_text("apiVersion: v1\nkind: [\n", "utf-8")
+    assert "no longer found" not in chartkit(folder, *gate, "--fail-on-stale").err
+    chartkit(folder, *gate, "--update-baseline")
+    assert (folder / "known.yaml").read_text("utf-8") == known
+
+
+def test_other_commands_go_on_too(folder: Path) -> None:
+    mutation = POLICY.partition("    validate:")[0]
+    mutation += "    mutate: {patchStrategicMerge: {metadata: {labels: {seen: 'yes'}}}}\n"
+    (folder / "policy.yaml").write_text(mutation, "utf-8")
+    seen = chartkit(folder, "preview", "in", "-p", "policy.yaml")
+    assert (seen.code, len(_rows(seen.err))) == (2, len(ROWS))
+    assert "# 2 mutated" in seen.out
+    payloads = chartkit(folder, "scan", "in/open.yaml", "in/a.yaml", "--json", "-p", "policy.yaml")
+    assert payloads.code == 2

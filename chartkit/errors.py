@@ -58,6 +58,10 @@ class RenderError(ChartkitError):
     """Helm could not render a chart with the values it was given."""
 
 
+class HelmMissingError(ChartkitError):
+    """Neither Helm's library nor a program is there: the fault of no chart."""
+
+
 class LookupFailed(ChartkitError):  # noqa: N818 - the design's own name
     """An answer of the cluster, a registry or a service that a policy needs and cannot get."""
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.errors import RenderError
+from chartkit.errors import HelmMissingError
 from chartkit.helm.sandbox.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _helm() -> Gateway:
 
 
 def connect(limits: Limits) -> Gateway:
-    """The Helm that the user chose, within these limits; raises RenderError where it is missing."""
+    """The Helm that the user chose, within these limits; raises HelmMissingError."""
     # Most commands import this and render no chart.
     from chartkit.helm.gateway import Gateway
     from chartkit.helm.library import HelmLibrary
@@ -95,12 +95,12 @@ def choose(name: str) -> None:
 
 def chosen_program() -> str | None:
     """The program to use, None for the library; the library where nothing is chosen and it is
-    installed. Raises RenderError where the chosen one is missing."""
+    installed. Raises HelmMissingError where the chosen one is missing."""
     named = os.environ.get(VARIABLE) or None
     if named == LIBRARY or (named is None and library_folder() is not None):
         if library_folder() is None:
             hint = f"{_EXTRA}, or choose `{PROGRAM}`"
-            raise RenderError("Helm's library is not installed", hint=hint)
+            raise HelmMissingError("Helm's library is not installed", hint=hint)
         return None
     if named is not None and named != PROGRAM:
         return named
@@ -110,13 +110,13 @@ def chosen_program() -> str | None:
         if library_folder() is None:
             missing = "a chart needs Helm; neither its library nor a `helm` program is installed"
         hint = f"{_EXTRA}, or put `helm` 3.18 or newer on PATH or name it: --helm PATH"
-        raise RenderError(missing, hint=hint)
+        raise HelmMissingError(missing, hint=hint)
     return found
 
 
 def identity() -> str | None:
     """Return what tells the Helm in use from any other, with its version; None where its file does
-    not tell, as a script that picks one. Raise RenderError where it is missing.
+    not tell, as a script that picks one. Raise HelmMissingError where it is missing.
 
     That of the library is among the installed packages (`cache_folder.program_digest`).
     """

@@ -22,7 +22,7 @@ from chartkit.documents.input_files import (
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, any_unread, holds_no_object, unread, unread_at
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
-from chartkit.errors import InputError, system_errors
+from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.scan.ineffective import (
     RULE,
@@ -352,17 +352,21 @@ def _payloads(documents: Iterable[Document]) -> list[Resource]:
 
 
 def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
-    """Return the objects that Helm renders of a chart, each in the release's namespace."""
+    """Return the objects that Helm renders of a chart, each in the release's namespace; raise
+    RenderError, also where there is no Helm."""
     from chartkit.helm.render import render_chart
 
-    rendered = render_chart(
-        folder,
-        options.values,
-        release=options.release,
-        namespace=options.namespace,
-        kube_version=options.kube_version,
-        api_versions=options.api_versions,
-    )
+    try:
+        rendered = render_chart(
+            folder,
+            options.values,
+            release=options.release,
+            namespace=options.namespace,
+            kube_version=options.kube_version,
+            api_versions=options.api_versions,
+        )
+    except HelmMissingError as error:
+        raise RenderError(error.message, Location(str(folder)), error.hint) from None
     for warning in rendered.warnings:
         note(warning)
     found = (*rendered.crds, *rendered.resources, *rendered.hooks)

@@ -27,7 +27,7 @@ from chartkit.engine.cel.shapes.misspelt import RULE_ID as MISSPELT_FIELD
 from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
-from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.errors import ChartkitError, CompileError, HelmMissingError, InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.library.policies import (
     BAD_FILE,
@@ -310,6 +310,8 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
             _error(FORMS, each.message, each.location or Location(source.file), each.hint)
             for each in error.diagnostics
         ]
+    except HelmMissingError:
+        raise
     except ChartkitError as error:
         found = error.location or Location("")
         place = Location(source.file, found.line, found.column)

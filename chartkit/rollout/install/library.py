@@ -257,7 +257,7 @@ def releases(
     whether upgrades take over fields that another program wrote; take_ownership: whether releases
     take over objects that are there already.
 
-    Raises RenderError where there is no Helm, InputError for a HELM_DRIVER that is not known.
+    Raises HelmMissingError where there is no Helm, InputError for a HELM_DRIVER that is not known.
     """
     kept = driver()
     program = chosen_program()

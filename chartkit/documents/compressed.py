@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import zlib
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from chartkit.errors import InputError
@@ -13,9 +15,11 @@ LARGEST: Final = 512 << 20
 SUFFIXES: Final = frozenset({".gz", ".zst"})
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
-_CHUNK: Final = 1 << 20
+GZIP_CHUNK: Final = 1 << 12
+"""Bytes that are decompressed at once: to 4 MiB at most. A member copies what follows it there, so
+that the time of a file is in proportion to its size, however many members it has."""
 _ZSTD_CHUNK: Final = 1 << 10
-"""Bytes that are decompressed at once: to 32 MiB at most, 128 KiB for each block of 4 bytes."""
+"""The same of zstd: to 32 MiB at most, 128 KiB for each block of 4 bytes."""
 _ZSTD_WINDOW: Final = 128 << 20
 
 
@@ -25,44 +29,50 @@ def decompressed(content: bytes, location: Location, most: int = LARGEST) -> byt
     Raise InputError for broken content, and for more than most bytes.
     """
     if content.startswith(_GZIP):
-        return _gunzipped(content, location, most)
+        read = io.BytesIO(content).read
+        try:
+            return _joined(gunzipped(iter(lambda: read(GZIP_CHUNK), b"")), location, most)
+        except zlib.error as error:
+            raise InputError(f"is no gzip file: {error}", location) from None
+        except EOFError:
+            raise InputError("is a gzip file that ends too soon", location) from None
     if content.startswith(_ZSTD):
-        return _unzstd(content, location, most)
+        return _joined(_unzstd(content, location), location, most)
     return content
 
 
-def _gunzipped(content: bytes, location: Location, most: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while content:
-        stream = zlib.decompressobj(_GZIP_WINDOW)
-        while not stream.eof:
-            try:
-                part = stream.decompress(content, _CHUNK)
-            except zlib.error as error:
-                raise InputError(f"is no gzip file: {error}", location) from None
-            content = stream.unconsumed_tail or stream.unused_data
-            if not part and not content and not stream.eof:
-                raise InputError("is a gzip file that ends too soon", location)
-            size += len(part)
-            if size > most:
-                raise _too_large(location, most)
-            parts.append(part)
-        if not content.startswith(_GZIP):
-            # Padding behind the last member counts for nothing, as it does to gzip.
-            break
-    return b"".join(parts)
+def gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield what the members of a gzip file hold, from the file's content in small pieces; raise
+    zlib.error for broken content, and EOFError where some is missing.
+
+    Padding after the last member is ignored, as gzip does.
+    """
+    stream = zlib.decompressobj(_GZIP_WINDOW)
+    is_between = False
+    start = b""
+    for piece in pieces:
+        waiting, start = start + piece, b""
+        while waiting:
+            if is_between:
+                if len(waiting) < len(_GZIP) and _GZIP.startswith(waiting):
+                    start = waiting
+                    break
+                if not waiting.startswith(_GZIP):
+                    return
+                stream = zlib.decompressobj(_GZIP_WINDOW)
+            yield stream.decompress(waiting)
+            is_between, waiting = stream.eof, stream.unused_data
+    if not stream.eof:
+        raise EOFError
 
 
-def _unzstd(content: bytes, location: Location, most: int) -> bytes:
+def _unzstd(content: bytes, location: Location) -> Iterator[bytes]:
     try:
         import zstandard
     except ImportError:
         hint = "pip install '.[zstd]' where chartkit's source is, or give what `zstd -dc` prints"
         raise InputError("is compressed with zstd", location, hint) from None
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-    parts: list[bytes] = []
-    size = 0
     stream = decompressor.decompressobj()
     for start in range(0, len(content), _ZSTD_CHUNK):
         waiting = content[start : start + _ZSTD_CHUNK]
@@ -70,17 +80,19 @@ def _unzstd(content: bytes, location: Location, most: int) -> bytes:
             if stream.eof:
                 stream = decompressor.decompressobj()
             try:
-                parts.append(stream.decompress(waiting))
+                yield stream.decompress(waiting)
             except zstandard.ZstdError as error:
                 raise InputError(f"is no zstd file: {error}", location) from None
             waiting = stream.unused_data if stream.eof else b""
-            size += len(parts[-1])
-            if size > most:
-                raise _too_large(location, most)
     if not stream.eof:
         raise InputError("is a zstd file that ends too soon", location)
-    return b"".join(parts)
 
 
-def _too_large(location: Location, most: int) -> InputError:
-    return InputError(f"holds more than {most >> 20} MiB", location, "split it into several files")
+def _joined(parts: Iterable[bytes], location: Location, most: int) -> bytes:
+    whole = bytearray()
+    for part in parts:
+        whole += part
+        if len(whole) > most:
+            hint = "split it into several files"
+            raise InputError(f"holds more than {most >> 20} MiB", location, hint)
+    return bytes(whole)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -80,6 +82,34 @@ def test_markdown_is_made_of_nothing(text: str) -> None:
     cell = markdown_cell(text)
     assert not [each for each in FORBIDDEN if each in cell]
     assert " | " not in cell.replace("\\|", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("GH-1", "gh-12", "#12", "team/app#12", "@team", "a@b.example", "GHSA-ab12-cd34-ef56"),
+        *("GL-1", "!12", "team/app!12", "&1", "$12", "%12", '%"v 1"', "~bug", '~"a bug"'),
+        *("^alert#12", "[cadence:1]", "[vulnerability:12]", "*iteration:12"),
+        *("ftp://evil.invalid", "mailto:a@evil.invalid"),
+    ],
+)
+def test_references_of_github_and_gitlab_are_text(text: str) -> None:
+    cell = markdown_cell(f"see {text} there")
+    # As a host reads it: after the escapes of Markdown.
+    seen = html.unescape(re.sub(r"\\(.)", r"\1", cell))
+    assert text not in seen
+    assert seen.replace("\u200b", "") == f"see {text} there"
+
+
+def test_names_of_commits_are_code() -> None:
+    commit = "9ba12248f0a1b2c3d4e5f60718293a4b5c6d7e8f"
+    assert markdown_cell(f"{commit} web-6d4cf56db6-x") == (
+        f"<code>{commit}</code> web-<code>6d4cf56db6</code>-x"
+    )
+    assert markdown_cell(f"a@{commit[:7]}") == f"a@&#8203;<code>{commit[:7]}</code>"
+    for text in (f"sha256:{commit}{commit[:24]}", "abcdef", "deadbeefs", "GHOST-1", "5% ~ $x [a]"):
+        assert "<code>" not in markdown_cell(text)
+        assert "8203" not in markdown_cell(text)
 
 
 def test_a_block_of_code_ends_at_its_own_end() -> None:

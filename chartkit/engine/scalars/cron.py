@@ -8,7 +8,7 @@ restricted, either may fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
 from chartkit.go.duration import parse_duration
@@ -95,7 +95,12 @@ class Schedule:
             day += timedelta(days=1)
         return None
 
-    def _runs_on(self, day: datetime) -> bool:
+    def runs(self, first: date, days: int) -> int:
+        """Return how often it runs on a number of days."""
+        dates = (first + timedelta(days=offset) for offset in range(days))
+        return sum(map(self._runs_on, dates)) * len(self.hours) * len(self.minutes)
+
+    def _runs_on(self, day: date) -> bool:
         if day.month not in self.months:
             return False
         in_month, in_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import date
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
@@ -31,8 +31,8 @@ _KEPT_JOBS: Final = 3
 """The completed Jobs that a CronJob keeps by default."""
 _KEPT_REVISIONS: Final = 10
 """The older ReplicaSets that a Deployment keeps by default."""
-_MOST_RUNS: Final = 1_500
-"""More runs than a schedule can have on a day: one a minute."""
+_MONDAY: Final = date(2024, 1, 1)
+_WEEK: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,7 @@ def runs_a_day(resource: Resource) -> float:
         schedule = Schedule.parse(str(mapping_at(resource.body, "spec").get("schedule")))
     except ValueError:
         return 0
-    moment = datetime(2024, 1, 1, tzinfo=UTC) - timedelta(minutes=1)
-    end, runs = moment + timedelta(days=7), 0
-    while runs < 7 * _MOST_RUNS:
-        found = schedule.next(moment)
-        if found is None or found > end:
-            break
-        moment, runs = found, runs + 1
-    return runs / 7
+    return schedule.runs(_MONDAY, _WEEK) / _WEEK
 
 
 def _is_suspended(resource: Resource) -> bool:

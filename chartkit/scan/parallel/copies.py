@@ -3,13 +3,13 @@ once, and what gzip compressed. They are files in a folder of this process."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.documents.compressed import GZIP_CHUNK, gunzipped
 from chartkit.errors import InputError
 from chartkit.temporary import TemporaryFolder
 
@@ -40,7 +40,7 @@ class Copies:
         except (OSError, ValueError):
             return stdin
         file = self._file("<stdin>")
-        if _copied(lambda size: os.read(number, size), file):
+        if _copied(iter(lambda: os.read(number, _CHUNK), b""), file):
             self.stdin = file
         return file.open(encoding="utf-8")
 
@@ -49,8 +49,9 @@ class Copies:
         another program. Raise InputError where there is no room."""
         file = self._file(str(compressed))
         try:
-            with gzip.open(compressed) as stream:
-                return file if _copied(stream.read, file) else None
+            with compressed.open("rb") as stream:
+                pieces = iter(lambda: stream.read(GZIP_CHUNK), b"")
+                return file if _copied(gunzipped(pieces), file) else None
         except (OSError, EOFError, zlib.error):
             return None
 
@@ -67,12 +68,12 @@ class Copies:
         return file
 
 
-def _copied(read: Callable[[int], bytes], file: Path) -> bool:
+def _copied(chunks: Iterable[bytes], file: Path) -> bool:
     """Copy what is read to a file; return whether all of it is there: no more than is copied, and
     nothing that no text has."""
     size = 0
     with file.open("wb") as copy:
-        while chunk := read(_CHUNK):
+        for chunk in chunks:
             size += len(chunk)
             try:
                 copy.write(chunk)

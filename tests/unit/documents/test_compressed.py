@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
 
-from chartkit.documents.compressed import decompressed
+from chartkit.documents.compressed import decompressed, gunzipped
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -65,6 +66,26 @@ def test_more_than_the_limit_is_refused_before_it_is_held(compress: object) -> N
     assert len(bomb) < 1 << 20
     with pytest.raises(InputError, match="holds more than 1 MiB"):
         decompressed(bomb, PLACE, most=1 << 20)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, _zstd])
+def test_many_members_take_time_in_proportion(compress: Callable[[bytes], bytes]) -> None:
+    # A copy of the rest for each member would be 900 GB.
+    content = compress(b"") * 300_000 + compress(TEXT)
+    assert decompressed(content, PLACE) == TEXT
+    with pytest.raises(InputError, match="holds more than 1 MiB"):
+        decompressed(compress(b"#" * 100) * 20_000, PLACE, most=1 << 20)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 21, 1000])
+def test_members_of_gzip_are_found_at_any_cut(size: int) -> None:
+    for ending in (b"", b"\0" * 9, b"\x1f", b"\x1fx"):
+        content = gzip.compress(TEXT[:5]) + gzip.compress(b"") + gzip.compress(TEXT[5:]) + ending
+        pieces = [content[start : start + size] for start in range(0, len(content), size)]
+        assert b"".join(gunzipped(pieces)) == TEXT
+    for cut in (gzip.compress(TEXT)[:-1], gzip.compress(TEXT) + gzip.compress(TEXT)[:-3]):
+        with pytest.raises(EOFError):
+            list(gunzipped([cut[start : start + size] for start in range(0, len(cut), size)]))
 
 
 def test_random_content_behind_the_first_bytes_never_ends_in_another_error() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -91,6 +91,41 @@ def test_cron_refused(text: str) -> None:
 )
 def test_what_the_webhook_takes(text: str, is_taken: bool) -> None:
     assert is_standard(text) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("* * * * *", 7 * 1440),
+        ("*/7 0-9/3 * * *", 7 * 4 * 9),
+        ("0 3 * * *", 7),
+        ("0,0,30 * * * sun", 48),
+        ("0 0 1 1 *", 1),
+        ("0 0 2 * mon", 2),
+        ("0 0 30 2 *", 0),
+    ],
+)
+def test_runs_of_a_week(text: str, expected: int) -> None:
+    assert Schedule.parse(text).runs(date(2024, 1, 1), 7) == expected
+
+
+_PARTS = (
+    st.sampled_from(["0", "5,59", "*/20", "30-33"]),
+    st.sampled_from(["*", "0", "23", "*/6", "1,9-11"]),
+    st.sampled_from(["*", "?", "1", "28-31", "*/2", "2,3"]),
+    st.sampled_from(["*", "jan", "2,3", "*/5"]),
+    st.sampled_from(["*", "mon", "0,6", "*/2", "1-5"]),
+)
+
+
+@given(st.tuples(*_PARTS).map(" ".join), st.dates(date(2000, 1, 1), date(2100, 1, 1)))
+def test_runs_are_as_many_as_next_finds(text: str, first: date) -> None:
+    schedule = Schedule.parse(text)
+    begin = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    found, moment = 0, schedule.next(begin - timedelta(minutes=1))
+    while moment is not None and moment < begin + timedelta(days=3):
+        found, moment = found + 1, schedule.next(moment)
+    assert schedule.runs(first, 3) == found
 
 
 @given(

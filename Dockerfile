@@ -1,7 +1,8 @@
 # syntax=docker/dockerfile:1
 # chartkit with Helm's library inside, for linux/amd64 and linux/arm64:
 #   docker buildx build --platform linux/amd64,linux/arm64 -t chartkit .
-ARG PYTHON=3.13-slim
+# The tag with the digest of its images for all architectures.
+ARG PYTHON=3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
 FROM python:${PYTHON} AS build
 WORKDIR /source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -82,6 +83,7 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
         run.write(adoption)
     show(report(adoption), outputs)
     if TEXT in outputs.parsed():
+        where = "" if options.folder == Path() else f" --project {shlex.quote(str(options.folder))}"
         done = "nothing was written: --dry-run" if options.dry_run else "next: chartkit render"
-        click.echo(done, err=True)
+        click.echo(done + where * (not options.dry_run), err=True)
     raise SystemExit(adoption.exit_code)

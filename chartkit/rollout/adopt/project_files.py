@@ -81,6 +81,14 @@ class AdoptedProject:
         self.environments = [_after(each, moved) for each in self.environments]
         return moved
 
+    def set_baselines(self, texts: Mapping[str, str]) -> None:
+        """Give the named environments a baseline, and its file a text unless it is empty."""
+        self.environments = [
+            replace(each, has_baseline=each.name in texts) for each in self.environments
+        ]
+        files = {baseline_file(name.replace("/", "_")): text for name, text in texts.items()}
+        self.texts |= {file: text for file, text in files.items() if text}
+
     def _moved(
         self, names: Sequence[Sequence[str]], rename: Callable[[str, int], str]
     ) -> Mapping[str, str]:

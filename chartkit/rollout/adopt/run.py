@@ -30,14 +30,9 @@ from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Row
 from chartkit.rollout.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
 from chartkit.rollout.adopt.parameters import substitute
 from chartkit.rollout.adopt.policies import PolicyInventory, take_policies
-from chartkit.rollout.adopt.project_files import (
-    AdoptedEnvironment,
-    AdoptedProject,
-    baseline_file,
-)
+from chartkit.rollout.adopt.project_files import AdoptedEnvironment, AdoptedProject
 from chartkit.rollout.adopt.trial import try_out
 from chartkit.rollout.adopt.versions import find_versions
-from chartkit.rollout.adopt.violations import baseline_of
 from chartkit.scan.cluster import open_cluster
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN
@@ -72,11 +67,11 @@ def adopt(options: AdoptOptions, stdin: TextIO) -> Adoption:
     with ExitStack() as clusters:
         estates = list(_estates(options, stdin, clusters))
         project, rows = _project(estates, options)
+        _require_free(options, project.files(str))
+        trial = try_out(project, estates, options.folder)
         for estate in estates:
             rows += [*estate.rows, *unread_rows(estate)]
     files = project.files(lambda path: os.path.relpath(path, options.folder))
-    _require_free(options, files)
-    trial = try_out(project.files(lambda path: str(Path(path).absolute())), estates)
     left = {row.subject for row in rows if row.outcome is Outcome.LEFT}
     rows += [row for row in trial if row.outcome is not Outcome.LEFT or row.subject not in left]
     return Adoption(options.folder, files, tuple(rows))
@@ -188,10 +183,7 @@ def _add_environment(
     policies = list(_policies(inventory, estate.name))
     exceptions = take_exceptions(estate, policies)
     estate.exceptions = list(exceptions.taken)
-    baseline, about = baseline_of(estate, policies)
     project.texts |= engine.texts | exceptions.texts
-    if baseline:
-        project.texts[baseline_file(estate.file_name)] = baseline
     chart, of_chart = chart_settings(estate, {each.name for each in policies})
     project.environments.append(
         AdoptedEnvironment(
@@ -199,12 +191,11 @@ def _add_environment(
             versions,
             tuple(engine.texts),
             f"{EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
-            bool(baseline),
-            tuple(estate.workloads),
-            chart,
+            workloads=tuple(estate.workloads),
+            chart=chart,
         )
     )
-    return [*rows, *engine.rows, *of_chart, *exceptions.rows, *about]
+    return [*rows, *engine.rows, *of_chart, *exceptions.rows]
 
 
 def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:

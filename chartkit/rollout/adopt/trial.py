@@ -4,8 +4,9 @@ in use."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from os.path import relpath
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,9 @@ from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource
+from chartkit.network.cluster.source import SourceError
 from chartkit.output.folders import write_below
+from chartkit.project.environment import Environment
 from chartkit.project.project import read_project
 from chartkit.render.compare.fields import What
 from chartkit.render.compare.report import RatedChange, comparison
@@ -22,6 +25,9 @@ from chartkit.render.compare.sides import Side, of_environment
 from chartkit.render.model import Outcome as Check
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.rollout.adopt.model import Estate, Outcome, Row, plain
+from chartkit.rollout.adopt.project_files import AdoptedProject
+from chartkit.rollout.adopt.violations import baseline_of
+from chartkit.scan.gate.baseline import KnownViolation, read_baseline
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged
 
@@ -34,48 +40,81 @@ _WORDS: Final = {
 }
 
 
-def try_out(files: Mapping[str, str], estates: Sequence[Estate]) -> list[Row]:
-    """Render a project from its files, with absolute paths of workloads, and compare the policies
-    and exceptions of each environment with what is in use.
+def try_out(adopted: AdoptedProject, estates: Sequence[Estate], folder: Path) -> list[Row]:
+    """Render a project, give each of its environments a baseline of what violates the policies of
+    its charts, and compare these policies and exceptions with what is in use; folder: in which the
+    project will be.
 
-    Return a row for each difference, and for what `chartkit render` refuses.
+    Return a row for each baseline, each difference, and what `chartkit render` refuses.
     """
+    adopted.set_baselines({each.name: "" for each in estates if each.workloads})
     with temporary_folder() as parent:
         root = parent / "project"  # The folder above is locked while this runs.
-        write_below(root, files)
+        write_below(root, adopted.files(lambda path: str(Path(path).absolute())))
+        found: dict[str, str] = {}
         try:
-            return list(_rows(root, estates))
+            return list(_rows(root, estates, folder, found))
+        except SourceError:
+            raise
         except ChartkitError as error:
             place = _relative(error.location, root)
             message = f"does not render: {error.message.replace(f'{root}/', '')}"
             return [Row(Outcome.LEFT, "project", message, place, error.hint or "")]
+        finally:
+            adopted.set_baselines({name: text for name, text in found.items() if text})
 
 
-def _rows(root: Path, estates: Sequence[Estate]) -> Iterator[Row]:
+def _rows(
+    root: Path, estates: Sequence[Estate], folder: Path, baselines: dict[str, str]
+) -> Iterator[Row]:
     project = read_project(root)
     environments = project.environments
-    result = render_project(project, RenderOptions(tuple(environments.values())))
+    options = RenderOptions(tuple(environments.values()), update_baseline=True)
+    result = render_project(project, options)
     refused = [row for row in result.rows if row.outcome is Check.FAIL]
     for row in refused:
         message = f"`chartkit render` refuses it: {row.message}"
         place = _relative(row.location, root)
         subject = f"check {row.check}"
         yield Row(Outcome.LEFT, subject, message, place, row.hint or "", row.environment or "")
-    if refused:
-        return
     for estate in estates:
-        after = of_environment(project, environments[estate.name], estate.name, hooks=False)
+        environment = environments[estate.name]
+        after = Side("", tuple(_in_use(estate)))
+        if not refused:
+            after = of_environment(project, environment, estate.name, hooks=False)
         kept = tuple(filter(_is_compared, after.resources))
-        before = Side("in use", tuple(_in_use(estate)))
-        changes = comparison(before, replace(after, resources=kept)).changes
-        if estate.chart_values:
-            new = [each for each in changes if each.change.what is What.ADDED]
-            changes = tuple(each for each in changes if each not in new)
-            yield from _from_library(new, estate.name)
-        yield from _changes(changes, estate.name)
-        if environments[estate.name].engine and (estate.engine or estate.values):
-            rest = tuple(each for each in after.resources if not _is_compared(each))
-            yield from _engine_changes(estate, replace(after, resources=rest))
+        known = _known(environment.baseline, estate, folder)
+        baselines[estate.name], about = baseline_of(estate, kept, known)
+        yield from about
+        if not refused:
+            yield from _differences(estate, environment, after, kept)
+
+
+def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownViolation]:
+    """Yield the violations that a render found; objects without a name have the path by which the
+    next render reads them."""
+    for each in read_baseline(file).entries if file is not None and file.exists() else ():
+        name = each.violation.object
+        for path in estate.workloads:
+            name = name.replace(
+                f" in {Path(path).absolute()}", f" in {folder / relpath(path, folder)}"
+            )
+        yield replace(each, violation=replace(each.violation, object=name))
+
+
+def _differences(
+    estate: Estate, environment: Environment, after: Side, kept: tuple[Resource, ...]
+) -> Iterator[Row]:
+    before = Side("in use", tuple(_in_use(estate)))
+    changes = comparison(before, replace(after, resources=kept)).changes
+    if estate.chart_values:
+        new = [each for each in changes if each.change.what is What.ADDED]
+        changes = tuple(each for each in changes if each not in new)
+        yield from _from_library(new, estate.name)
+    yield from _changes(changes, estate.name)
+    if environment.engine and (estate.engine or estate.values):
+        rest = tuple(each for each in after.resources if not _is_compared(each))
+        yield from _engine_changes(estate, replace(after, resources=rest))
 
 
 def _from_library(new: Sequence[RatedChange], environment: str) -> Iterator[Row]:

@@ -51,9 +51,30 @@ def test_what_the_charts_change_is_announced(team: Team) -> None:
 def test_violations_of_today_are_known(team: Team) -> None:
     team.write(apps__a=WORKLOAD.replace("NAME", "new"), legacy__policies=POLICY)
     _, body = team.adopt("legacy", "apps", *VERSIONS)
-    assert ("baseline", "1 violation known from now on") in team.rows(body, "taken")
+    assert ("baseline", "1 violation added to the baseline") in team.rows(body, "taken")
     [entry] = read_file(team.folder / "out/baselines/prd.yaml")[0].body["violations"]
     assert entry["object"] == "apps/v1/Deployment/shop/new"
+    code, out, _ = team.run("render", "--project", "out", "-o", "json")
+    assert code == 0, out
+
+
+@pytest.mark.parametrize(
+    "values",
+    ["podSecurityStandard: baseline", "podSecurityStandard: custom\npodSecurityPolicies: [NAME]"],
+)
+def test_violations_of_policies_that_values_select_are_in_the_baseline(
+    team: Team, values: str
+) -> None:
+    """The render that follows passes, with Enforce as well, and knows objects without a name."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {META, namespace: shop}\nspec: {hostNetwork: true,"
+    pod += ' containers: [{name: a, image: "r.example.com/a:1"}]}\n'
+    two = f"{pod.replace('META', 'name: a')}---\n{pod.replace('META', 'generateName: b-')}"
+    selected = f"{values}\nvalidationFailureAction: Enforce\n"
+    team.write(legacy__v=selected.replace("NAME", "disallow-host-namespaces"), apps__pods=two)
+    code, body = team.adopt("legacy", "apps", *VERSIONS)
+    assert code == 0
+    [message] = [text for subject, text in team.rows(body, "taken") if subject == "baseline"]
+    assert "of 2 objects added to the baseline" in message
     code, out, _ = team.run("render", "--project", "out", "-o", "json")
     assert code == 0, out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +25,8 @@ from chartkit.engine import (
     sorted_out,
 )
 from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
+from chartkit.engine.cleanup.policy import CLEANUP_RULE
+from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.errors import CompileError, InputError
@@ -193,6 +195,17 @@ def compile_all(
         diagnostics.extend(one.diagnostics)
     given = replace(given, names=around.names)
     return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found), around=given)
+
+
+def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield diagnostics with an error for each reason to refuse a policy that Kyverno's webhook has
+    and its engine does not: for the authors of policies, who have nothing to scan."""
+    for each in found:
+        is_refused = each.rule_id in _REFUSED and each.severity is Severity.WARNING
+        yield replace(each, severity=Severity.ERROR) if is_refused else each
+
+
+_REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
 
 
 def _names(found: Sequence[Resource], known: CustomNames) -> CustomNames:

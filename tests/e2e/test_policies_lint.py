@@ -152,3 +152,29 @@ def test_a_key_that_stands_twice(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "policies", "lint", "policy.yaml")
     assert done.code == 0
     assert "policy.yaml:7:3: warning repeated-key: the key 'background' stands here" in done.out
+
+
+SUBRESOURCE = cluster_policy(match="match: {any: [{resources: {kinds: [Pod/exec]}}]}")
+NAMESPACED = cluster_policy(match="match: {any: [{resources: {kinds: [Namespace]}}]}")
+NAMESPACED = NAMESPACED.replace("kind: ClusterPolicy", "kind: Policy").replace(
+    "name: broken", "name: broken\n  namespace: shop"
+)
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: []}\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (SUBRESOURCE, "background scan enabled with subresource Pod/exec"),
+        (NAMESPACED, "Cluster wide resource 'Namespace' not allowed in namespaced policy"),
+    ],
+)
+def test_what_the_webhook_alone_refuses_is_an_error_for_authors(
+    tmp_path: Path, policy: str, said: str
+) -> None:
+    (tmp_path / "policy.yaml").write_text(policy)
+    (tmp_path / "pod.yaml").write_text(POD)
+    lint = chartkit(tmp_path, "policies", "lint", "policy.yaml")
+    assert (lint.code, "error policy: " in lint.out, said in lint.out) == (1, True, True)
+    scan = chartkit(tmp_path, "scan", "pod.yaml", "-p", "policy.yaml")
+    assert (scan.code, "warning policy: " in scan.err, said in scan.err) == (0, True, True)

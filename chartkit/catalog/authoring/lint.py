@@ -15,7 +15,7 @@ from chartkit.library.policies import METADATA_FILE
 from chartkit.library.source_mistakes import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
 from chartkit.scan.inputs import is_chart, is_definition, matching, walk
-from chartkit.scan.policies import compile_all, is_test_file, read_policies
+from chartkit.scan.policies import as_refusals, compile_all, is_test_file, read_policies
 
 UNREADABLE = "unreadable"
 """The rule ID of what cannot be read, and so is not checked."""
@@ -44,8 +44,7 @@ def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResu
         raise InputError("holds no policy", Location(sources[0]))
     findings += _repeated(found)
     compiled = compile_all(found)
-    findings += compiled.diagnostics
-    findings += compiled.warnings
+    findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
     count = sum(map(is_policy, found)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))

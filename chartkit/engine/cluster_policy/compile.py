@@ -24,7 +24,7 @@ from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.handler import Compiler
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
-from chartkit.engine.cluster_policy.policy_check import check_policy
+from chartkit.engine.cluster_policy.policy_check import POLICY_RULE, check_policy
 from chartkit.engine.cluster_policy.policy_check.generation import (
     IsClusterWide,
     nothing_cluster_wide,
@@ -96,7 +96,7 @@ class CompiledPolicy:
     """A policy that is ready to run.
 
     phases: those in which any of its rules runs; scored: whether a failure is one (else it is a
-    warning); webhook: which requests it is sent.
+    warning); webhook: which requests it is sent; cluster_wide: which kinds are cluster-scoped.
     """
 
     source: ClassVar = "kyverno"
@@ -108,6 +108,7 @@ class CompiledPolicy:
     phases: frozenset[Phase] = frozenset()
     scored: bool = True
     webhook: WebhookConditions | None = None
+    cluster_wide: IsClusterWide = nothing_cluster_wide
     _extended: frozenset[str] = frozenset()
     _found: dict[tuple[GroupVersionKind, str, Phase], tuple[CompiledRule, ...]] = field(
         default_factory=dict, compare=False, repr=False
@@ -123,8 +124,11 @@ class CompiledPolicy:
 
     def warnings(self) -> tuple[Diagnostic, ...]:
         from chartkit.engine.cluster_policy.misspelt import misspelt_names
+        from chartkit.engine.cluster_policy.policy_check.webhook import webhook_refusals
 
-        own = [*policy_warnings(self.policy)]
+        problems = () if self.webhook is None else self.webhook.problems
+        own = [*webhook_refusals(self.policy, self.cluster_wide, problems, POLICY_RULE)]
+        own += policy_warnings(self.policy)
         if any(rule.generate is not None for rule in self.policy.rules):
             from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
 
@@ -283,6 +287,7 @@ def compile_policy(
         phases,
         policy.annotations.get(_SCORED) != "false",
         _webhook(policy),
+        cluster_wide,
         controllers(policy),
     )
     for index, rule in enumerate(policy.rules):

@@ -77,6 +77,11 @@ class WebhookConditions:
             expressions.compile(one.get("expression") or "", (types.BOOL,)) for one in conditions
         ]
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Return why conditions do not compile."""
+        return tuple(each.problem for each in self._conditions if each.problem)
+
     def hold(self, attributes: Attributes) -> bool:
         """Return whether all conditions are true; raises EvaluationError where one cannot be
         evaluated and none is false, for then an API server refuses the request."""

@@ -149,7 +149,9 @@ _MOCKS: Final = NoMocks()
 class World:
     """Everything that policies may ask; each port has nothing by default. timings: measures what
     policies take, None where that is not wanted; wants_fields: whether results have to name the
-    fields over which policies in CEL fail, which takes as long as judging."""
+    fields over which policies in CEL fail, which takes as long as judging; uses_defaults: whether
+    the default of an `apiCall` replaces a call that cannot be made, as in Kyverno's admission
+    controller."""
 
     api: KubernetesApi = _API
     services: ServiceSource = _SERVICES
@@ -160,6 +162,7 @@ class World:
     mocks: Mocks = _MOCKS
     timings: Timings | None = None
     wants_fields: bool = True
+    uses_defaults: bool = False
 
 
 OFFLINE: Final = World()

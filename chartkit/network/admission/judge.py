@@ -116,7 +116,7 @@ class Judge:
         verdict.findings.append(_shared(verdict.request, world, chosen.auditing, chosen.audits))
 
     def _world(self, chosen: Selection) -> World:
-        return self.served.world() if chosen.looks_around else OFFLINE
+        return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
 
     def _request(self, review: Review) -> Request:
         """Return a review as the engine takes it."""

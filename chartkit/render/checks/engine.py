@@ -36,7 +36,7 @@ from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.exceptions import heeded
 from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, rows
 from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
-from chartkit.scan.policies import PolicySet, compile_all, compile_one
+from chartkit.scan.policies import PolicySet, as_refusals, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
 from chartkit.scan.user_inputs import UserInputs
 from chartkit.wording import abridged, counted
@@ -125,7 +125,7 @@ def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]
         len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
     )
     warned = (each for each in compiled.warnings if each.rule_id != WARNING_RULE)
-    found = (*compiled.diagnostics, *warned)
+    found = as_refusals((*compiled.diagnostics, *warned))
     return rows(subject.environment.name, POLICIES, found, right, place)
 
 

@@ -204,18 +204,22 @@ def _compile_mutations(policy: CelPolicy, compiler: ExpressionCompiler) -> tuple
     found: list[Mutation] = []
     for index, body in enumerate(policy.spec.get("mutations") or ()):
         path = f"spec.mutations[{index}]"
-        if body.get("patchType") == "JSONPatch" and body.get("jsonPatch"):
+        if body.get("patchType") == "JSONPatch" and body.get("jsonPatch") is not None:
             text = body["jsonPatch"].get("expression") or ""
             program = compiler.one(f"{path}.jsonPatch.expression", text, (PATCHES,))
             if program is not None:
                 found.append(json_patching(program))
-        elif body.get("patchType") == "ApplyConfiguration" and body.get("applyConfiguration"):
+        elif body.get("patchType") == "ApplyConfiguration" and _configures(body):
             text = body["applyConfiguration"].get("expression") or ""
             program = compiler.one(f"{path}.applyConfiguration.expression", text, (OBJECT,))
             if program is not None:
                 found.append(applying(program, atomic))
         compiler.check()
     return tuple(found)
+
+
+def _configures(body: Body) -> bool:
+    return body.get("applyConfiguration") is not None
 
 
 def json_patching(program: Program) -> Mutation:

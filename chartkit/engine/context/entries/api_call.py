@@ -136,8 +136,9 @@ _STORED = "failed to store data for APICall: "
 class ApiCallLoader(EntryLoader):
     """Loads the answer to a call. A default, as it is, replaces a call that fails.
 
-    Where there is no cluster to call, `NoSource` goes up to the rule, past messages and defaults;
-    with recorded answers, a call without one is left out.
+    At admission (`World.uses_defaults`) that holds for calls that cannot be made, too. Elsewhere
+    `NoSource` goes up to the rule, past messages and defaults: Kyverno's command line has no entry
+    then. With recorded answers, a call without one is left out.
     """
 
     def compile(self) -> None:
@@ -217,7 +218,9 @@ class ApiCallLoader(EntryLoader):
         try:
             return self._ask(call, context)
         except NoSource:
-            raise
+            if self._default is _MISSING or not context.world.uses_defaults:
+                raise
+            return self._default
         except (EvaluationError, LookupFailed):
             if self._default is _MISSING:
                 raise

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from chartkit.engine.cel_policies.checks import without_effect
 from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluation import evaluate
@@ -176,12 +178,26 @@ def test_mutating_pod_controllers() -> None:
         (apply("Object{nope: foo}"), "undeclared reference to 'foo'"),
         (patch("[1]"), "output is expected to be of type list"),
         (patch("[]"), "output is expected to be of type list"),
+        (
+            {"patchType": "ApplyConfiguration", "applyConfiguration": {}},
+            'spec.mutations[0].applyConfiguration.expression: Invalid value: ""',
+        ),
+        (
+            {"patchType": "JSONPatch", "jsonPatch": {}},
+            'spec.mutations[0].jsonPatch.expression: Invalid value: ""',
+        ),
     ],
 )
 def test_mutating_refused(mutation: Body, problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         said(mutating(mutation))
     assert problem in caught.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("kind", ["JSONPatch", "jsonPatch"])
+def test_a_mutation_without_the_part_that_its_type_names(kind: str) -> None:
+    [said] = without_effect(read_cel_policy(mutating({**apply("Object{}"), "patchType": kind})))
+    assert said.message.startswith(f"p: spec.mutations[0] does nothing: patchType is {kind}, and")
 
 
 def existing(**spec: Any) -> tuple[Any, list[Any]]:

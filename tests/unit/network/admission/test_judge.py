@@ -30,6 +30,21 @@ from tests.unit.network.admission.bodies import (
 )
 from tests.unit.network.admission.patching import patched
 
+CALL = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: asks}
+spec:
+  rules:
+  - name: asks
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    context:
+    - {name: found, apiCall: {urlPath: /api/v1/nodes, default: {kind: none}}}
+    validate:
+      failureAction: Enforce
+      message: m
+      deny: {conditions: {any: [{key: "{{ found.kind }}", operator: NotEquals, value: none}]}}
+"""
 _DENIED = (
     "\n\nresource Pod/default/web was blocked due to the following policies \n\n"
     "require-team:\n  check-team: 'validation error: the label team: it is required. rule "
@@ -58,6 +73,16 @@ def test_what_passes_is_allowed() -> None:
     answer = judged("/validate", review(body), TEAM).answer
     assert answer.allowed
     assert answer.message == ""
+
+
+def test_a_default_replaces_a_call_that_cannot_be_made() -> None:
+    """As in Kyverno's admission controller; without a default the rule is in error, and denies."""
+    with_default = review(POD)
+    assert judged("/validate", with_default, CALL).answer.allowed
+    without = CALL.replace("default: {kind: none}", "jmesPath: kind")
+    answer = judged("/validate", with_default, without).answer
+    assert not answer.allowed
+    assert "no cluster to ask" in answer.message
 
 
 def test_audit_allows_and_keeps_the_result() -> None:

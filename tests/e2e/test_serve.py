@@ -142,6 +142,12 @@ def test_a_slow_client_is_given_up(server: AdmissionServer) -> None:
         assert b" 408 " in client.recv(200)
 
 
+def test_a_client_that_sends_nothing_is_given_up(server: AdmissionServer) -> None:
+    with closing(server.connect()) as silent, contextlib.suppress(ConnectionResetError):
+        assert silent.recv(1) == b""
+    assert at_length(lambda: bool(server.logged("connections that sent no request were closed")))
+
+
 def test_it_says_what_it_does(server: AdmissionServer) -> None:
     server.send("/validate", review(name="noted"))
     assert at_length(lambda: any(each["name"] == "noted" for each in server.logged("denied")))

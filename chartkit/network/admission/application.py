@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 from chartkit.errors import BugError, Bugs, ChartkitError
 from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.model import Location
+from chartkit.network.admission.connections import Connections
 from chartkit.network.admission.judge import Judge, Verdict
 from chartkit.network.admission.limits import Bounds, Message, Receive, Refused
 from chartkit.network.admission.logs import Guard, Log
@@ -75,6 +76,7 @@ class Application:
         self._reports = reports
         self._spans = spans
         self._bounds = Bounds(settings)
+        self._connections = Connections(settings.port, settings.body_timeout, log)
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="judge")
         self._is_ending = False
 
@@ -83,6 +85,7 @@ class Application:
             await self._live(receive, send)
         elif scope["type"] == "http":
             path = scope["path"]
+            self._connections.hear(scope.get("client"))
             with self._log.guarded("request", "a request was not answered", path=path) as guard:
                 await self._http(scope, receive, send)
             if guard.is_failed:
@@ -94,12 +97,14 @@ class Application:
             if message["type"] == "lifespan.startup":
                 self._reloader.start()
                 self._metrics.start(self._log)
+                self._connections.start()
                 self._log.info("ready", policies=len(self._reloader.served.policies))
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 self._is_ending = True
                 self._reloader.stop()
                 self._metrics.stop()
+                self._connections.stop()
                 self._threads.shutdown(wait=False, cancel_futures=True)
                 loop = asyncio.get_running_loop()
                 await loop.run_in_executor(None, self._reports.close)

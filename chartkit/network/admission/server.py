@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from chartkit.errors import InputError
 from chartkit.network.admission.application import Application
+from chartkit.network.admission.connections import MOST
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
 from chartkit.network.admission.reloading import PolicyReloader, Source
@@ -30,7 +31,6 @@ _NEXT_TRY: Final = 1.0
 """Seconds before a worker reads policies again that it could not use."""
 _FILES: Final = 1 << 16
 _PACKAGES: Final = ("granian", "cryptography", "prometheus_client")
-_BACKLOG: Final = 4096
 _LEAVES_FAST: Final = 0.6
 """Seconds to end after Ctrl-C."""
 _BEFORE_END: Final = 5.0
@@ -92,8 +92,8 @@ def serve(
         http=HTTPModes.auto,
         runtime_mode=RuntimeModes.st,
         websockets=False,
-        backlog=_BACKLOG,
-        backpressure=_BACKLOG,
+        backlog=MOST,
+        backpressure=MOST,
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT),
         http2_settings=HTTP2Settings(
             keep_alive_interval=HEADER_TIMEOUT, max_headers_size=_LONGEST_HEADERS

@@ -14,9 +14,10 @@ class ServerSettings:
     """host, port: to listen at; certificate, key: PEM files; workers: processes.
 
     max_body: bytes of a review; max_in_flight: reviews of one worker that are read or judged at
-    once, and max_memory the bytes of their bodies; body_timeout, drain: seconds that a client may
-    take to send a review, and that a server may take to end; threads: of one worker, for policies
-    that ask a cluster, a registry or a service; log_level: `debug`, `info`, `warning` or `error`;
+    once, and max_memory the bytes of their bodies; body_timeout: seconds that a client may take
+    until its first request, and to send a review; drain: seconds that the server may take to end;
+    threads: of one worker, for policies that ask a cluster, a registry or a service; log_level:
+    `debug`, `info`, `warning` or `error`;
     metrics_folder: where workers keep their counts; poll: seconds between looks at the files;
     traces: whether spans are sent to OpenTelemetry.
     """

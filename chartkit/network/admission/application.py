@@ -35,6 +35,10 @@ TEXT: Final = b"text/plain; charset=utf-8"
 LONGEST_TIMEOUT: Final = 30.0
 """Seconds: the longest timeout of a webhook. The default of an API server is 10."""
 _DEFAULT_TIMEOUT: Final = 10.0
+_LARGE: Final = 1 << 17
+"""Bytes of a review from which it is read and judged in a thread: others are answered meanwhile."""
+_LONGEST_AUDIT: Final = 10.0
+"""Seconds after an answer until which its review is audited."""
 _LIVE: Final = frozenset(("/livez", "/healthz", "/health/liveness"))
 _READY: Final = frozenset(("/readyz", "/health/readiness"))
 _METRICS: Final = "/metrics"
@@ -54,8 +58,14 @@ class _Call:
     webhook: Webhook
     chosen: Selection
     review: Review
+    is_large: bool
     headers: Mapping[bytes, bytes]
     deadline: float
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether work on it may take long enough to keep others waiting."""
+        return self.is_large or self.chosen.looks_around
 
 
 class Application:
@@ -155,11 +165,12 @@ class Application:
         deadline = time.monotonic() + _timeout((scope.get("query_string") or b"")[:_LONGEST_QUERY])
         with self._bounds.slot() as slot:
             content = await slot.read(headers, receive, deadline)
+            is_large = len(content) >= _LARGE
             try:
-                review = parse_review(content)
+                review = await self._run(is_large, partial(parse_review, content))
             except ReviewError as error:
                 raise Refused(400, str(error)) from None
-            call = _Call(scope["path"], judge, *found, review, headers, deadline)
+            call = _Call(scope["path"], judge, *found, review, is_large, headers, deadline)
             await self._answer(call, send)
 
     async def _answer(self, call: _Call, send: Send) -> None:
@@ -170,7 +181,8 @@ class Application:
         await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
         if chosen.auditing:
             with self._guarded("audit", review):
-                await self._run(chosen, partial(judge.audit, verdict, chosen))
+                latest = time.monotonic() + _LONGEST_AUDIT
+                await self._run(call.is_long, partial(judge.audit, verdict, chosen, latest))
         with self._guarded("metrics", review):
             self._metrics.review(review, webhook, verdict, seconds)
         with self._guarded("spans", review):
@@ -194,7 +206,7 @@ class Application:
         try:
             with Bugs(Location(f"review {review.uid}")):
                 work = partial(judge.judge, review, webhook, chosen)
-                verdict = await self._run(chosen, work, left)
+                verdict = await self._run(call.is_long, work, left)
         except TimeoutError:
             raise Refused(504, "the time of the request was over before the verdict") from None
         except BugError as error:
@@ -205,12 +217,10 @@ class Application:
             raise Refused(504, "the time of the request was over before the verdict")
         return verdict
 
-    async def _run(
-        self, chosen: Selection, work: Callable[[], T], seconds: float | None = None
-    ) -> T:
-        """Return the result of work, done in a thread where policies may wait for an answer; raise
-        TimeoutError after some seconds there."""
-        if not chosen.looks_around:
+    async def _run(self, is_long: bool, work: Callable[[], T], seconds: float | None = None) -> T:
+        """Return the result of work, done in a thread where it may take long; raise TimeoutError
+        after some seconds there."""
+        if not is_long:
             return work()
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(seconds):

@@ -7,8 +7,9 @@ only audit are evaluated once the answer is there, and never refuse.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
 from chartkit.engine.configuration import NAME_LABEL
@@ -108,12 +109,14 @@ class Judge:
             return _Mutation(request, world, chosen).verdict()
         return _validated(request, world, chosen)
 
-    def audit(self, verdict: Verdict, chosen: Selection) -> None:
-        """Add the results of the policies that only audit to those of an allowed request."""
+    def audit(self, verdict: Verdict, chosen: Selection, deadline: float = inf) -> None:
+        """Add the results of the policies that only audit to those of an allowed request; raise
+        TimeoutError, and add none, where a deadline on the monotonic clock is over before."""
         if verdict.request is None or not (chosen.auditing and verdict.answer.allowed):
             return
         world = self._world(chosen)
-        verdict.findings.append(_shared(verdict.request, world, chosen.auditing, chosen.audits))
+        policies = _before(deadline, chosen.auditing)
+        verdict.findings.append(_shared(verdict.request, world, policies, chosen.audits))
 
     def _world(self, chosen: Selection) -> World:
         return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
@@ -150,6 +153,14 @@ def _whole_kind(review: Review) -> GroupVersionKind | None:
     return own_kind(review.api_version, review.resource)
 
 
+def _before(deadline: float, policies: Iterable[RunnablePolicy]) -> Iterator[RunnablePolicy]:
+    """Yield policies, and raise TimeoutError once a deadline is over."""
+    for policy in policies:
+        if time.monotonic() > deadline:
+            raise TimeoutError("it took too long: its results are left out")
+        yield policy
+
+
 def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Iterable[Evaluated]:
     """Yield the results of each policy of which a rule matches."""
     clock = time.perf_counter
@@ -164,7 +175,7 @@ def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Ite
 
 
 def _shared(
-    request: Request, world: World, policies: Sequence[RunnablePolicy], shared: Shared
+    request: Request, world: World, policies: Iterable[RunnablePolicy], shared: Shared
 ) -> Findings:
     """Return what policies that validate find, or found for an equal review."""
     kind = shared.kind(request)

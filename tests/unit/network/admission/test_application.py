@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -138,6 +140,30 @@ def test_an_error_after_the_answer_is_logged_and_counted(
     assert line["error"]
     assert f'chartkit_serve_failures_total{{part="{part}"}} 1.0' in server.text()
     assert len(seen) == (3 if part == "audit" else 2)
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+def test_a_large_review_leaves_the_loop_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(_Source, "load", lambda _: Served(policies(TEAM, AUDITED)))
+    server = _Server(tmp_path)
+    threads: list[bool] = []
+    deadlines: list[float] = []
+    for name in ("judge", "audit"):
+        work = getattr(Judge, name)
+
+        def noted(*given: Any, name: str = name, work: Callable[..., Any] = work) -> Any:
+            threads.append(threading.current_thread() is threading.main_thread())
+            if name == "audit":
+                deadlines.append(given[-1] - time.monotonic())
+            return work(*given)
+
+        monkeypatch.setattr(Judge, name, noted)
+    large = changed(POD, labels={"team": "a"}, annotations={"text": "x" * size})
+    assert server.send("/validate", review(large))[0] == 200
+    assert threads == [size == 10] * 2
+    assert 9 < deadlines[0] <= 10
 
 
 @pytest.mark.parametrize("error", [InputError("x"), OSError(5, "x"), KeyError(1), RecursionError()])

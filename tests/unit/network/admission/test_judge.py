@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -66,6 +67,21 @@ def test_enforce_denies_in_kyvernos_words() -> None:
     answer = judged("/validate", review(), TEAM).answer
     assert not answer.allowed
     assert answer.message == _DENIED
+
+
+def test_an_audit_beyond_its_deadline_adds_nothing() -> None:
+    judge = Judge(Served(policies(TEAM, AUDITED)))
+    found = judge.find("/validate")
+    assert found is not None
+    good = parse_review(review(changed(POD, labels={"team": "a"})))
+    verdicts = [judge.judge(good, *found) for _ in range(12)]
+    before = len(verdicts[0].evaluated)
+    for each in verdicts:
+        with pytest.raises(TimeoutError):
+            judge.audit(each, found[1], deadline=-math.inf)
+        assert len(each.evaluated) == before
+    judge.audit(verdicts[0], found[1])
+    assert [each.policy.policy.key for each in verdicts[0].evaluated][before:] == ["audit-team"]
 
 
 def test_what_passes_is_allowed() -> None:

@@ -14,9 +14,8 @@ from urllib.parse import parse_qs
 from chartkit.errors import BugError, Bugs, ChartkitError
 from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.model import Location
-from chartkit.network.admission.connections import Connections
 from chartkit.network.admission.judge import Judge, Verdict
-from chartkit.network.admission.limits import Bounds, Message, Receive, Refused
+from chartkit.network.admission.limits import Bounds, Connections, Message, Receive, Refused
 from chartkit.network.admission.logs import Guard, Log
 from chartkit.network.admission.metrics import Metrics
 from chartkit.network.admission.reloading import PolicyReloader

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from chartkit.errors import InputError
 from chartkit.network.admission.application import Application
-from chartkit.network.admission.connections import MOST
+from chartkit.network.admission.limits import MOST_CONNECTIONS
 from chartkit.network.admission.logs import Log
 from chartkit.network.admission.metrics import Metrics
 from chartkit.network.admission.reloading import PolicyReloader, Source
@@ -92,8 +92,8 @@ def serve(
         http=HTTPModes.auto,
         runtime_mode=RuntimeModes.st,
         websockets=False,
-        backlog=MOST,
-        backpressure=MOST,
+        backlog=MOST_CONNECTIONS,
+        backpressure=MOST_CONNECTIONS,
         http1_settings=HTTP1Settings(header_read_timeout=HEADER_TIMEOUT),
         http2_settings=HTTP2Settings(
             keep_alive_interval=HEADER_TIMEOUT, max_headers_size=_LONGEST_HEADERS

@@ -1,4 +1,4 @@
-"""network.admission.connections: who sends no request is disconnected, and nobody else."""
+"""network.admission.limits: who sends no request is disconnected, and nobody else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.network.admission.connections import SHORT_PATIENCE, Connections
+from chartkit.network.admission.limits import SHORT_PATIENCE, Connections
 from chartkit.network.admission.logs import Log
 
 _PATIENCE = 10.0

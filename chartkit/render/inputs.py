@@ -14,6 +14,8 @@ from chartkit.cache_folder import digest_of, program_digest
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.backend import identity
+from chartkit.helm.kustomize import tree as kustomize
+from chartkit.helm.kustomize.tree import dependencies
 from chartkit.model import Json, mapping_at
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.output.atomic_folder import left_behind
@@ -43,7 +45,7 @@ def inputs_digest(
     """
     if any(map(left_behind, written_folders(project))):
         return None
-    paths = (*written_folders(project), *workloads)
+    paths = (*written_folders(project), *_with_kustomizations(workloads))
     every = tuple(project.environments.values())
     return _digest(project, every, paths, {}, dict(options))
 
@@ -61,7 +63,10 @@ def environment_digest(
     workloads: those of the command line; charts: folders by name; values: the environment's own.
     """
     manifests = project.manifests
-    paths = [*workloads, *([] if manifests is None else [manifests / environment.file_name])]
+    paths = [
+        *_with_kustomizations(workloads),
+        *([] if manifests is None else [manifests / environment.file_name]),
+    ]
     own = [environment.name, str(project.charts), values]
     return _digest(project, (environment,), paths, charts, own)
 
@@ -86,7 +91,9 @@ def _digest(
         return None
     days = [str(datetime.now(UTC).date()), str(date.today())]
     around = [os.getcwd(), os.environ.get(_TIME_ZONE), str(project.file)]
-    return digest_of(program_digest(), helm, options, days, around, files.digest())
+    return digest_of(
+        program_digest(), helm, kustomize.identity(), options, days, around, files.digest()
+    )
 
 
 def workload_files(
@@ -94,7 +101,7 @@ def workload_files(
 ) -> Iterator[Path]:
     """Yield the files of the workloads, those of charts among them; workloads: further ones."""
     files = _Files()
-    for each in (*_workloads(environments), *workloads):
+    for each in (*_workloads(environments), *_with_kustomizations(workloads)):
         files.add(each)
     yield from files.paths
 
@@ -120,8 +127,16 @@ def _paths(project: Project, environments: Sequence[Environment]) -> Iterator[Pa
 def _workloads(environments: Iterable[Environment]) -> Iterator[Path]:
     for environment in environments:
         for each in environment.workloads:
-            yield each.path
+            yield from _with_kustomizations([each.path])
             yield from each.values
+
+
+def _with_kustomizations(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield paths, and the files that kustomizations below them refer to."""
+    for path in paths:
+        yield path
+        if path.is_dir():
+            yield from dependencies(path)
 
 
 def _profiles(references: set[str], folder: Path, depth: int) -> Iterator[Path]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from chartkit.errors import ChartkitError, InputError, system_errors
 from chartkit.helm.chart_folder import MOST_BYTES, MOST_FILES, read
 from chartkit.helm.kustomize.kustomization import Kustomization, without
 from chartkit.helm.kustomize.places import Origins
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize.tree import Tree, program
 from chartkit.helm.model import ChartError
 from chartkit.helm.program import is_binary
 from chartkit.helm.sandbox.limits import Limits, size
@@ -26,7 +25,6 @@ from chartkit.temporary import temporary_folder
 from chartkit.wording import counted, shortened
 
 LIMITS: Final = Limits(seconds=20, cpu_seconds=20, output=64 << 20)
-_PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
 _OPTIONS: Final = ("--load-restrictor", "LoadRestrictionsNone")
 """Files beside a kustomization's folder are read: the copy has those of the repository alone."""
 _ORIGINS: Final = "originAnnotations"
@@ -35,17 +33,12 @@ _SHOWN: Final = 400
 _INSTALL: Final = "install kustomize 5 or kubectl; kustomize build … | chartkit scan - works, too"
 
 
-def program() -> tuple[str, tuple[str, ...]] | None:
-    """Return the program that builds kustomizations, and its arguments; None without one."""
-    for name, arguments in _PROGRAMS.items():
-        if found := shutil.which(name):
-            return found, arguments
-    return None
-
-
-def build(tree: Tree, limits: Limits = LIMITS) -> tuple[list[Resource], list[Diagnostic]]:
+def build(
+    tree: Tree, reads: Callable[[Path], bool] | None = None, limits: Limits = LIMITS
+) -> tuple[list[Resource], list[Diagnostic]]:
     """Return the objects of a tree's builds, with places in the files of bases and overlays, and
-    rows about what is not read, those of the tree among them."""
+    rows about what is not read, those of the tree among them. reads: whether a file is wanted, and
+    with it what depends on it; None for all."""
     rows = list(tree.rows)
     found = program()
     if tree.builds and found is None:
@@ -53,6 +46,8 @@ def build(tree: Tree, limits: Limits = LIMITS) -> tuple[list[Resource], list[Dia
     if not tree.builds or found is None:
         return [], rows
     objects: list[Resource] = []
+    if reads is not None:
+        tree.builds = [each for each in tree.builds if any(map(reads, tree.files(each)))]
     with temporary_folder() as root:
         builder = _Builder(tree, Path(os.path.realpath(root)), found, limits)
         for built in builder.run():

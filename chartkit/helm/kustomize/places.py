@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -22,15 +23,16 @@ from chartkit.model import (
     Json,
     Location,
     Resource,
-    item_number,
     list_of,
     mapping_at,
+    pointed_at,
     pointer_of,
     pointer_steps,
     same,
     text_of,
 )
 
+_LITERAL: Final = re.compile(r"[\w-]+")
 _ORIGIN: Final = "config.kubernetes.io/origin"
 _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _GENERATORS: Final = ("configMapGenerator", "secretGenerator")
@@ -61,13 +63,17 @@ class _Patch:
     around: _Text | None
 
     def is_for(self, kind: str, names: Sequence[str]) -> bool:
-        """Return whether it may be for an object; names: its name in the base and as built."""
-        body = self.document.body
-        if self.target or not isinstance(body, dict):
-            fits = (_fits(self.target.get("name"), each) for each in names)
-            return _fits(self.target.get("kind"), kind) and any(fits)
-        name = text_of(mapping_at(body, "metadata").get("name"))
-        return body.get("kind") == kind and any(name in each for each in names)
+        """Return whether it may be for an object; names: as built, and in the base."""
+        body, target = self.document.body, self.target
+        if not target and isinstance(body, dict):
+            name = text_of(mapping_at(body, "metadata").get("name"))
+            return body.get("kind") == kind and any(name in each for each in names)
+        # A regular expression of a stranger's is not tried: kustomize has done so.
+        given = (text_of(target.get("name")) or names[0], text_of(target.get("kind")) or kind)
+        return all(
+            text in those or not _LITERAL.fullmatch(text)
+            for text, those in zip(given, (names, [kind]), strict=True)
+        )
 
     def place(self, built: Json, steps: Sequence[str], value: Json) -> Location | None:
         """Return the place where it sets a field of an object to a value."""
@@ -82,43 +88,19 @@ class _Patch:
         if isinstance(body, dict):
             path = followed(built, body, steps)
             return path if len(path) == len(steps) and _sets(body, path, value) else None
-        for index, operation in enumerate(list_of(body)):
-            operation = mapping_at(operation)
+        for index, operation in enumerate(map(mapping_at, list_of(body))):
             above = pointer_steps(text_of(operation.get("path")))
-            if above and operation.get("op") in ("add", "replace") and _leads(above, steps):
-                rest = steps[len(above) :]
-                if _sets(operation.get("value"), rest, value):
-                    return (index, "value", *rest)
+            rest = steps[len(above) :]
+            leads = all(left in ("-", right) for left, right in zip(above, steps, strict=False))
+            if above and leads and _sets(operation.get("value"), rest, value):
+                return (index, "value", *rest)
         return None
 
 
-def _fits(pattern: Json, text: str) -> bool:
-    if not pattern:
-        return True
-    try:
-        return re.fullmatch(str(pattern), text) is not None if len(str(pattern)) < 100 else False
-    except re.error:
-        return False
-
-
-def _leads(above: Sequence[str], steps: Sequence[str]) -> bool:
-    return len(above) <= len(steps) and all(
-        left in ("-", right) for left, right in zip(above, steps, strict=False)
-    )
-
-
-def _sets(body: Json, steps: Sequence[str | int], value: Json) -> bool:
-    for step in steps:
-        body = _member(body, str(step))
+def _sets(body: Json, steps: Sequence[str], value: Json) -> bool:
+    found = pointed_at(body, steps)
     is_scalar = not isinstance(value, (dict, list))
-    return body is not None and (same(body, value) if is_scalar else type(body) is type(value))
-
-
-def _member(body: Json, step: str) -> Json:
-    if isinstance(body, list):
-        index = item_number(step)
-        return body[index] if index is not None and index < len(body) else None
-    return body.get(step) if isinstance(body, dict) else None
+    return found is not None and (same(found, value) if is_scalar else type(found) is type(value))
 
 
 def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
@@ -126,7 +108,7 @@ def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
     items of lists are those of the same name or value."""
     found: list[str] = []
     for step in steps:
-        built = _member(built, step)
+        built = pointed_at(built, [step])
         if isinstance(other, list):
             index = _index(built, other)
             if index is None:
@@ -134,7 +116,7 @@ def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
             step = str(index)
         elif not isinstance(other, dict) or step not in other:
             break
-        other = _member(other, step)
+        other = pointed_at(other, [step])
         found.append(step)
     return found
 
@@ -164,7 +146,7 @@ class BuiltPlaces:
         steps: list[str] = []
         values: list[Json] = [self.body]
         for step in map(str, path):
-            value = _member(values[-1], step)
+            value = pointed_at(values[-1], [step])
             if value is None:
                 break
             steps.append(step)
@@ -217,25 +199,19 @@ class Origins:
         kind = text_of(body.get("kind"))
         names = [name, *([base.name] if base else [])]
         patches = [each for each in self._patches if each.is_for(kind, names)]
-        if base is None and not patches:
-            return Resource(body, begin)
-        return Resource(
-            body, replace(begin, path="", places=BuiltPlaces(body, base, begin, patches))
-        )
+        places = BuiltPlaces(body, base, begin, patches)
+        return Resource(body, replace(begin, path="", places=places))
 
     def _origin(self, origin: Body, body: Body) -> tuple[Resource | None, Location]:
         """Return an object as its file has it, and its place."""
-        path, generated = text_of(origin.get("path")), text_of(origin.get("configuredIn"))
-        file = os.path.normpath(os.path.join(self.closure[0].folder, path or generated))
-        if path:
-            base = _original(self._files(file), body)
-            if base is not None:
-                return base, base.location
-        for each in self.closure:
-            if generated and file == os.path.join(each.folder, each.name):
-                return None, _generator(each, body)
         own = self.closure[0]
-        file = file if path or generated else os.path.join(own.folder, own.name)
+        path = text_of(origin.get("path")) or text_of(origin.get("configuredIn")) or own.name
+        file = os.path.normpath(os.path.join(own.folder, path))
+        if (base := _original(self._files(file), body)) is not None:
+            return base, base.location
+        for each in self.closure:
+            if file == os.path.join(each.folder, each.name):
+                return None, _generator(each, body)
         return None, Location(self._name(file), 1)
 
     def _name(self, path: str) -> str:
@@ -243,14 +219,10 @@ class Origins:
 
     def _files(self, file: str) -> Sequence[Resource]:
         if file not in self.tree.read:
-            found: list[Resource] = []
-            real = os.path.realpath(file)
-            if any(each.real == real for one in self.closure for each in one.files):
-                try:
-                    found = resources(read_text(read_source(real), self._name(file)))
-                except InputError:
-                    found = []
-            self.tree.read[file] = found
+            self.tree.read[file] = ()
+            if any(each.path == file for one in self.closure for each in one.files):
+                with suppress(InputError):
+                    self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
         return self.tree.read[file]
 
     @cached_property
@@ -262,31 +234,25 @@ class Origins:
         document, files = kustomization.document, {each.path for each in kustomization.files}
         for key in _PATCHES:
             for index, entry in enumerate(list_of(kustomization.body.get(key))):
-                target = mapping_at(entry, "target")
+                text, file = text_of(entry), text_of(entry)
                 path: tuple[str | int, ...] = (key, index)
-                text = text_of(entry)
-                file = text
                 if isinstance(entry, dict):
                     text, file = text_of(entry.get("patch")), text_of(entry.get("path"))
                     path = (key, index, "patch")
                 at = os.path.normpath(os.path.join(kustomization.folder, file))
-                is_file = bool(file) and at in files
-                around = None if is_file else _Text(document, path, text)
-                try:
-                    found = read_text(read_source(at) if is_file else text, self._name(at))
-                except InputError:
-                    continue
-                yield from (_Patch(target, each, around) for each in found)
+                around = None if file and at in files else _Text(document, path, text)
+                with suppress(InputError):
+                    if around is None:
+                        text = read_source(at)
+                    for each in read_text(text, self._name(at)):
+                        yield _Patch(mapping_at(entry, "target"), each, around)
 
 
 def _without_origin(body: Body) -> tuple[Body, Body]:
     """Return the origin of an object, and the object without it."""
     metadata = mapping_at(body, "metadata")
     annotations: dict[str, Any] = {**mapping_at(metadata, "annotations")}
-    try:
-        origin = parse_yaml(text_of(annotations.pop(_ORIGIN, "")))
-    except InputError:
-        origin = None
+    origin = parse_yaml(text_of(annotations.pop(_ORIGIN, "")))
     metadata = {key: value for key, value in metadata.items() if key != "annotations"}
     if annotations:
         metadata["annotations"] = annotations

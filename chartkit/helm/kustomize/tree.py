@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Final
 
 from chartkit.documents.unread import unread
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.kustomization import Kustomization, Repository, is_kustomization
+from chartkit.helm.kustomize.kustomization import NAMES, Kustomization, Repository, is_kustomization
 from chartkit.model import Diagnostic, Location, Resource
 
+_PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
 _MOST: Final = 20_000
 """The most kustomizations that those of a folder may refer to."""
 
@@ -38,12 +40,20 @@ class Tree:
     @classmethod
     def of(cls, folder: Path, files: Iterable[Path]) -> Tree:
         """Return the tree of a folder; files: those found in it, kustomizations among them."""
-        tree = cls(Repository.around(folder))
-        starts = [os.path.realpath(each.parent) for each in files if is_kustomization(each)]
-        named = [each for each in dict.fromkeys(starts) if tree.at(each) is not None]
-        if named:
-            tree._sort(named)
+        found = [each.parent for each in files if is_kustomization(each)]
+        tree = cls(Repository.around(folder) if found else Repository("", "", str(folder)))
+        starts = dict.fromkeys(map(os.path.realpath, found))
+        tree._sort([each for each in starts if tree.at(each) is not None])
         return tree
+
+    def takes(self, file: Path) -> bool:
+        """Return whether a file is no manifest by itself."""
+        return bool(self.taken) and os.path.realpath(file) in self.taken
+
+    def others(self, files: Iterable[Path]) -> list[Path]:
+        """Return the files to read as they are that are not among those found in the folder."""
+        known = set(map(os.path.realpath, files)) if self.plain else set()
+        return [Path(self.repository.name(each)) for each in self.plain if each not in known]
 
     def at(self, folder: str) -> Kustomization | None:
         """Return the kustomization of a folder; None where there is none that can be read."""
@@ -64,15 +74,11 @@ class Tree:
         """Return a folder's kustomization and all that it builds on, the nearest first."""
         return [each for each in map(self.at, self._reached([folder])) if each is not None]
 
-    def files(self) -> Iterator[str]:
-        """Yield the files that builds depend on."""
-        for folder in dict.fromkeys(
-            each for start in self.builds for each in self._reached([start])
-        ):
-            found = self.at(folder)
-            if found is not None:
-                yield os.path.join(folder, found.name)
-                yield from (each.real for each in found.files)
+    def files(self, folder: str) -> Iterator[Path]:
+        """Yield the files that the build of a folder depends on."""
+        for each in self.closure(folder):
+            yield Path(each.folder, each.name)
+            yield from (Path(file.real) for file in each.files)
 
     def _reached(self, starts: Sequence[str]) -> list[str]:
         found = dict.fromkeys(starts)
@@ -136,6 +142,34 @@ class Tree:
                     seen.add(each.real)
                     waiting.append(each.real)
         self.plain = list(plain)
+
+
+def program() -> tuple[str, tuple[str, ...]] | None:
+    """Return the program that builds kustomizations, and its arguments; None without one."""
+    for name, arguments in _PROGRAMS.items():
+        if found := shutil.which(name):
+            return found, arguments
+    return None
+
+
+def identity() -> str:
+    """Return what tells the program from any other; empty without one."""
+    found = program()
+    if found is None:
+        return ""
+    status = os.stat(found[0])
+    return f"{os.path.realpath(found[0])} {status.st_size} {status.st_mtime_ns}"
+
+
+def dependencies(folder: Path) -> Iterator[Path]:
+    """Yield the files that the kustomizations of a folder depend on."""
+    walked = ((Path(here), names) for here, _, names in os.walk(folder))
+    tree = Tree.of(
+        folder, [here / name for here, names in walked for name in NAMES if name in names]
+    )
+    for each in tree.builds:
+        yield from tree.files(each)
+    yield from map(Path, tree.plain)
 
 
 def _files(folder: str) -> list[os.DirEntry[str]]:

@@ -15,6 +15,9 @@ from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import first_code
+from chartkit.helm.kustomize.build import build
+from chartkit.helm.kustomize.kustomization import is_kustomization
+from chartkit.helm.kustomize.tree import Tree
 from chartkit.library import upstream
 from chartkit.model import Body, Diagnostic, Location, Resource, mapping_at
 from chartkit.rollout.adopt.chart_values import is_values
@@ -25,7 +28,6 @@ from chartkit.rollout.adopt.engine import (
     values_document,
 )
 from chartkit.rollout.adopt.model import EngineValues, Estate, Outcome, Piece, Row
-from chartkit.scan.ineffective import is_kustomization
 from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
@@ -83,24 +85,43 @@ class FileReader:
         elif is_chart(where):
             found = self._chart(where)
         else:
-            found = sum(map(self._below, walk(where)))
+            found = self._folder(where)
         if not found:
             hint = "name manifests, a chart, values of Kyverno's chart or a recording of a cluster"
             raise InputError("holds nothing to adopt", Location(path), hint)
         if sorter.added_objects:
             self.estate.workloads.append(path)
 
-    def _below(self, file: Path) -> int:
+    def _folder(self, folder: Path) -> int:
+        files = list(walk(folder))
+        tree = Tree.of(folder, files)
+        every = (*files, *tree.others(files))
+        count = sum(self._below(each, is_built=tree.takes(each)) for each in every)
+        built, unread = build(tree)
+        for each in unread:
+            subject = f"file {each.location.file if each.location else folder}"
+            row = Row(Outcome.LEFT, subject, each.message, each.location, each.hint or "")
+            self.estate.rows.append(row)
+        sorter = Sorter(self.estate)
+        for resource in built:
+            sorter.add(Piece(resource))
+        return count + len(built) + len(unread)
+
+    def _below(self, file: Path, is_built: bool) -> int:
+        """Sort a file or chart in; is_built: whether a kustomization builds the file's objects."""
         if file.is_dir():
             return self._chart(file)
-        if is_kustomization(file):
+        if is_built and is_kustomization(file):
             return 0
         try:
             documents = read_file(file)
         except InputError as error:
+            if is_built:
+                return 0
             self.estate.rows.append(_unreadable(file, error))
             return 1
-        return self._documents(documents, named=False)
+        wanted = [each for each in documents if not (is_built and is_object(each))]
+        return self._documents(wanted, named=False)
 
     def _documents(self, documents: Iterable[Document], named: bool) -> int:
         """Sort documents in, and return how many were of use; named: whether the user named their

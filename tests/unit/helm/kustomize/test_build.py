@@ -147,7 +147,7 @@ def test_a_program_that_misbehaves_is_a_row(
 ) -> None:
     _program(tmp_path, monkeypatch, script)
     limits = Limits(seconds=20, cpu_seconds=1, output=1 << 20)
-    found, [row] = build(tree(FILES), limits)
+    found, [row] = build(tree(FILES), limits=limits)
     assert not found
     assert said in row.message
     assert row.rule_id == "unread"

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from chartkit.documents.input_files import is_file, read_bytes
 from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
+from chartkit.helm.kustomize.places import BuiltPlaces
 from chartkit.model import Location, Resource
 from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, tree_of
 from chartkit.scan.inputs import STDIN, existing, is_chart, is_manifest, matching
@@ -131,8 +132,10 @@ class Changes:
     def judges(self, resource: Resource) -> bool:
         """Return whether an object is judged."""
         path = Path(resource.location.file)
-        # What is no file came through standard input, or is rendered: only what changed is.
-        if self.reason or not is_file(path) or any(map(is_chart, path.parents)):
+        # What is no file came through standard input, or is rendered or built: only what changed
+        # is.
+        is_built = isinstance(resource.location.places, BuiltPlaces)
+        if self.reason or is_built or not is_file(path) or any(map(is_chart, path.parents)):
             return True
         return self._has_changed(self._resolved(path))
 

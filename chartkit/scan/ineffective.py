@@ -1,5 +1,5 @@
 """Notes about what is among the inputs and has no effect there: exceptions, policies,
-kustomizations, templates of other programs, lists that are not whole, answers that are no objects.
+templates of other programs, lists that are not whole, answers that are no objects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
 
 RULE: Final = "scan-input"
-_KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".jsonnet": ("Jsonnet", "jsonnet FILE"),
     ".libsonnet": ("Jsonnet", "jsonnet FILE"),
@@ -49,17 +48,6 @@ def _note(message: str, location: Location, hint: str | None = None) -> Diagnost
     return Diagnostic(RULE, Severity.NOTE, message, location, hint)
 
 
-def is_kustomization(file: Path) -> bool:
-    """Return whether a file is a kustomization by its name."""
-    return file.name in _KUSTOMIZATIONS
-
-
-def kustomization_note(file: Path) -> Diagnostic:
-    """Return the note about a kustomization among the files of a folder."""
-    message = "the files are scanned as they are, without its patches, images and generators"
-    return _note(message, Location(str(file)), f"kustomize build {file.parent} | chartkit scan -")
-
-
 def unread_files(folder: Path) -> Iterator[Diagnostic]:
     """Yield a note for each kind of file below a folder of which another program makes manifests,
     and for each link to a folder, which is not followed; charts have templates of their own."""
@@ -78,8 +66,6 @@ def unread_files(folder: Path) -> Iterator[Diagnostic]:
             if name in _HELMFILES:
                 hint = "helmfile template | chartkit scan -"
                 yield _note("the releases of Helmfile are not rendered", Location(path), hint)
-            elif name == "Kustomization":
-                yield kustomization_note(Path(path))
             elif (suffix := os.path.splitext(name)[1]) in _PROGRAMS and name[0] != ".":
                 found.setdefault(suffix, []).append(path)
     for suffix, paths in found.items():

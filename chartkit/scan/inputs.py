@@ -23,13 +23,13 @@ from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, any_unread, holds_no_object, unread, unread_at
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
+from chartkit.helm.kustomize.kustomization import is_kustomization
+from chartkit.helm.kustomize.tree import Tree
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.scan.ineffective import (
     RULE,
     answer_fault,
     incomplete_lists,
-    is_kustomization,
-    kustomization_note,
     unread_files,
 )
 
@@ -96,7 +96,7 @@ def _is_readable(path: Path, note: Note | None) -> bool:
 def is_manifest(path: Path) -> bool:
     """Return whether a file is of YAML or JSON by its name, compressed or not."""
     name = Path(path.stem) if path.suffix in COMPRESSED else path
-    return name.suffix in SUFFIXES
+    return name.suffix in SUFFIXES or is_kustomization(path)
 
 
 def matching(paths: Iterable[str]) -> list[str]:
@@ -237,6 +237,8 @@ def _read_input(
     is_one = not where.is_dir() or is_chart(where)
     if is_one and reads is not None and not reads(where):
         return []
+    if is_kustomization(where) and (tree := Tree.of(where.parent, [where])).taken:
+        return _kustomized(tree, [], chart, note, reads)
     if not where.is_dir():
         return named_objects(read_file(where), note)
     if is_one:
@@ -247,14 +249,23 @@ def _read_input(
 def _folder_objects(
     folder: Path, note: Note, chart: ChartOptions, reads: Callable[[Path], bool] | None
 ) -> list[Resource]:
-    found: list[Resource] = []
     for row in unread_files(folder):
         note(row)
-    for file in walk(folder, note):
-        if is_kustomization(file):
-            note(kustomization_note(file))
-            continue
-        if reads is not None and not reads(file):
+    files = list(walk(folder, note))
+    return _kustomized(Tree.of(folder, files), files, chart, note, reads)
+
+
+def _kustomized(
+    tree: Tree,
+    files: Sequence[Path],
+    chart: ChartOptions,
+    note: Note,
+    reads: Callable[[Path], bool] | None,
+) -> list[Resource]:
+    """Return the objects of files, those of kustomizations as they are built."""
+    found: list[Resource] = []
+    for file in (*files, *tree.others(files)):
+        if tree.takes(file) or (reads is not None and not reads(file)):
             continue
         try:
             if file.is_dir():
@@ -263,7 +274,20 @@ def _folder_objects(
                 found.extend(folder_objects(read_file(file), note))
         except UNREADABLE as error:
             note(unread_file(file, error))
+    if tree.taken:
+        from chartkit.helm.kustomize.build import build
+
+        built, rows = build(tree, None if reads is None else _wanted(reads))
+        for row in rows:
+            note(row)
+        found += built
     return found
+
+
+def _wanted(reads: Callable[[Path], bool]) -> Callable[[Path], bool]:
+    """Return whether a file that a build depends on is wanted: of others than manifests nobody
+    knows whether they changed."""
+    return lambda file: not is_manifest(file) or reads(file)
 
 
 def unread_file(file: Path, error: Exception, content: bytes | None = None) -> Diagnostic:

@@ -75,9 +75,9 @@ class Tree:
         return [each for each in map(self.at, self._reached([folder])) if each is not None]
 
     def files(self, folder: str) -> Iterator[Path]:
-        """Yield the files that the build of a folder depends on."""
+        """Yield the files that the build of a folder depends on, or would if they were there."""
         for each in self.closure(folder):
-            yield Path(each.folder, each.name)
+            yield from (Path(each.folder, name) for name in NAMES)
             yield from (Path(file.real) for file in each.files)
 
     def _reached(self, starts: Sequence[str]) -> list[str]:

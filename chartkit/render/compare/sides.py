@@ -12,6 +12,7 @@ from pathlib import Path
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.errors import InputError
+from chartkit.helm.kustomize.tree import Tree
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
@@ -19,7 +20,7 @@ from chartkit.network.downloads.limits import DEFAULT
 from chartkit.output.folders import write_below
 from chartkit.project.environment import Environment
 from chartkit.project.project import FILE_NAME, Project, read_project
-from chartkit.scan.ineffective import RULE, is_kustomization
+from chartkit.scan.ineffective import RULE
 from chartkit.scan.inputs import read_inputs, walk
 from chartkit.temporary import temporary_folder
 from chartkit.wording import abridged, counted
@@ -131,7 +132,8 @@ def of_folder(folder: Path, environment: str) -> Side:
     found = read_inputs([str(place)], StringIO(), notes.append)
     read = {each.location.file for each in found}
     passed = [str(each) for each in files if not each.is_dir() and str(each) not in read]
-    if passed := [each for each in passed if not is_kustomization(Path(each))]:
+    tree = Tree.of(place, files)
+    if passed := [each for each in passed if not tree.takes(Path(each))]:
         message = f"{counted(len(passed), 'file')} without Kubernetes objects: {abridged(passed)}"
         notes.append(Diagnostic(RULE, Severity.NOTE, message, Location(str(place))))
     return Side(str(place), tuple(found), tuple(notes))

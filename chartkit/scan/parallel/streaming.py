@@ -20,11 +20,11 @@ from chartkit.documents.unread import is_unread, unread
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
+from chartkit.helm.kustomize.kustomization import is_kustomization
+from chartkit.helm.kustomize.tree import Tree
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import (
-    is_kustomization,
-    kustomization_note,
     overlooked,
     unread_files,
     unused_policies,
@@ -142,12 +142,15 @@ def _files(path: str, copies: Copies) -> list[Path | Diagnostic]:
         if copies.stdin is None:
             raise NotStreamable
         return [copies.stdin]
-    if is_file(where):
+    if is_file(where) and not is_kustomization(where):
         found: list[Path | Diagnostic] = [where]
     elif where.is_dir() and not is_chart(where):
         found = list(unread_files(where))
-        for file in walk(where, found.append):
-            found.append(kustomization_note(file) if is_kustomization(file) else file)
+        files = list(walk(where, found.append))
+        tree = Tree.of(where, files)
+        if tree.builds or tree.rows or tree.others(files):
+            raise NotStreamable
+        found += [each for each in files if not tree.takes(each)]
     else:
         raise NotStreamable
     return [_plain_file(each, copies) if isinstance(each, Path) else each for each in found]

@@ -50,6 +50,9 @@ FILES = {
     "own/group/mine/policy.yaml": OBJECT,
     "vendor/theirs/policy.yaml": OBJECT,
     "apps/deep/app.yaml": OBJECT,
+    "apps/overlay/kustomization.yaml": "namePrefix: a-\nresources: [../../base]\n",
+    "base/kustomization.yaml": "resources: [app.yaml]\n",
+    "base/app.yaml": OBJECT,
     "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\n",
     "chart/templates/a.yaml": OBJECT,
     "app-values.yaml": "a: 1\n",
@@ -101,7 +104,7 @@ def test_a_file_counts_by_its_place(folder: Path, name: str) -> None:
     assert digest(folder) == before
     moved = file.with_name("moved-here")
     moved.symlink_to(file)
-    is_alone = file.parent in (folder, folder / "more")
+    is_alone = file.parent in (folder, folder / "more", folder / "base")
     assert (digest(folder) == before) is is_alone
     moved.unlink()
     target = folder / "target"
@@ -265,6 +268,7 @@ def unknown(paths, known):
     return [
         each for each in paths
         if each.startswith(str(root) + os.sep)
+        and each != str(root / ".git")  # the end of what kustomizations may refer to
         and not any((each + os.sep).startswith(one + os.sep) or one.startswith(each + os.sep)
                     for one in known)
     ]

@@ -92,13 +92,11 @@ def test_what_has_no_effect_among_objects_is_named(tmp_path: Path) -> None:
     assert [each.name for each in found] == ["e", "v", "web"]
     notes += overlooked(found, has_exceptions=False)
     assert [str(each.location) for each in notes] == [
-        f"{tmp_path}/kustomization.yaml",
         f"{tmp_path}/exception.yaml:1",
         f"{tmp_path}/http.yaml:6:5",
     ]
-    assert notes[0].hint == f"kustomize build {tmp_path} | chartkit scan -"
-    assert notes[1].hint == f"--exceptions {tmp_path}/exception.yaml honours it"
-    assert [each.location for each in overlooked(found, has_exceptions=True)] == [notes[2].location]
+    assert notes[0].hint == f"--exceptions {tmp_path}/exception.yaml honours it"
+    assert [each.location for each in overlooked(found, has_exceptions=True)] == [notes[1].location]
 
 
 def _notes(folder: Path) -> tuple[list[str], list[str]]:
@@ -109,7 +107,7 @@ def _notes(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
-    files = ("a.jsonnet", "b/c.jsonnet", "x.cue", "main.k", "Kustomization", "helmfile.yaml")
+    files = ("a.jsonnet", "b/c.jsonnet", "x.cue", "main.k", "helmfile.yaml")
     for name in (*files, "b/_x.tpl", "d.yaml.gotmpl", ".hidden.cue", "chart/templates/_y.tpl"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("releases: []\n", "utf-8")
@@ -126,7 +124,6 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
         "b/_x.tpl: note scan-input: is a template",
         "d.yaml.gotmpl: note scan-input: is a template",
         "helmfile.yaml: note scan-input: the releases of Helmfile are not rendered",
-        "Kustomization: note scan-input: the files are scanned as they are",
         "linked: note scan-input: links to folders are not followed",
         "chart: note scan-input: the chart renders no object",
     ):

@@ -9,6 +9,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document, resources
 from chartkit.errors import InputError
+from chartkit.helm.kustomize.kustomization import is_kustomization
 from chartkit.migration.files.kustomize.entries import (
     JSON_PATCHES,
     MERGES,
@@ -24,7 +25,6 @@ from chartkit.migration.files.kustomize.patches import Merge, Patch, StaysError,
 from chartkit.migration.files.migrated import MigratedObject
 from chartkit.model import Body, Json, list_of, mapping_at
 from chartkit.output.round_trip import loaded
-from chartkit.scan.ineffective import is_kustomization
 
 Place = tuple[Path, str, int]
 """An entry's place: the kustomization, the list, and the index in it."""

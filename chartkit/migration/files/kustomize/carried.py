@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import CEL_GROUP
+from chartkit.helm.kustomize.kustomization import is_kustomization
 from chartkit.migration.files.kustomize.builds import Builds
 from chartkit.migration.files.kustomize.entries import NewEntry
 from chartkit.migration.files.kustomize.patches import StaysError, difference
@@ -18,7 +19,6 @@ from chartkit.migration.files.texts import FileText
 from chartkit.migration.plan.inventory import Inventory, LegacyObject
 from chartkit.model import Body, Resource
 from chartkit.output.round_trip import loaded
-from chartkit.scan.ineffective import is_kustomization
 
 Migrate = Callable[[LegacyObject, bool], MigratedObject]
 """A function that migrates a legacy object, with a proof or without one."""

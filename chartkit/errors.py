@@ -62,6 +62,10 @@ class HelmMissingError(ChartkitError):
     """Neither Helm's library nor a program is there: the fault of no chart."""
 
 
+class MissingChartError(RenderError):
+    """A chart depends on charts that are not in its `charts/`."""
+
+
 class LookupFailed(ChartkitError):  # noqa: N818 - the design's own name
     """An answer of the cluster, a registry or a service that a policy needs and cannot get."""
 

@@ -15,7 +15,7 @@ from chartkit.helm.kept import KeptResults
 from chartkit.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
 from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import Place
-from chartkit.helm.staging import Stage, StagedChart
+from chartkit.helm.staging import Stage, StagedChart, require
 from chartkit.model import Body
 from chartkit.temporary import TemporaryFolder
 
@@ -127,6 +127,7 @@ class Gateway:
         """A copy to work on; where Helm is stopped, the template is found, and messages speak of
         the chart."""
         staged = self._stage.staged(chart)
+        require(chart, staged.missing, staged.defaults, values)
         try:
             yield staged
         except HelmStoppedError as error:

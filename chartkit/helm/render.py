@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from chartkit.documents.reader import Document, read_text, resources
-from chartkit.errors import InputError, RenderError
+from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.helm.backend import helm
 from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
@@ -194,6 +194,10 @@ def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
     """Gives Helm's errors the place they speak of."""
     try:
         yield
+    except MissingChartError as error:
+        where = error.location or Location("")
+        place = replace(where, file=str(shown / where.file), places=None)
+        raise MissingChartError(error.message, place, error.hint) from None
     except ChartError as error:
         place = Location(str(shown / error.file))
         raise RenderError(error.message, place, error.hint) from None

@@ -1,21 +1,30 @@
-"""Copies a chart to where Helm may read it, with everything checked that Helm would follow."""
+"""Copies a chart to where Helm may read it, with everything checked that Helm would follow.
+
+Source of what is known of dependencies: Helm, pkg/chart/v2/util/dependencies.go.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import yaml
 
+from chartkit.documents.reader import Document, read_text
+from chartkit.errors import InputError, MissingChartError
 from chartkit.helm.chart_folder import Entry, entries, read
+from chartkit.helm.chart_values import merge
 from chartkit.helm.model import ChartError, bounded
 from chartkit.helm.references import check_references
+from chartkit.model import Body, Location, mapping_at, mappings_at, text_of, texts_of, value_at
 
 _KEPT: Final = 32
 """Copies of charts that are kept for the next question about them."""
@@ -25,15 +34,43 @@ _OPEN: Final = "any value is taken there"
 _DEEPEST: Final = 16
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
 
+_FILES: Final = ("Chart.yaml", "requirements.yaml")
+_BESIDE: Final = "file://"
+_DEEPEST_BESIDE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A chart on which another one depends. place: of its name; condition: paths of values that
+    switch it, with commas between them."""
+
+    name: str
+    place: Location
+    repository: str
+    condition: str
+    tags: tuple[str, ...]
+
+    def is_off(self, values: Body) -> bool:
+        """Report whether values switch the dependency off, as Helm reads conditions and tags."""
+        for path in self.condition.split(","):
+            switch = value_at(values, path.strip().split("."))
+            if isinstance(switch, bool):
+                return not switch
+        tags = [mapping_at(values, "tags").get(each) for each in self.tags]
+        return False in tags and True not in tags
+
 
 @dataclass(frozen=True, slots=True)
 class StagedChart:
     """A checked copy of a chart; crds: its texts below `crds/`, as `Gateway.crds` gives them;
-    warnings: what its schemas refer to that Helm passes over."""
+    warnings: what its schemas refer to that Helm passes over; missing: the charts on which it
+    depends and which are not in its `charts/`; defaults: its values, where charts are missing."""
 
     folder: Path
     crds: Mapping[str, str]
     warnings: tuple[str, ...] = ()
+    missing: tuple[Dependency, ...] = ()
+    defaults: Body = field(default_factory=dict)
 
 
 class Stage:
@@ -48,6 +85,7 @@ class Stage:
         """A copy of a chart as it is now. Raises ChartError for what leads out of it: links, and
         references of schemas."""
         found = entries(chart)
+        found += _beside(chart, found)
         with self._lock:
             kept = self._kept.get(chart)
             if kept is not None and kept[0] == found:
@@ -63,6 +101,10 @@ class Stage:
     def _copied(self, chart: Path, found: list[Entry]) -> StagedChart:
         files = {each.name: read(each.path, each.name) for each in found if not each.folder}
         unresolved: list[str] = []
+        subcharts = _subcharts(files)
+        names = [name if inside is None else _name(inside) for name, inside in subcharts.items()]
+        absent = _missing(files, names)
+        defaults = _first_mapping(files.get("values.yaml", b"")) if absent else {}
         crds = dict(_checked(files, "", "", unresolved))
         folder = Path(tempfile.mkdtemp(dir=self._folder)) / (chart.resolve().name or "chart")
         folder.mkdir()
@@ -71,7 +113,7 @@ class Stage:
                 (folder / each.name).mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        return StagedChart(folder, crds, bounded(unresolved))
+        return StagedChart(folder, crds, bounded(unresolved), absent, defaults)
 
 
 def _checked(
@@ -131,3 +173,87 @@ def _name(files: Mapping[str, bytes]) -> str:
     except yaml.YAMLError:
         return ""
     return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+
+
+def _dependencies(files: Mapping[str, bytes]) -> Iterator[Dependency]:
+    """Yield the dependencies of a chart; files: of the chart, by their names."""
+    for name in _FILES:
+        content = files.get(name, b"")
+        if b"dependencies" not in content:
+            continue
+        for document in _documents(content, name):
+            for at, each in enumerate(mappings_at(document.body, "dependencies")):
+                yield Dependency(
+                    text_of(each.get("name")),
+                    document.locate("dependencies", at, "name"),
+                    text_of(each.get("repository")),
+                    text_of(each.get("condition")),
+                    tuple(texts_of(each.get("tags"))),
+                )
+
+
+def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:
+    """Yield the files of the charts beside a chart on which it depends (`file://../common`), as if
+    they were in its `charts/`, where `helm dependency build` puts them. found: what the chart has.
+
+    Only charts in the same checkout of git are taken, without one those in the folder above.
+    """
+    own = {each.name: each.path for each in found if each.name in _FILES}
+    files = {name: read(path, name) for name, path in own.items()}
+    if depth == _DEEPEST_BESIDE or not any(_BESIDE.encode() in each for each in files.values()):
+        return
+    names = {each.name.split("/")[1] for each in found if each.name.startswith(_SUBCHARTS)}
+    root = _root(chart)
+    for each in {one.name: one for one in _dependencies(files)}.values():
+        if not each.repository.startswith(_BESIDE) or _has(names, each.name):
+            continue
+        folder = Path(os.path.realpath(chart / each.repository.removeprefix(_BESIDE)))
+        if folder.is_relative_to(root) and (folder / "Chart.yaml").is_file():
+            inside = entries(folder)
+            place = f"{_SUBCHARTS}{each.name}"
+            yield Entry(place, str(folder), True, (0, 0, 0, 0))
+            for entry in (*inside, *_beside(folder, inside, depth + 1)):
+                yield replace(entry, name=f"{place}/{entry.name}")
+
+
+def _root(chart: Path) -> Path:
+    real = Path(os.path.realpath(chart))
+    return next((each for each in real.parents if (each / ".git").exists()), real.parent)
+
+
+def _missing(files: Mapping[str, bytes], names: Iterable[str]) -> tuple[Dependency, ...]:
+    """Return the dependencies of a chart that are not in its `charts/`; names: of the charts and
+    packed files that are."""
+    there = set(names)
+    found = (each for each in _dependencies(files) if each.name)
+    return tuple(each for each in found if not _has(there, each.name))
+
+
+def _has(names: Iterable[str], chart: str) -> bool:
+    packed = re.compile(rf"{re.escape(chart)}(-v?\d.*)?\.tgz")
+    return any(name == chart or packed.fullmatch(name) for name in names)
+
+
+def require(chart: Path, absent: Iterable[Dependency], defaults: Body, values: Body) -> None:
+    """Raise MissingChartError for missing charts, unless values switch them off."""
+    needed = [each for each in absent if not each.is_off(merge(defaults, values))]
+    if needed:
+        names = ", ".join(f"'{each.name}'" for each in needed)
+        noun = "chart" if len(needed) == 1 else "charts"
+        verb = "is" if len(needed) == 1 else "are"
+        message = f"depends on the {noun} {names}, which {verb} not in its charts/"
+        hint = f"helm dependency build {chart}"
+        raise MissingChartError(message, needed[0].place, hint)
+
+
+def _first_mapping(content: bytes) -> Body:
+    """Return the values of a chart's values.yaml; none for a text that Helm refuses."""
+    bodies = (each.body for each in _documents(content, "values.yaml"))
+    return next((each for each in bodies if isinstance(each, dict)), {})
+
+
+def _documents(content: bytes, name: str) -> list[Document]:
+    try:
+        return read_text(content.decode("utf-8-sig", "replace"), name)
+    except InputError:
+        return []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,12 +13,12 @@ from chartkit.documents.reader import Document, read_file, read_source, read_std
 from chartkit.engine import compile_any, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
-from chartkit.errors import ChartkitError, CompileError, InputError, RenderError
+from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
 from chartkit.helm.embedded_code import first_code
 from chartkit.migration.plan.options import InventoryOptions
 from chartkit.migration.plan.origin import Origin, origin_of
 from chartkit.migration.rules import LegacyRule, legacy_rules
-from chartkit.model import Diagnostic, Location, Resource, Severity, mappings_at, path_step
+from chartkit.model import Diagnostic, Location, Resource, Severity, path_step
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import (
@@ -46,9 +45,6 @@ _LEGACY_KIND: Final = re.compile(
 )
 _GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
 _NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
-_MISSING: Final = (
-    "the chart {name}, on which it depends, is not there (helm dependency build {folder})"
-)
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
 _NOT_RENDERED: Final = "is Helm code, which only Helm can run"
 
@@ -189,9 +185,11 @@ class _Files:
 
     def _chart(self, folder: Path) -> Iterator[LegacyObject]:
         self.charts.append(folder)
-        self.unread.extend(_missing_charts(folder))
         try:
             rendered = render_inputs(folder, self.chart, self.note)
+        except MissingChartError as error:
+            self.unread.append(str(error))
+            return
         except RenderError as error:
             self.faults.append(_unreadable(error))
             return
@@ -235,17 +233,6 @@ class _Files:
 def is_status(resource: Resource) -> bool:
     """Return whether an object is the status alone that a test waits for: a policy has a spec."""
     return "status" in resource.body and "spec" not in resource.body
-
-
-def _missing_charts(folder: Path) -> Iterator[str]:
-    """Yield a line for each chart that one depends on and that is not in its folder."""
-    for name in (CHART_FILE, "requirements.yaml"):
-        with contextlib.suppress(InputError):
-            for document in read_file(folder / name):
-                for each in mappings_at(document.body, "dependencies"):
-                    chart = str(each.get("name"))
-                    if not any((folder / "charts").glob(f"{glob.escape(chart)}*")):
-                        yield f"{folder}: {_MISSING.format(name=chart, folder=folder)}"
 
 
 def _guarded(folder: Path) -> Diagnostic | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.unread import UNREAD
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.model import Diagnostic, Resource, Severity
@@ -114,10 +115,9 @@ def _rendered(
     try:
         return render_inputs(folder, chart, note)
     except (RenderError, InputError) as error:
-        if not lacks_values:
-            raise type(error)(_failed(release, error), error.location, error.hint) from None
+        rule, severity = (RULE, Severity.WARNING) if lacks_values else (UNREAD, Severity.ERROR)
         place = error.location or release.owner.location
-        note(Diagnostic(RULE, Severity.WARNING, _failed(release, error), place, error.hint))
+        note(Diagnostic(rule, severity, _failed(release, error), place, error.hint))
         return []
 
 

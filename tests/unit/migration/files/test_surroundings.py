@@ -197,7 +197,7 @@ def test_a_chart_that_is_not_there_is_no_all_clear(tmp_path: Path, is_named: boo
     (chart / "values.yaml").write_text("kyverno-policies: {validationFailureAction: Enforce}\n")
     found = migrated(chart if is_named else tmp_path)
     (unread,) = found.inventory.unread
-    assert "the chart kyverno-policies, on which it depends, is not there" in unread
+    assert "depends on the chart 'kyverno-policies', which is not in its charts/" in unread
     assert [each.what.partition(" is ")[0] for each in found.mentions] == [
         "validationFailureAction"
     ]

@@ -108,14 +108,25 @@ class PolicySet:
         for (_, text), given in advised.items():
             names = abridged([key for key, _ in given], 1)
             found.append(replace(given[0][1], message=f"{names}: {text}"))
-        return (*self.notes, *found)
+        return (*self.notes, *found, *self._idle_exceptions())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Warnings about policies that compile: fields that no object of the kind has, and what a
         cluster refuses. Computed on each access."""
         own = (each for policy in self.policies for each in policy.warnings())
-        return (*self.notes, *own)
+        return (*self.notes, *own, *self._idle_exceptions())
+
+    def _idle_exceptions(self) -> Iterator[Diagnostic]:
+        """Yield a warning for each exception that has no effect on a policy that it names."""
+        if not self.around.cel_exceptions:
+            return
+        from chartkit.engine.cel_policies.exceptions import without_effect
+        from chartkit.engine.cel_policies.policy import CelPolicy
+
+        for each in self.policies:
+            if isinstance(each.policy, CelPolicy):
+                yield from without_effect(each.policy, self.around.cel_exceptions)
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """Return the facts of each policy for reports, by its ID; namespaces: the labels of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -15,11 +15,16 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
+from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
 from chartkit.engine.jmespath.sources import current_time
-from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
-from chartkit.model import Body, Json, Resource, RuleResult, Status
+from chartkit.engine.kubernetes.definitions import (
+    WARNING_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
+from chartkit.model import Body, Diagnostic, Json, Location, Resource, RuleResult, Severity, Status
 
 KINDS: Final = ("PolicyException",)
 PRIORITY: Final = "polex.kyverno.io/priority"
@@ -45,6 +50,7 @@ class CelException:
     passes: bool
     priority: int
     expires: datetime | None
+    location: Location
 
     def named(self, policy: CelPolicy) -> int:
         """Return the number of times that it names a policy."""
@@ -78,6 +84,7 @@ def read_cel_exception(resource: Resource) -> CelException:
         passes=spec.get("reportResult") == "pass",
         priority=int(priority) if _PRIORITY.fullmatch(priority) else 0,
         expires=_time(spec.get("expiresAt")),
+        location=resource.location,
     )
 
 
@@ -92,6 +99,26 @@ def _time(text: Json) -> datetime | None:
 def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[CelException, ...]:
     """Those that speak of a policy: once for each time that they name it, as Kyverno lists them."""
     return tuple(one for one in found if not one.is_expired for _ in range(one.named(policy)))
+
+
+def without_effect(policy: CelPolicy, found: Iterable[CelException]) -> Iterator[Diagnostic]:
+    """Yield a warning for each exception that names an ImageValidatingPolicy and only some images
+    or values: Kyverno passes over it (`pkg/image/verification/evaluator/policy.go`)."""
+    if policy.kind is not CelKind.IMAGE_VALIDATING:
+        return
+    for one in dict.fromkeys(found):
+        if one.named(policy) and not one.is_full:
+            field = "images" if one.images else "allowedValues"
+            text = f"exception {one.key} has no effect on {policy.kind_name} {policy.key}"
+            message = f"{text}: the expressions of that kind cannot read its `{field}`"
+            place, hint = one.location.within(f"/spec/{field}"), _WHOLE
+            yield Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint)
+
+
+_WHOLE: Final = (
+    "without it the exception exempts the whole object; matchImageReferences of the policy leaves "
+    "single images out"
+)
 
 
 @dataclass(frozen=True, slots=True)

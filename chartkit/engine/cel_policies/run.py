@@ -137,6 +137,7 @@ class CompiledCelPolicy:
             without_effect,
         )
         from chartkit.engine.cel_policies.misspelt import misspelt_fields, misspelt_resources
+        from chartkit.engine.cel_policies.unmatched import unmatched
 
         checks = (
             cluster_refusals,
@@ -144,6 +145,7 @@ class CompiledCelPolicy:
             refused_by_server,
             misspelt_resources,
             misspelt_fields,
+            unmatched,
         )
         return tuple(diagnostic for check in checks for diagnostic in check(self.policy))
 

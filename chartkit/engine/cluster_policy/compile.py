@@ -125,10 +125,12 @@ class CompiledPolicy:
     def warnings(self) -> tuple[Diagnostic, ...]:
         from chartkit.engine.cluster_policy.misspelt import misspelt_names
         from chartkit.engine.cluster_policy.policy_check.webhook import webhook_refusals
+        from chartkit.engine.cluster_policy.unmatched import unmatched
 
         problems = () if self.webhook is None else self.webhook.problems
         own = [*webhook_refusals(self.policy, self.cluster_wide, problems, POLICY_RULE)]
         own += policy_warnings(self.policy)
+        own += unmatched(self.policy, self.cluster_wide)
         if any(rule.generate is not None for rule in self.policy.rules):
             from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
 

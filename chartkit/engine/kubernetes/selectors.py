@@ -81,6 +81,31 @@ def selector_problem(selector: LabelSelector) -> str:
     return ""
 
 
+def never_fits(selector: LabelSelector, *, wildcards: bool) -> str:
+    """Return why no labels can match a selector; empty where some can.
+
+    wildcards: whether its `matchLabels` may have Kyverno's.
+    """
+    labels = {
+        key: value
+        for key, value in selector.labels.items()
+        if not (wildcards and (has_wildcard(key) or has_wildcard(value)))
+    }
+    if problem := selector_problem(LabelSelector(labels, selector.expressions)):
+        return problem
+    asked: dict[str, list[Requirement]] = {key: [] for key in labels}
+    for one in selector.expressions:
+        asked.setdefault(one.key, []).append(one)
+    for key, requirements in asked.items():
+        tests = [_requirement_test(one) for one in requirements]
+        tests += [_label_test(key, labels[key])] if key in labels else []
+        values = {labels.get(key, "0"), *(value for one in requirements for value in one.values)}
+        some = ({}, *({key: value} for value in (*values, "".join(sorted(values)) + "0")))
+        if not any(all(test(each) for test in tests) for each in some):
+            return f"its requirements of '{key}' contradict one another"
+    return ""
+
+
 def _requirement_problem(one: Requirement) -> str:
     problems = [f'key: Invalid value: "{one.key}": {text}' for text in key_problem(one.key)]
     if one.operator in ("In", "NotIn"):

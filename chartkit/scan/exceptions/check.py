@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from chartkit.engine import RunnablePolicy
+from chartkit.engine.cel_policies.exceptions import read_cel_exception, without_effect
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Diagnostic, Severity, mappings_at
@@ -41,7 +43,9 @@ def check(
     for each in exceptions:
         yield from lifetime(each, rules, now, soon_days)
         yield from _unknown(each, policies)
-        if needs is not None and each.forms and not known.isdisjoint(each.policies):
+        idle = list(_without_effect(each, policies))
+        yield from idle
+        if not idle and needs is not None and each.forms and not known.isdisjoint(each.policies):
             yield from _need(each, needs)
 
 
@@ -66,6 +70,18 @@ def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> I
                 message += "which there is not"
                 hint = suggestion(str(rule), names) or f"its rules are {', '.join(names)}"
                 yield Diagnostic(UNKNOWN_RULE, Severity.ERROR, message, place, hint)
+
+
+def _without_effect(
+    exception: FiledException, policies: Sequence[RunnablePolicy]
+) -> Iterator[Diagnostic]:
+    """Yield the policies that an exception names and on which it has no effect."""
+    if exception.is_legacy:
+        return
+    read = read_cel_exception(exception.resource)
+    for each in policies:
+        if isinstance(each.policy, CelPolicy):
+            yield from without_effect(each.policy, [read])
 
 
 def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:

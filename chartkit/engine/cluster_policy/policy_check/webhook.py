@@ -39,7 +39,7 @@ def _faults(
         text = f"match conditions compilation errors: [{' '.join(problems)}]"
         yield ("spec", "webhookConfiguration", "matchConditions"), text
     for index, rule in enumerate(policy.rules):
-        for path, one in _filters(rule):
+        for path, one in filters_of(rule):
             at = ("spec", "rules", index, *path)
             shown = _shown(at)
             for number, kind in enumerate(one.kinds):
@@ -57,7 +57,8 @@ def _faults(
                     )
 
 
-def _filters(rule: Rule) -> Iterator[tuple[_Path, ResourceFilter]]:
+def filters_of(rule: Rule) -> Iterator[tuple[_Path, ResourceFilter]]:
+    """Yield the filters of a rule's match and exclude blocks, with their paths in the rule."""
     blocks: list[tuple[str, Match | None]] = [("match", rule.match), ("exclude", rule.exclude)]
     for name, block in blocks:
         if block is not None:

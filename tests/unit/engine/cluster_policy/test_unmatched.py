@@ -1,0 +1,125 @@
+"""Filters of ClusterPolicies that no object can pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.unmatched import unmatched
+from chartkit.engine.kubernetes.kinds import CustomNames, scope_of
+from chartkit.model import Body
+from tests.unit.engine.policies import policy_resource, rule
+
+SCOPES = scope_of(CustomNames({("example.com", "Goose"): False}))
+
+
+def _said(block: str = "match", **resources: Any) -> list[str]:
+    one: Body = {"resources": {"kinds": ["Pod"], **resources}}
+    body = {**rule(kinds=("Secret",)), block: {"any": [one]}}
+    compiled = compile_policy(policy_resource(body, background=False), (), SCOPES)
+    return [each.message for each in unmatched(compiled.policy, SCOPES) if each.hint]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("apps/v1beta2/Deployment", "no API server has the kind 'apps/v1beta2/Deployment'"),
+        ("apps/v1/Pod", "no API server has the kind 'apps/v1/Pod'"),
+        ("extensions/v1beta1/Ingress", "no API server has the kind 'extensions/v1beta1/Ingress'"),
+        ("policy/v1beta1/PodDisruptionBudget", "no API server has the kind"),
+        ("apps/v1/Deployment", ""),
+        ("apps/*/Deployment", ""),
+        ("v1/Pod", ""),
+        ("Pod", ""),
+        ("config.openshift.io/v1/Ingress", ""),
+        ("resource.k8s.io/v1beta1/ResourceClaim", ""),
+        ("networking.k8s.io/v1beta1/IPAddress", ""),
+    ],
+)
+def test_kinds_in_groups_and_versions_without_them(kind: str, said: str) -> None:
+    found = _said(kinds=[kind])
+    assert [said in each for each in found] == ([True] if said else [])
+    assert all(each.endswith(": the rule matches none") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        ({"matchLabels": {"team": "a b"}}, "a valid label must be"),
+        ({"matchLabels": {"a//b": "x"}}, "a qualified name"),
+        ({"matchExpressions": [{"key": "a", "operator": "in", "values": ["x"]}]}, "operator"),
+        ({"matchExpressions": [{"key": "a", "operator": "In"}]}, "values set can't be empty"),
+        (
+            {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]},
+            "values set must be empty",
+        ),
+        (
+            {"matchExpressions": [{"key": "a", "operator": "In", "values": ["x*"]}]},
+            "a valid label must be",
+        ),
+        (
+            {
+                "matchLabels": {"a": "x"},
+                "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}],
+            },
+            "its requirements of 'a' contradict one another",
+        ),
+        (
+            {
+                "matchExpressions": [
+                    {"key": "a", "operator": "In", "values": ["x", "y"]},
+                    {"key": "a", "operator": "NotIn", "values": ["x", "y", "z"]},
+                ]
+            },
+            "its requirements of 'a' contradict one another",
+        ),
+        (
+            {
+                "matchExpressions": [
+                    {"key": "a", "operator": "In", "values": ["x", "y"]},
+                    {"key": "a", "operator": "NotIn", "values": ["x"]},
+                ]
+            },
+            "",
+        ),
+        ({"matchLabels": {"team-*": "a?"}}, ""),
+        ({"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}, ""),
+    ],
+)
+def test_selectors_that_no_labels_fit(selector: Body, said: str) -> None:
+    found = _said(namespaceSelector=selector)
+    assert [said in each for each in found] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ({"namespaces": ["Team_A"]}, "no namespace can be called 'Team_A'"),
+        ({"namespaces": ["team-*", "kube-system", "*", "?"]}, ""),
+        ({"kinds": ["ClusterRole"], "namespaces": ["shop"]}, "ClusterRole is cluster-scoped"),
+        ({"kinds": ["example.com/v1/Goose"], "namespaces": ["shop"]}, "is cluster-scoped"),
+        ({"kinds": ["ClusterRole", "Role"], "namespaces": ["shop"]}, ""),
+        ({"kinds": ["Namespace"], "namespaces": ["shop"]}, ""),
+        (
+            {"kinds": ["Node"], "namespaceSelector": {"matchLabels": {"a": "b"}}},
+            "Node is cluster-scoped, and in no namespace",
+        ),
+        (
+            {
+                "kinds": ["Node"],
+                "namespaceSelector": {
+                    "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]
+                },
+            },
+            "",
+        ),
+    ],
+)
+@pytest.mark.parametrize("block", ["match", "exclude"])
+def test_namespaces_that_no_object_is_in(resources: Body, said: str, block: str) -> None:
+    found = _said(block, **resources)
+    assert [said in each for each in found] == ([True] if said else [])
+    end = "the rule matches none" if block == "match" else "it excludes none"
+    assert all(each.endswith(end) for each in found)

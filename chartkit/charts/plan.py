@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection
-from chartkit.model import Resource
+from chartkit.model import Body, Resource
 from chartkit.output.write import GeneratedChart
 
 ENGINE: Final = "kyverno"
@@ -17,6 +17,8 @@ REPORTER: Final = "policy-reporter"
 """Upstream's alone: where it is not vendored, its values files are written."""
 NAMES: Final[tuple[str, ...]] = (ENGINE, POLICIES, REPORTER)
 """The charts that render writes, in the order in which they are installed."""
+ALLOWED: Final[Body] = {"allowUnsupportedKubernetes": True}
+"""The `global` values of an environment whose pair of versions is accepted and not supported."""
 
 
 @dataclass(frozen=True, slots=True)

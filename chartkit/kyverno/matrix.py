@@ -19,6 +19,8 @@ RULE_UNSUPPORTED = "CK101"
 RULE_END_OF_LIFE = "CK102"
 RULE_RANGE = "CK103"
 RULE_ADMISSION = "CK104"
+RULE_UNDECLARED = "CK106"
+_ACCEPT = '`compatibility: {accept: "reason"}` in its environment goes on nevertheless'
 _EXPLANATIONS = (
     Explanation(
         RULE_UNSUPPORTED,
@@ -26,7 +28,8 @@ _EXPLANATIONS = (
         why="Nobody tests it; new API versions and removed ones break admission.",
         do=(
             "Choose a Kyverno that supports this Kubernetes; `chartkit plan` shows the order of "
-            "upgrades."
+            "upgrades. For a cluster that runs the pair already, "
+            '`compatibility: {accept: "reason"}` in its environment turns the error into a warning.'
         ),
     ),
     Explanation(
@@ -47,6 +50,19 @@ _EXPLANATIONS = (
         why="Its API server does not serve admissionregistration.k8s.io/v1 of that kind.",
         do="Choose another policyType there.",
     ),
+    Explanation(
+        RULE_UNDECLARED,
+        what="A Kubernetes newer than the newest one that Kyverno's own matrix names.",
+        why=(
+            "Upstream has not declared the pair yet: it may work, and nobody says that it was "
+            "tested."
+        ),
+        do=(
+            "Look at upstream's matrix and, where it has the pair by now, write it to `versions:` "
+            'in chartkit.yaml. To go on without, write `compatibility: {accept: "reason"}` to the '
+            "environment: reports keep a warning."
+        ),
+    ),
 )
 ADMISSION_POLICIES = Version(1, 30)
 """The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
@@ -60,6 +76,8 @@ class Support(StrEnum):
     SUPPORTED = "supported"
     ABOVE = "above"
     BELOW = "below"
+    UNDECLARED = "undeclared"
+    """Newer than what any Kyverno supports: upstream has not declared the pair yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +182,18 @@ def judge(
     return Verdict(
         row,
         kubernetes,
-        row.support(kubernetes),
+        support(row, kubernetes, data),
         row.end_of_life is not None and row.end_of_life <= today,
         fitting_kyverno(kubernetes, data),
     )
+
+
+def support(row: Compatibility, kubernetes: Version, data: ReleaseData = BUILT_IN) -> Support:
+    """Return the support of a cluster by a Kyverno version: undeclared, instead of above, where the
+    version supports the newest cluster that any does."""
+    newest = max(each.newest for each in matrix(data).values())
+    found = row.support(kubernetes)
+    return Support.UNDECLARED if found is Support.ABOVE and row.newest == newest else found
 
 
 def fitting_kyverno(kubernetes: Version, data: ReleaseData = BUILT_IN) -> tuple[Version, ...]:
@@ -177,17 +203,21 @@ def fitting_kyverno(kubernetes: Version, data: ReleaseData = BUILT_IN) -> tuple[
 
 
 def kube_version_range(
-    kyverno: Iterable[Version], least: Version | None = None, data: ReleaseData = BUILT_IN
+    kyverno: Iterable[Version],
+    least: Version | None = None,
+    data: ReleaseData = BUILT_IN,
+    accepted: Iterable[Version] = (),
 ) -> str:
     """`>=MIN-0 <NEXT-0` over the clusters that any of these Kyverno versions supports.
 
-    least: a cluster version that everything needs besides.
+    least: a cluster version that everything needs besides; accepted: older clusters that the range
+    has, too.
 
     The `-0` admits the suffixes of vendors (`v1.34.1-eks-113cf36`), which a semver range would
     otherwise take for pre-releases and refuse. Raises InputError for a version that is not known.
     """
     rows = [compatibility(version, None, data) for version in kyverno]
-    oldest = min(row.oldest for row in rows)
+    oldest = min([*(row.oldest for row in rows), *accepted])
     newest = max(row.newest for row in rows)
     if least is not None:
         oldest, newest = max(oldest, least), max(newest, least)
@@ -206,18 +236,24 @@ def known_clusters(data: ReleaseData = BUILT_IN) -> list[Version]:
     return found
 
 
-def diagnostics(verdict: Verdict, location: Location | None) -> list[Diagnostic]:
-    """A verdict's findings: an error where the pair is not supported, a warning past its end."""
+def diagnostics(
+    verdict: Verdict, location: Location | None, accepted: str = ""
+) -> list[Diagnostic]:
+    """A verdict's findings: an error where the pair is not supported, a warning past its end.
+
+    accepted: why the environment takes the pair nevertheless, which makes the error a warning.
+    """
     row = verdict.compatibility
     found = []
     if not verdict.supported:
-        message = (
-            f"Kubernetes {verdict.kubernetes} is {verdict.support} what Kyverno {row.kyverno} "
-            f"supports ({row.clusters})"
-        )
-        found.append(
-            Diagnostic(RULE_UNSUPPORTED, Severity.ERROR, message, location, _way_out(verdict))
-        )
+        rule, message = RULE_UNSUPPORTED, _outside(verdict)
+        if verdict.support is Support.UNDECLARED:
+            rule = RULE_UNDECLARED
+        if accepted:
+            message += f"; accepted: {accepted}"
+        severity = Severity.WARNING if accepted else Severity.ERROR
+        hint = None if accepted else _way_out(verdict)
+        found.append(Diagnostic(rule, severity, message, location, hint))
     if verdict.end_of_life:
         hint = f"newer and fitting this cluster: {_newer(verdict)}"
         found.append(_ended(row, location, hint))
@@ -252,11 +288,25 @@ def _ended(row: Compatibility, location: Location | None, hint: str) -> Diagnost
     return Diagnostic(RULE_END_OF_LIFE, Severity.WARNING, message, location, hint)
 
 
+def _outside(verdict: Verdict) -> str:
+    row, cluster = verdict.compatibility, verdict.kubernetes
+    undeclared = verdict.support is Support.UNDECLARED
+    where = Support.ABOVE if undeclared else verdict.support
+    message = (
+        f"Kubernetes {cluster} is {where} what Kyverno {row.kyverno} supports ({row.clusters})"
+    )
+    if undeclared and row.newest_release is not None:
+        message += f", and not declared yet by upstream as of {row.newest_release[0]}"
+    return message
+
+
 def _way_out(verdict: Verdict) -> str:
-    if not verdict.fitting:
-        return f"no known Kyverno supports Kubernetes {verdict.kubernetes}"
+    if verdict.support is Support.UNDECLARED:
+        declared = "`versions:` in chartkit.yaml adds a pair that upstream has declared since"
+        return f"{declared}; {_ACCEPT}"
     fitting = ", ".join(map(str, verdict.fitting))
-    return f"Kubernetes {verdict.kubernetes} is supported by Kyverno {fitting}"
+    by = f"is supported by Kyverno {fitting}" if fitting else "is supported by no known Kyverno"
+    return f"Kubernetes {verdict.kubernetes} {by}; {_ACCEPT}"
 
 
 def _newer(verdict: Verdict) -> str:

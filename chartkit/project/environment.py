@@ -14,6 +14,7 @@ from typing import Final
 
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
+from chartkit.kyverno import matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, FieldPath, Json, Location
@@ -64,7 +65,8 @@ class Environment:
     let findings about themselves off;
     apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
     monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
-    None where the environment says nothing; versions: the releases that are known.
+    None where the environment says nothing; versions: the releases that are known; accepted: why
+    its pair of versions is taken although Kyverno does not support it, empty without.
     """
 
     name: str
@@ -93,6 +95,15 @@ class Environment:
     keys: Keys = field(repr=False, compare=False)
     release: Release | None = None
     versions: ReleaseData = BUILT_IN
+    accepted: str = ""
+
+    @property
+    def is_unsupported(self) -> bool:
+        """True where its pair of versions is accepted, and not one that Kyverno supports."""
+        if not self.accepted:
+            return False
+        row = matrix.compatibility(self.kyverno, self.locate("kyverno"), self.versions)
+        return row.support(self.kubernetes) is not matrix.Support.SUPPORTED
 
     @property
     def kube_version(self) -> str:
@@ -200,6 +211,7 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
         policy_reporter=read_policy_reporter(keys),
         keys=keys,
         release=parse_release(body["kyverno"]),
+        accepted=body.get("compatibility", {}).get("accept", ""),
     )
 
 

@@ -36,8 +36,8 @@ class VersionCheck:
     """One thing that was checked.
 
     kyverno, kubernetes: None where it names none; status: `supported`, `above`, `below`,
-    `announced` where that Kyverno is not released, or `unknown` where there is no pair to judge;
-    clusters: what the Kyverno version supports;
+    `undeclared`, `announced` where that Kyverno is not released, or `unknown` where there is no
+    pair to judge; clusters: what the Kyverno version supports;
     fitting: the Kyverno versions that support the cluster, oldest first; data: the releases that
     are known.
     """
@@ -65,9 +65,11 @@ def pair(
     location: Location | None = None,
     release: Release | None = None,
     data: ReleaseData = BUILT_IN,
+    accepted: str = "",
 ) -> VersionCheck:
     """Return a Kyverno version, and a cluster to judge it against if there is one; release:
-    Kyverno's with its patch where that is known, whose known faults are then named."""
+    Kyverno's with its patch where that is known, whose known faults are then named; accepted: why
+    an environment takes the pair although it is not supported."""
     if kyverno in announced(data):
         return _announced(name, kyverno, kubernetes, location, data)
     faults = tuple(faults_of(release, location, data))
@@ -78,7 +80,11 @@ def pair(
         return VersionCheck(name, kyverno, None, "unknown", row, (), found, data)
     verdict = compat.judge(kyverno, kubernetes, today, location, data)
     row = verdict.compatibility
-    found = (*compat.diagnostics(verdict, location), *_unknown(release, row, location), *faults)
+    found = (
+        *compat.diagnostics(verdict, location, accepted),
+        *_unknown(release, row, location),
+        *faults,
+    )
     return VersionCheck(
         name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found, data
     )
@@ -131,7 +137,8 @@ def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:
 def environment(env: Environment, today: date) -> VersionCheck:
     """Return a project's environment: its pair of versions, and the form of its policies."""
     place = env.locate("kyverno")
-    subject = pair(env.name, env.kyverno, env.kubernetes, today, place, env.release, env.versions)
+    pair_of = (env.kyverno, env.kubernetes, today, place, env.release, env.versions)
+    subject = pair(env.name, *pair_of, env.accepted)
     if env.policy_type is not PolicyType.ADMISSION:
         return subject
     found = compat.admission_policies(env.kubernetes, env.locate_policy_type())
@@ -232,7 +239,8 @@ def report(
 
 def as_text(subject: VersionCheck) -> str:
     """Return a subject in words: the verdict, findings, and what fits."""
-    pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: {subject.status}"
+    pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: "
+    pair_text += "not declared yet" if subject.status == "undeclared" else subject.status
     if subject.status == ANNOUNCED:
         pair_text = f"Kyverno {subject.kyverno}: announced"
     elif subject.kyverno is None or subject.kubernetes is None:

@@ -18,7 +18,7 @@ from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import policy_reporter
 from chartkit.charts.engine.chart import WebhookTimeout
 from chartkit.charts.engine.own_values import own_values
-from chartkit.charts.plan import ENGINE, POLICIES, REPORTER, ChartPlan
+from chartkit.charts.plan import ALLOWED, ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.policies.installed import InstalledPolicy
 from chartkit.charts.upstream import vendored
@@ -320,9 +320,10 @@ def _plan_engine(
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
     kyverno = {env.name: release for env in with_engine if (release := _installed_release(env))}
     versions = dict.fromkeys(env.kyverno for env in with_engine)
+    accepted = [env.kubernetes for env in with_engine if env.is_unsupported]
     return engine_chart.plan(
         available,
-        matrix.kube_version_range(versions, None, with_engine[0].versions),
+        matrix.kube_version_range(versions, None, with_engine[0].versions, accepted),
         monitored,
         timeouts,
         metadata,
@@ -333,7 +334,10 @@ def _plan_engine(
 
 def _own_values(env: Environment, exceptions: ShippedExceptions | None) -> Body:
     """Return the values of the project's own, with what the exceptions of the environment need."""
-    return merge(engine_features(exceptions or NO_EXCEPTIONS), own_values(env).merged)
+    made = engine_features(exceptions or NO_EXCEPTIONS)
+    if env.is_unsupported:
+        made = {**made, "global": ALLOWED}
+    return merge(made, own_values(env).merged)
 
 
 def _installed_release(env: Environment) -> str:

@@ -18,6 +18,7 @@ from tests.e2e.transcript import check_page
         ("v1.12.6", "v1.29.3-eks-ad4801", 0, "supported"),
         ("1.12", "1.30", 1, "above"),
         ("1.19", "1.32", 1, "below"),
+        ("1.19", "v1.36.4-eks-3025e55", 1, "undeclared"),
     ],
 )
 def test_a_pair(tmp_path: Path, kyverno: str, kubernetes: str, code: int, status: str) -> None:
@@ -25,7 +26,8 @@ def test_a_pair(tmp_path: Path, kyverno: str, kubernetes: str, code: int, status
     done = chartkit(tmp_path, *arguments)
     assert (done.code, done.err) == (code, "")
     versions = [".".join(each.lstrip("v").split(".")[:2]) for each in (kyverno, kubernetes)]
-    assert done.out.startswith("Kyverno {} on Kubernetes {}: ".format(*versions) + f"{status}\n")
+    shown = {"undeclared": "not declared yet"}.get(status, status)
+    assert done.out.startswith("Kyverno {} on Kubernetes {}: ".format(*versions) + f"{shown}\n")
     report = json.loads(chartkit(tmp_path, *arguments, "-o", "json").out)
     (subject,) = report["subjects"]
     assert subject["status"] == status
@@ -47,6 +49,20 @@ def test_a_release_with_a_known_fault(tmp_path: Path) -> None:
         'environments:\n  prd: {kyverno: "1.19.0", kubernetes: "1.35"}\n'
     )
     assert f"chartkit.yaml:2:9: {fault}" in chartkit(tmp_path, "check-compat").out
+
+
+def test_an_accepted_pair_is_a_warning(tmp_path: Path) -> None:
+    text = 'environments:\n  prd: {kyverno: "1.19", eks: "1.36"%s}\n'
+    (tmp_path / "chartkit.yaml").write_text(text % "")
+    done = chartkit(tmp_path, "check-compat")
+    assert done.code == 1
+    assert "chartkit.yaml:2:9: error CK106: Kubernetes 1.36 is above what Kyverno 1.19" in done.out
+    assert "not declared yet by upstream as of 1.19.1" in done.out
+    (tmp_path / "chartkit.yaml").write_text(text % ", compatibility: {accept: tried in qa}")
+    done = chartkit(tmp_path, "check-compat")
+    assert done.code == 0
+    assert "warning CK106: Kubernetes 1.36 is above what Kyverno 1.19 supports" in done.out
+    assert "; accepted: tried in qa" in done.out
 
 
 def test_what_fits(tmp_path: Path) -> None:

@@ -170,7 +170,8 @@ def _clusters(project: Project) -> str:
     admission = all(each.policy_type is PolicyType.ADMISSION for each in environments)
     least = ADMISSION_POLICIES if admission else None
     data = next(iter(environments)).versions
-    return kube_version_range([each.kyverno for each in environments], least, data)
+    accepted = [each.kubernetes for each in environments if each.is_unsupported]
+    return kube_version_range([each.kyverno for each in environments], least, data, accepted)
 
 
 class _Chart:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chartkit.charts.layers import difference
+from chartkit.charts.plan import ALLOWED
 from chartkit.charts.policies.actions import overrides
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.documents.yaml_dump import dump_yaml
@@ -70,6 +71,8 @@ def environment_values(
     }
     if environment.policy_type is not None:
         own["policyType"] = environment.policy_type.value
+    if environment.is_unsupported:
+        own["global"] = dict(ALLOWED)
     for name, body in own["policies"].items():
         if "enabled" not in body and "enabled" in base["policies"][name]:
             given = resolved.policies.get(name)

@@ -29,7 +29,11 @@ def compatibility(subject: CheckTarget) -> Iterable[Row]:
     right = f"Kyverno {env.kyverno} supports Kubernetes {env.kubernetes}"
     if env.eks:
         right += " (Amazon EKS)"
-    return rows(env.name, "compatibility", compat.diagnostics(verdict, place), right, place)
+    if env.accepted and verdict.supported:
+        place = env.locate("compatibility")
+        right += "; `compatibility.accept` is not needed"
+    found = compat.diagnostics(verdict, place, env.accepted)
+    return rows(env.name, "compatibility", found, right, place)
 
 
 def faults(subject: CheckTarget) -> Iterable[Row]:

@@ -124,7 +124,8 @@ def values_digest(values: Body) -> str:
 def _unsupported(environment: Environment, kyverno: Version, live: Version) -> list[str]:
     place = environment.locate("kyverno")
     verdict = compat.judge(kyverno, live, date.today(), place, environment.versions)
-    found = compat.diagnostics(verdict, place)
+    accepted = environment.accepted if live == environment.kubernetes else ""
+    found = compat.diagnostics(verdict, place, accepted)
     return [str(each) for each in found if each.severity is Severity.ERROR]
 
 

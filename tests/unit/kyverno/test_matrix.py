@@ -47,11 +47,35 @@ def test_a_cluster_is_supported_between_the_oldest_and_the_newest(row: Compatibi
         if minor < row.oldest.minor:
             expected = Support.BELOW
         if minor > row.newest.minor:
-            expected = Support.ABOVE
+            newest = max(each.newest for each in compat.matrix().values())
+            expected = Support.UNDECLARED if row.newest == newest else Support.ABOVE
         assert verdict.support is expected
         assert (row.kyverno in verdict.fitting) is verdict.supported
         errors = [each for each in compat.diagnostics(verdict, None) if each.severity == "error"]
         assert bool(errors) is not verdict.supported
+
+
+@pytest.mark.parametrize(
+    ("kyverno", "kubernetes", "rule"),
+    [
+        ("1.19", "1.36", "CK106"),
+        ("1.19", "1.37", "CK106"),
+        ("1.19", "1.32", "CK101"),
+        ("1.12", "1.30", "CK101"),
+        ("1.12", "1.36", "CK101"),
+    ],
+)
+def test_a_pair_that_is_not_supported_can_be_accepted(
+    kyverno: str, kubernetes: str, rule: str
+) -> None:
+    verdict = compat.judge(version(kyverno), version(kubernetes), date(2024, 5, 1))
+    (error,) = compat.diagnostics(verdict, None)
+    assert (error.rule_id, error.severity) == (rule, Severity.ERROR)
+    assert 'compatibility: {accept: "reason"}' in str(error.hint)
+    assert ("`versions:`" in str(error.hint)) is (rule == "CK106")
+    (warning,) = compat.diagnostics(verdict, None, "we moved")
+    assert (warning.rule_id, warning.severity) == (rule, Severity.WARNING)
+    assert warning.message == f"{error.message}; accepted: we moved"
 
 
 def test_end_of_life_is_a_warning_from_the_day_on() -> None:

@@ -88,9 +88,28 @@ def test_a_pair_that_is_not_supported_fails(tmp_path: Path) -> None:
     done = run(project(tmp_path, NEW.replace("1.34", "1.36")))
     assert done.failed
     (row,) = rows(done, "compatibility", Outcome.FAIL)
-    assert row.message == "Kubernetes 1.36 is above what Kyverno 1.19 supports (1.33–1.35)"
+    known = "Kubernetes 1.36 is above what Kyverno 1.19 supports (1.33–1.35)"
+    assert row.message == f"{known}, and not declared yet by upstream as of 1.19.1"
     assert str(row.location) == f"{tmp_path}/chartkit.yaml:4:5"
     assert not (tmp_path / "charts").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "floor"), [("1.36", ">=1.33-0"), ("1.32", ">=1.32-0"), ("1.34", ">=1.33-0")]
+)
+def test_a_pair_that_is_accepted_renders(tmp_path: Path, version: str, floor: str) -> None:
+    text = NEW.replace("1.34", version).replace("    engine: false\n", "")
+    done = run(project(tmp_path, text + "    compatibility: {accept: the day of the adoption}\n"))
+    assert not done.failed
+    (row,) = rows(done, "compatibility")
+    supported = version == "1.34"
+    assert row.outcome is (Outcome.PASS if supported else Outcome.WARNING)
+    assert ("; accepted: the day of the adoption" in row.message) is not supported
+    for name in ("kyverno", "kyverno-policies"):
+        folder = tmp_path / "charts" / name
+        allowed = "allowUnsupportedKubernetes: true" in (folder / "values_dev.yaml").read_text()
+        assert allowed is not supported
+        assert f'kubeVersion: "{floor}"' in (folder / "Chart.yaml").read_text()
 
 
 def test_the_engine_chart_is_for_some_kyvernos(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ class _Arguments:
 
     environments: Sequence[str]
     check: bool
+    diff: bool
     workloads: Sequence[Path]
     prefer: str | None
     kustomize: bool
@@ -59,8 +60,9 @@ class _Arguments:
     click.option(
         "--check",
         is_flag=True,
-        help="Write nothing; print a diff and fail if the charts have drifted.",
+        help="Write nothing; fail if the charts have drifted.",
     ),
+    click.option("--diff", is_flag=True, help="Print the difference that --check finds."),
     click.option(
         "--workloads",
         multiple=True,
@@ -101,9 +103,12 @@ class _Arguments:
     jobs_option("run Helm"),
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show every row, passed checks as well.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only what fails.")
 @helm_option()
 @reports()
-def render(given: _Arguments, options: OutputOptions, path: Path, verbose: bool) -> None:
+def render(
+    given: _Arguments, options: OutputOptions, path: Path, verbose: bool, quiet: bool
+) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
     A failed check writes nothing. Exits 1 if a check fails or --check finds a difference.
@@ -114,6 +119,10 @@ def render(given: _Arguments, options: OutputOptions, path: Path, verbose: bool)
         raise click.UsageError(
             "--kustomize needs all environments, which share one base: name no ENV"
         )
+    if given.diff and not given.check:
+        raise click.UsageError("--diff prints what --check finds: give both")
+    if verbose and quiet:
+        raise click.UsageError("--verbose and --quiet exclude each other")
     if given.check and given.update_baseline:
         raise click.UsageError("--check writes nothing, and --update-baseline does")
     options.parsed()
@@ -123,7 +132,7 @@ def render(given: _Arguments, options: OutputOptions, path: Path, verbose: bool)
     if given.update_baseline:
         _require_own_baselines(project, checked)
     result = _result(project, checked, given)
-    show(_report(result, given.check, verbose), options)
+    show(_report(result, given.check, verbose, quiet, given.diff), options)
     raise SystemExit(1 if result.failed else 0)
 
 
@@ -189,13 +198,20 @@ def _require_own_baselines(project: Project, environments: Sequence[Environment]
             raise InputError(message, each.locate("baseline"), hint)
 
 
-def _report(result: RenderResult, check: bool, verbose: bool) -> CommandReport:
+def _report(
+    result: RenderResult,
+    check: bool,
+    verbose: bool,
+    quiet: bool = False,
+    diff: bool = False,
+) -> CommandReport:
     from chartkit.render import summary
     from chartkit.report.command_report import CommandReport
 
     return CommandReport(
         text=lambda screen: (
-            summary.as_text(result.rows, screen.colour, screen.width, verbose) + _end(result, check)
+            summary.as_text(result.rows, screen.colour, screen.width, verbose, quiet)
+            + _end(result, check, diff)
         ),
         value=lambda: _body(result),
         rows="rows",
@@ -211,11 +227,13 @@ def _body(result: RenderResult) -> Body:
     return {**summary.as_json(result.rows), "drift": result.drift, "written": written}
 
 
-def _end(result: RenderResult, check: bool) -> str:
+def _end(result: RenderResult, check: bool, diff: bool) -> str:
     if check:
         if not result.drift:
             return "the charts have not drifted\n"
-        return f"\n{result.drift}\nthe charts have drifted: run `chartkit render`\n"
+        if diff:
+            return f"\n{result.drift}\nthe charts have drifted: run `chartkit render`\n"
+        return "the charts have drifted: run `chartkit render` (--diff shows the difference)\n"
     if result.failed:
         return "nothing was written\n"
     if not result.written:

@@ -205,13 +205,28 @@ def _policies(root: Path, place: Location) -> Iterator[FolderPolicy]:
         hint = "make the folder, or take it out of the list"
         raise InputError(f"there is no policy library '{root}'", place, hint)
     shared = read_shared_parameters(root)
-    folders = sorted(path.parent for path in root.rglob(POLICY_FILE))
+    own = [path.parent for path in sorted(root.rglob(POLICY_FILE))]
+    folders = [folder for folder in own if not _is_plain(root, folder)]
+    if root in folders:
+        hint = f"move {POLICY_FILE} and {METADATA_FILE} into a folder that is named as the policy"
+        raise InputError("a policy needs a folder of its own", Location(str(root)), hint)
     if not folders and not upstream_library(root).references:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError(f"the policy library '{root}' is empty", place, hint)
     library = library_name(root)
     for folder in folders:
         yield read_policy(folder, folder.parent.relative_to(root).as_posix(), shared, library)
+
+
+def _is_plain(root: Path, folder: Path) -> bool:
+    """Report whether a folder's policy.yaml, without metadata.yaml, is a policy as Kyverno reads
+    it."""
+    if (folder / METADATA_FILE).is_file():
+        return False
+    name = folder.relative_to(root).as_posix()
+    with contextlib.suppress(InputError):
+        return bool(upstream_library(root).below("" if name == "." else name))
+    return False
 
 
 def read_policy(

@@ -50,7 +50,7 @@ def cached_result(
     result = render()
     if result.is_repeatable and not result.written and not failed(result.rows):
         files = workload_files(project.environments.values(), workloads)
-        if not may_differ(each.read_bytes() for each in files):
+        if files is not None and not may_differ(each.read_bytes() for each in files):
             _save(store, key, result, inputs_digest(project, workloads, options))
     return result
 
@@ -68,7 +68,7 @@ def cached_rows(subject: CheckTarget, check: Callable[[], Sequence[Row]]) -> Seq
     found = check()
     if not failed(found) and is_repeatable([subject]):
         files = workload_files((subject.environment,), _further(subject))
-        is_lasting = not may_differ(each.read_bytes() for each in files)
+        is_lasting = files is not None and not may_differ(each.read_bytes() for each in files)
         if is_lasting and _environment_key(subject) == key:
             store.save(key, list(map(_row_body, found)))
     return found
@@ -126,6 +126,8 @@ def _row_body(row: Row) -> Json:
         "outcome": str(row.outcome),
         "message": row.message,
         "hint": row.hint,
+        "policy": row.policy,
+        "subject": row.subject,
         "location": None if place is None else _place(place),
     }
 
@@ -150,4 +152,5 @@ def _row(body: Body) -> Row:
         place = Location(file, line, column, path, known)
     outcome = Outcome(body["outcome"])
     text, hint = body["message"], body["hint"]
-    return Row(body["environment"], body["check"], outcome, text, place, hint)
+    about = body["policy"], body["subject"]
+    return Row(body["environment"], body["check"], outcome, text, place, hint, *about)

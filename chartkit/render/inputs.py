@@ -98,12 +98,16 @@ def _digest(
 
 def workload_files(
     environments: Iterable[Environment], workloads: Sequence[Path]
-) -> Iterator[Path]:
-    """Yield the files of the workloads, those of charts among them; workloads: further ones."""
+) -> Sequence[Path] | None:
+    """Return the files of the workloads, those of charts among them; None if they are too many or
+    too large, or one of them cannot be read. workloads: further ones."""
     files = _Files()
-    for each in (*_workloads(environments), *_with_kustomizations(workloads)):
-        files.add(each)
-    yield from files.paths
+    try:
+        for each in dict.fromkeys((*_workloads(environments), *_with_kustomizations(workloads))):
+            files.add(each)
+    except (_UnknownError, OSError, ValueError):
+        return None
+    return files.paths
 
 
 def _paths(project: Project, environments: Sequence[Environment]) -> Iterator[Path]:

@@ -37,7 +37,10 @@ _OUTCOMES = {
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row: the environment, the check, its outcome, one line of text, the location and a
-    hint."""
+    hint.
+
+    policy, subject: of a violation, the policy's name and the object as `Pod/shop/a`.
+    """
 
     environment: str
     check: str
@@ -45,6 +48,8 @@ class Row:
     message: str
     location: Location | None = None
     hint: str | None = None
+    policy: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +104,16 @@ def findings(
 
 
 def rows(
-    environment: str, check: str, found: Iterable[Diagnostic], otherwise: str, location: Location
+    environment: str,
+    check: str,
+    found: Iterable[Diagnostic],
+    otherwise: str,
+    location: Location,
+    violations: Iterable[Row] = (),
 ) -> list[Row]:
-    """Return a row for each finding; if all are notes, a row that the check passed comes first."""
-    result = findings(environment, check, found, location)
+    """Return the violations and a row for each finding; if all are notes, a row that the check
+    passed comes first."""
+    result = [*violations, *findings(environment, check, found, location)]
     if all(row.outcome is Outcome.NOTE for row in result):
         result.insert(0, Row(environment, check, Outcome.PASS, otherwise, location))
     return result

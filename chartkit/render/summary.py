@@ -14,8 +14,13 @@ from chartkit.render.model import Outcome, Row
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.text.layout import fold, table
 from chartkit.safe_text import shown
+from chartkit.wording import counted, shortened
 
 _HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "LOCATION", "MESSAGE")
+_EXAMPLES = 3
+"""The objects of a policy whose places are shown."""
+_LONGEST = 150
+"""Characters of a message that stands for several."""
 _COLOURS = {
     Outcome.PASS: "green",
     Outcome.NOTE: "cyan",
@@ -38,17 +43,24 @@ _SEVERITIES = {
 
 
 def as_text(
-    rows: Sequence[Row], colour: bool = False, width: int | None = None, verbose: bool = False
+    rows: Sequence[Row],
+    colour: bool = False,
+    width: int | None = None,
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> str:
     """Return a grid of the checks and what is not a pass, failures last, then the totals.
 
-    width: columns to wrap at, None for none; verbose: one line for every row in place of the grid.
+    width: columns to wrap at, None for none; verbose: one line for every row in place of the grid;
+    quiet: failures alone, without the grid.
     It ends with a newline.
     """
-    lines = _table(rows, colour, width) if verbose else [*_grid(rows, colour, width)]
-    if not verbose:
-        lines += _findings(rows, colour)
     counts = Counter(row.outcome for row in rows)
+    if verbose:
+        lines = _table(rows, colour, width)
+    else:
+        listed = [row for row in rows if row.outcome is Outcome.FAIL] if quiet else rows
+        lines = [*([] if quiet else _grid(rows, colour, width)), *_findings(listed, colour)]
     lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)]
     return fold("\n".join(lines) + "\n", width)
 
@@ -98,22 +110,40 @@ def _styled(text: str, outcome: Outcome | None) -> str:
 
 
 def _findings(rows: Sequence[Row], colour: bool) -> Iterator[str]:
-    """Yield what is not a pass, once for all environments that have it; failures come last."""
+    """Yield what is not a pass, once for all environments that have it, and the violations of a
+    policy as one; failures come last."""
     found: dict[Row, list[Row]] = {}
     for row in rows:
         if row.outcome is not Outcome.PASS:
-            found.setdefault(replace(row, environment="", location=None), []).append(row)
+            found.setdefault(_alike(row), []).append(row)
     for row in sorted(found, key=lambda row: _ORDER.index(row.outcome)):
-        names = dict.fromkeys(shown(name) for each in found[row] for name in _environments(each))
-        places = dict.fromkeys(str(each.location) for each in found[row] if each.location)
+        same = found[row]
+        names = dict.fromkeys(shown(name) for each in same for name in _environments(each))
         outcome = str(row.outcome)
         if colour:
             outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=True)
+        subjects = {each.subject: each for each in reversed(same)}
         yield ""
-        yield f"{outcome}  {row.check} ({', '.join(names)})  {', '.join(places)}".rstrip()
-        yield f"  {single_line(row.message)}"
-        if row.hint:
+        if len(subjects) > 1:
+            objects = counted(len(subjects), "object", "objects")
+            yield f"{outcome}  {row.check} ({', '.join(names)})  {row.policy}: {objects}"
+            yield f"  {shortened(single_line(same[0].message), _LONGEST)}"
+            examples = list(reversed(subjects.values()))[:_EXAMPLES]
+            more = ", …" if len(subjects) > _EXAMPLES else ""
+            yield f"  at {', '.join(str(each.location) for each in examples)}{more}"
+        else:
+            places = dict.fromkeys(str(each.location) for each in same if each.location)
+            yield f"{outcome}  {row.check} ({', '.join(names)})  {', '.join(places)}".rstrip()
+            yield from (f"  {each}" for each in dict.fromkeys(single_line(e.message) for e in same))
+        if row.hint and (len(subjects) == 1 or row.outcome is Outcome.FAIL):
             yield f"  → {single_line(row.hint)}"
+
+
+def _alike(row: Row) -> Row:
+    """Return what rows have in common that are shown as one."""
+    if row.policy:
+        return replace(row, location=None, message="", subject="")
+    return replace(row, environment="", location=None)
 
 
 def _environments(row: Row) -> list[str]:
@@ -134,6 +164,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, Any]:
                 "message": row.message,
                 "location": str(row.location) if row.location else None,
                 "hint": row.hint,
+                **({"policy": row.policy, "object": row.subject} if row.policy else {}),
             }
             for row in rows
         ],

@@ -35,6 +35,7 @@ from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.exceptions import heeded
 from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, rows
+from chartkit.report.findings import field_places
 from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
 from chartkit.scan.policies import PolicySet, as_refusals, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
@@ -207,7 +208,8 @@ def _scan(
     """Scan objects; what: the check's name, and a word for the objects."""
     by_id = {policy.policy.id: policy for policy in compiled.policies}
     labels = namespace_labels(found)
-    diagnostics: list[Diagnostic] = []
+    env = subject.environment.name
+    found_rows: list[Row] = []
     away = [_UnsentObject(each, unsent.reasons(each, labels)) for each in found]
     order = iter(away)
 
@@ -216,19 +218,22 @@ def _scan(
         own = labels.get(resource.namespace, {})
         violations = [
             # A ClusterPolicy has its name for an ID: one in CEL may stand next to it.
-            _violation(resource, each, by_id[each.policy_id], own, by_id)
+            _violation((env, what[0]), resource, each, by_id[each.policy_id], own, by_id)
             for each in shown
         ]
-        refused = {at for at, each in enumerate(violations) if each.severity is Severity.ERROR}
+        refused = {at for at, each in enumerate(violations) if each.outcome is Outcome.FAIL}
         left = accepted.take(resource, shown, refused)
-        diagnostics.extend(each for at, each in enumerate(violations) if at not in left)
+        found_rows.extend(each for at, each in enumerate(violations) if at not in left)
 
     world = UserInputs().world(compiled.policies, found, compiled.names)
     context = ScanContext(labels, world=world, custom=compiled.names)
     run_scan(compiled.policies, found, take, context)
-    diagnostics += _kept_away(unsent, [each for each in away if each.reasons])
+    # What the defaults keep from Kyverno of its own objects is as everyone wants it.
+    is_told = what[0] == "workloads"
+    kept = [each for each in away if each.reasons and (is_told or each.violations)]
+    kept_away = _kept_away(unsent, kept)
     right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
-    return rows(subject.environment.name, what[0], diagnostics, right, place)
+    return rows(env, what[0], kept_away, right, place, found_rows)
 
 
 @dataclass(slots=True)
@@ -276,17 +281,23 @@ def _identity(resource: Resource) -> str:
 
 
 def _violation(
+    row: tuple[str, str],
     resource: Resource,
     result: RuleResult,
     policy: RunnablePolicy,
     labels: dict[str, str],
     known: Container[str],
-) -> Diagnostic:
+) -> Row:
+    """Return the row about a violation, at the field or the chart's value to change; row: its
+    environment and check."""
     action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
     name += f" ({result.kind})" if result.kind and result.policy in known else ""
-    message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"
+    subject = _identity(resource)
+    message = f"{subject}: {name}: {' '.join(result.message.split())}"
     hint = "fix it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
-    severity = Severity.ERROR if refused else Severity.WARNING
-    return Diagnostic(name, severity, message, resource.location, hint)
+    field = next(iter(field_places(resource, result, 1)), None)
+    place = resource.location if field is None else field.value or field.location
+    outcome = Outcome.FAIL if refused else Outcome.WARNING
+    return Row(*row, outcome, message, place, hint, result.policy, subject)

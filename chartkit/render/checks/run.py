@@ -131,11 +131,11 @@ def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
 
 def merge_environments(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield the rows, with one in place of several environments' equal warnings of policies or
-    charts, and mistakes in policies."""
+    charts, mistakes in policies and violations."""
     said: dict[Row, list[str]] = {}
     for row in rows:
         is_mistake = row.check == POLICIES and row.outcome in (Outcome.WARNING, Outcome.FAIL)
-        if is_mistake or row.check in (POLICY_WARNINGS, HELM_WARNINGS):
+        if is_mistake or row.policy or row.check in (POLICY_WARNINGS, HELM_WARNINGS):
             said.setdefault(replace(row, environment=""), []).append(row.environment)
     for row in rows:
         environments = said.get(replace(row, environment=""))

@@ -10,7 +10,7 @@ from chartkit.bundled import library_dir, profiles_dir
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import read_library, read_policy
+from chartkit.library.policies import read_library, read_policy, upstream_library
 from chartkit.library.policy import FolderPolicy
 from chartkit.library.profiles import read_profile
 from tests.unit.project.project_files import write_policy
@@ -180,6 +180,7 @@ def test_parameters_of_a_case_must_be_a_mapping(tmp_path: Path) -> None:
 def test_an_unreadable_policy_is_refused(tmp_path: Path) -> None:
     write_policy(tmp_path, "mine")
     (tmp_path / "mine" / "metadata.yaml").unlink()
+    (tmp_path / "mine" / "policy.yaml").write_text("{{- if .Values.mine }}\n")
     with pytest.raises(InputError, match=r"metadata\.yaml"):
         read_library([tmp_path])
 
@@ -209,3 +210,30 @@ def test_built_in_profiles_extend_one_another() -> None:
         "multi-tenancy": ["pss-restricted"],
         "supply-chain": [],
     }
+
+
+PLAIN = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: needs-owner}
+spec:
+  rules:
+    - name: owner
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate: {message: needs an owner, pattern: {metadata: {labels: {owner: "?*"}}}}
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "team", "team/deeper"])
+def test_a_plain_policy_may_be_called_policy_yaml(tmp_path: Path, folder: str) -> None:
+    file = tmp_path / folder / "policy.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(PLAIN)
+    assert not read_library([tmp_path]).policies
+    assert upstream_library(tmp_path).references
+
+
+def test_a_policy_at_the_root_of_a_library_needs_a_folder(tmp_path: Path) -> None:
+    write_policy(tmp_path, "mine")
+    with pytest.raises(InputError, match="needs a folder of its own"):
+        read_library([tmp_path / "mine"])

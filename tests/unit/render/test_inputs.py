@@ -18,7 +18,7 @@ from chartkit import cache_folder
 from chartkit.model import Json
 from chartkit.project.project import read_project
 from chartkit.render import inputs
-from chartkit.render.inputs import inputs_digest
+from chartkit.render.inputs import inputs_digest, workload_files
 
 PROJECT = """\
 library: [own]
@@ -336,3 +336,13 @@ def test_a_render_reads_nothing_of_the_project_but_its_inputs(tmp_path: Path) ->
     assert read >= {*expected, "chart/templates/a.yaml", "baseline.yaml"}
     assert not found["unknown"]
     assert not found["of others"]
+
+
+@pytest.mark.parametrize("hidden", ["large", "many"])
+def test_workloads_that_are_too_much_to_compare_are_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, hidden: str
+) -> None:
+    environments = read_project(folder / "chartkit.yaml").environments.values()
+    assert workload_files(environments, [])
+    monkeypatch.setattr(inputs, "_MOST_BYTES" if hidden == "large" else "_MOST_FILES", 1)
+    assert workload_files(environments, []) is None

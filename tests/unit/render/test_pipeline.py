@@ -130,8 +130,15 @@ def test_a_workloads_violation(tmp_path: Path, action: str, outcome: Outcome) ->
     (row,) = rows(done, "workloads")
     assert row.outcome is outcome
     assert row.message.startswith("Pod/default/pod: disallow-latest-tag: ")
-    assert str(row.location) == f"{tmp_path}/pod.yaml:1"
+    assert str(row.location) == f"{tmp_path}/pod.yaml:5:26"
     assert done.failed is (outcome is Outcome.FAIL)
+
+
+def test_a_violation_of_several_environments_is_one_row(tmp_path: Path) -> None:
+    two = f"{NEW}  qa:\n{NEW}"
+    (row,) = rows(run(project(tmp_path, two, "workloads: [pod.yaml]\n")), "workloads")
+    assert (row.environment, row.policy) == ("dev, qa", "disallow-latest-tag")
+    assert row.subject == "Pod/default/pod"
 
 
 def test_an_action_of_one_policy(tmp_path: Path) -> None:
@@ -152,7 +159,7 @@ def test_a_workload_that_is_a_chart_with_values(tmp_path: Path) -> None:
     assert not run(project(tmp_path, NEW, given)).failed
     done = run(project(tmp_path, NEW, "workloads: [app]\n"))
     (row,) = rows(done, "workloads")
-    assert (row.outcome, str(row.location)) == (Outcome.FAIL, f"{chart}/templates/pod.yaml:2")
+    assert (row.outcome, str(row.location)) == (Outcome.FAIL, f"{chart}/templates/pod.yaml:5:26")
 
 
 def test_an_exclusion_that_hides_bad_examples_is_named(tmp_path: Path) -> None:

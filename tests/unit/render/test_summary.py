@@ -83,6 +83,36 @@ def test_an_equal_finding_of_several_environments_is_shown_once() -> None:
     assert text.count("a key") == 1
 
 
+VIOLATIONS = """\
+
+fail  workloads (dev, qa)  needs-owner: 5 objects
+  Pod/shop/0: needs-owner/rule: 0 has no owner
+  at 0.yaml:3:5, 1.yaml:3:5, 2.yaml:3:5, …
+  → fix it
+
+pass: 0, note: 0, warning: 1, fail: 5
+"""
+
+
+def test_violations_of_a_policy_are_one_entry_with_three_places() -> None:
+    found = [
+        Row(
+            "dev, qa",
+            "workloads",
+            Outcome.FAIL,
+            f"Pod/shop/{number}: needs-owner/rule: {number} has no owner",
+            Location(f"{number}.yaml", 3, 5),
+            "fix it",
+            "needs-owner",
+            f"Pod/shop/{number}",
+        )
+        for number in range(5)
+    ]
+    assert summary.as_text([WARNED, *found], quiet=True) == VIOLATIONS
+    # Each has a row of its own for programs.
+    assert len([*summary.findings(found)]) == 5
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_lines_fit_into_the_terminal(width: int) -> None:
     names = [f"environment-{number}" for number in range(12)]

@@ -24,6 +24,7 @@ from chartkit.testing.model import (
     RESOURCE_DIFF,
     RESOURCE_ERROR,
     Expectation,
+    ResourceSpec,
     Row,
     Verdict,
 )
@@ -96,8 +97,8 @@ class Matcher:
         """Yield the rows of an expectation, in the order of the objects."""
         given = self.answers.triggers[expectation.operation]
         keys = [*self.answers.targets, *given]
-        chosen = list(_chosen(expectation, keys)) or keys
-        for key in chosen:
+        named = list(chosen(expectation.resources, expectation.specs, keys))
+        for key in named or keys:
             yield from self._rows_of(expectation, key, given.get(key, ()))
 
     def _rows_of(self, expectation: Expectation, key: Key, answers: Sequence[Answer]) -> list[Row]:
@@ -203,15 +204,17 @@ def _wanted_files(expectation: Expectation) -> list[tuple[str, str]]:
     return patched + [(field, name) for name in expectation.generated]
 
 
-def _chosen(expectation: Expectation, keys: Sequence[Key]) -> Iterator[Key]:
-    """Yield the existing objects that an expectation names."""
-    if expectation.resources is None:
+def chosen(
+    names: Sequence[str] | None, specs: Sequence[ResourceSpec], keys: Sequence[Key]
+) -> Iterator[Key]:
+    """Yield the existing objects that an expectation names; names: its `resources`."""
+    if names is None:
         return
-    for text in expectation.resources:
+    for text in names:
         parts = text.split("/")
         if len(parts) <= 2:
             yield from (key for key in keys if list(key[-len(parts) :]) == parts)
-    for spec in expectation.specs:
+    for spec in specs:
         version = f"{spec.group}/{spec.version}" if spec.group else spec.version
         wanted = (version, spec.namespace, spec.name)
         yield from (key for key in keys if (key[0], *key[2:]) == wanted)

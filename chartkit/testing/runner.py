@@ -12,6 +12,7 @@ from chartkit.model import Location, Spread, Track, unspread, untracked
 from chartkit.testing.answers import ask
 from chartkit.testing.inputs import load_inputs
 from chartkit.testing.matching import Matcher
+from chartkit.testing.mistakes import mistakes
 from chartkit.testing.model import AppliedRule, CaseResult, PolicyRules, TestFile, ruleless
 from chartkit.testing.reader import FILE_NAME, find_tests, read_test_file
 from chartkit.testing.sources import Sources
@@ -72,7 +73,7 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
         case,
         str(test.path),
         rows,
-        diagnostics=inputs.policies.diagnostics,
+        diagnostics=(*inputs.policies.diagnostics, *mistakes(inputs, answers)),
         policies=(
             *map(_rules, inputs.policies.compiled),
             *map(_deletions, inputs.policies.cleaners),

@@ -1,0 +1,68 @@
+"""Names in expectations that there are not, said above the results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.testing.runner import run_tests
+
+TEST = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+policies: [policy.yaml]
+resources: [objects.yaml]
+results:
+- {policy: POLICY, rule: RULE, result: RESULT, resources: [RESOURCES]}
+"""
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: require-owner}
+spec:
+  rules:
+  - name: owner
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
+"""
+OBJECTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: bad, namespace: shop}
+spec: {containers: [{name: a, image: b}]}
+"""
+EVERY = "there is no object 'bda' among the resources: every object is compared in its place"
+RIGHT = {"POLICY": "require-owner", "RULE": "owner", "RESULT": "fail", "RESOURCES": "bad"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said", "hint"),
+    [
+        ({}, "", ""),
+        ({"RULE": "autogen-owner"}, "", ""),
+        ({"RULE": "''"}, "", ""),
+        ({"RESOURCES": "shop/bad"}, "", ""),
+        ({"RULE": "ownr"}, "policy 'require-owner' has no rule 'ownr'", "did you mean 'owner'?"),
+        ({"RULE": "x"}, "policy 'require-owner' has no rule 'x'", "it has owner"),
+        ({"RESULT": "fails"}, "there is no result 'fails'", "did you mean 'fail'?"),
+        ({"RESULT": "deny"}, "there is no result 'deny'", "one of pass, fail, "),
+        ({"RESOURCES": "bda"}, EVERY, "did you mean 'bad'?"),
+        ({"RESOURCES": "bad, bda"}, "it is passed over", "did you mean 'bad'?"),
+        ({"POLICY": "require-owners"}, "there is no policy 'require-owners'", "'require-owner'"),
+    ],
+)
+def test_mistakes_in_expectations(
+    tmp_path: Path, wrong: dict[str, str], said: str, hint: str
+) -> None:
+    text = TEST
+    for name, value in {**RIGHT, **wrong}.items():
+        text = text.replace(name, value)
+    for file, content in (("kyverno-test", text), ("policy", POLICY), ("objects", OBJECTS)):
+        (tmp_path / f"{file}.yaml").write_text(content)
+    (case,) = run_tests([tmp_path])
+    assert [said in each.message for each in case.diagnostics] == ([True] if said else [])
+    for each in case.diagnostics:
+        assert hint in (each.hint or "")
+        assert each.location is not None
+        assert each.location.line == 6

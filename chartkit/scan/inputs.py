@@ -237,7 +237,7 @@ def _read_input(
     is_one = not where.is_dir() or is_chart(where)
     if is_one and reads is not None and not reads(where):
         return []
-    if is_kustomization(where) and (tree := Tree.of(where.parent, [where])).taken:
+    if is_kustomization(where) and (tree := Tree.of(where.parent, [where], False)).taken:
         return _kustomized(tree, [], chart, note, reads)
     if not where.is_dir():
         return named_objects(read_file(where), note)
@@ -264,7 +264,7 @@ def _kustomized(
 ) -> list[Resource]:
     """Return the objects of files, those of kustomizations as they are built."""
     found: list[Resource] = []
-    for file in (*files, *tree.others(files)):
+    for file in (*files, *tree.others()):
         if tree.takes(file) or (reads is not None and not reads(file)):
             continue
         try:

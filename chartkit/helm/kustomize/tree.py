@@ -15,6 +15,7 @@ from chartkit.helm.kustomize.kustomization import NAMES, Kustomization, Reposito
 from chartkit.model import Diagnostic, Location, Resource
 
 _PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
+_SUFFIXES: Final = (".yaml", ".yml", ".json", "Kustomization")
 _MOST: Final = 20_000
 """The most kustomizations that those of a folder may refer to."""
 
@@ -36,13 +37,17 @@ class Tree:
     rows: list[Diagnostic] = field(default_factory=list)
     read: dict[str, Sequence[Resource]] = field(default_factory=dict)
     _known: dict[str, Kustomization | None] = field(default_factory=dict)
+    _walked: set[str] | None = None
 
     @classmethod
-    def of(cls, folder: Path, files: Iterable[Path]) -> Tree:
-        """Return the tree of a folder; files: those found in it, kustomizations among them."""
+    def of(cls, folder: Path, files: Iterable[Path], is_whole: bool = True) -> Tree:
+        """Return the tree of a folder; files: those found in it, kustomizations among them;
+        is_whole: whether all others in it are left out on purpose."""
         found = [each.parent for each in files if is_kustomization(each)]
         tree = cls(Repository.around(folder) if found else Repository("", "", str(folder)))
         starts = dict.fromkeys(map(os.path.realpath, found))
+        if found and is_whole:
+            tree._walked = set(map(os.path.realpath, files))
         tree._sort([each for each in starts if tree.at(each) is not None])
         return tree
 
@@ -50,10 +55,10 @@ class Tree:
         """Return whether a file is no manifest by itself."""
         return bool(self.taken) and os.path.realpath(file) in self.taken
 
-    def others(self, files: Iterable[Path]) -> list[Path]:
+    def others(self) -> list[Path]:
         """Return the files to read as they are that are not among those found in the folder."""
-        known = set(map(os.path.realpath, files)) if self.plain else set()
-        return [Path(self.repository.name(each)) for each in self.plain if each not in known]
+        found = [each for each in self.plain if self._walked is None or each not in self._walked]
+        return [Path(self.repository.name(each)) for each in found]
 
     def at(self, folder: str) -> Kustomization | None:
         """Return the kustomization of a folder; None where there is none that can be read."""
@@ -63,12 +68,21 @@ class Tree:
                 found = self.repository.kustomization(folder)
             except InputError as error:
                 self.rows.append(unread(error))
-                self.taken.update(os.path.join(folder, each.name) for each in _files(folder))
+                self.taken.update(os.path.join(folder, each) for each in NAMES)
                 return None
             if found is not None:
                 self._known[folder] = found
-                self.rows += found.rows
+                is_left_out = self._is_left_out(os.path.join(folder, found.name))
+                self.rows += [] if is_left_out else found.rows
         return self._known[folder]
+
+    def _is_left_out(self, file: str) -> bool:
+        """Return whether a file of the folder was to be found there, and is left out."""
+        if self._walked is None or file in self._walked:
+            return False
+        inside, _, name = file.partition(self.repository.folder.rstrip(os.sep) + os.sep)
+        hidden = any(part.startswith(".") for part in name.split(os.sep))
+        return not inside and not hidden and name.endswith(_SUFFIXES)
 
     def closure(self, folder: str) -> list[Kustomization]:
         """Return a folder's kustomization and all that it builds on, the nearest first."""
@@ -132,13 +146,18 @@ class Tree:
             if not found.is_plain:
                 self.builds.append(found.folder)
                 continue
-            plain.update(dict.fromkeys(each.real for each in found.files))
+            files = (each.real for each in found.files)
+            plain.update(dict.fromkeys(each for each in files if not self._is_left_out(each)))
             for each in found.folders:
-                if self.at(each.real) is None and not _files(each.real):
+                if self.at(each.real) is None and not _has_kustomization(each.real):
                     place = Location(self.repository.name(os.path.join(found.folder, found.name)))
                     message = f"'{self.repository.name(each.path)}' has no kustomization.yaml"
                     self.rows.append(unread(InputError(message, place, "name its files")))
-                if each.real not in seen:
+                below = self.at(each.real)
+                is_left_out = below is not None and self._is_left_out(
+                    os.path.join(below.folder, below.name)
+                )
+                if each.real not in seen and not is_left_out:
                     seen.add(each.real)
                     waiting.append(each.real)
         self.plain = list(plain)
@@ -172,7 +191,5 @@ def dependencies(folder: Path) -> Iterator[Path]:
     yield from map(Path, tree.plain)
 
 
-def _files(folder: str) -> list[os.DirEntry[str]]:
-    """Return the kustomization files of a folder."""
-    with os.scandir(folder) as entries:
-        return [each for each in entries if is_kustomization(Path(each.name))]
+def _has_kustomization(folder: str) -> bool:
+    return any(os.path.isfile(os.path.join(folder, each)) for each in NAMES)

@@ -95,7 +95,7 @@ class FileReader:
     def _folder(self, folder: Path) -> int:
         files = list(walk(folder))
         tree = Tree.of(folder, files)
-        every = (*files, *tree.others(files))
+        every = (*files, *tree.others())
         count = sum(self._below(each, is_built=tree.takes(each)) for each in every)
         built, unread = build(tree)
         for each in unread:

@@ -148,7 +148,7 @@ def _files(path: str, copies: Copies) -> list[Path | Diagnostic]:
         found = list(unread_files(where))
         files = list(walk(where, found.append))
         tree = Tree.of(where, files)
-        if tree.builds or tree.rows or tree.others(files):
+        if tree.builds or tree.rows or tree.others():
             raise NotStreamable
         found += [each for each in files if not tree.takes(each)]
     else:

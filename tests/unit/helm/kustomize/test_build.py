@@ -131,6 +131,25 @@ def _program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "resources: {a: b}\npatches: x\n",
+        "helmCharts: {}\nconfigMapGenerator: [1, {files: x, envs: [1]}]\nnamePrefix: 7\n",
+        "patches: [1, null, {path: 1}, {patch: 1}, {target: x, patch: 'a: b'}]\n",
+        "nameSuffix: [x]\nresources: ['', 1, null, '\\0', '.', './', '\U0001f600']\n",
+        "buildMetadata: x\ntransformers: ['a: [', '{}', '- 1']\nopenapi: x\n",
+        "? [a]\n: b\n",
+    ],
+)
+@pytest.mark.usefixtures("kustomize")
+def test_fields_of_any_type_are_a_row_or_built(tree: Write, text: str) -> None:
+    found = tree({"kustomization.yaml": text, "base/pod.yaml": POD})
+    objects, rows = build(found)
+    assert rows or not found.builds or objects
+    assert {each.rule_id for each in rows} <= {"unread"}
+
+
+@pytest.mark.parametrize(
     ("script", "said"),
     [
         ("while :; do :; done", "kustomize was stopped: it "),

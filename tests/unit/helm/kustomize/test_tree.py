@@ -58,6 +58,23 @@ def test_what_changes_nothing_is_not_built(tree: Write) -> None:
     assert "changed/pod.yaml" in _relative(found.taken)
 
 
+def test_what_the_user_leaves_out_is_not_read(tree: Write) -> None:
+    tree(
+        {
+            "kustomization.yaml": "resources: [pod.yaml, secret.yaml, .more/pod.yaml, out]\n",
+            "pod.yaml": POD,
+            "secret.yaml": POD,
+            ".more/pod.yaml": POD,
+            "out/kustomization.yaml": f"resources: ['https://example.com/a']\n{PREFIX}",
+        }
+    )
+    found = Tree.of(Path(), [Path("kustomization.yaml"), Path("pod.yaml")])
+    assert not found.builds
+    assert not found.rows
+    assert _relative(found.plain) == [".more/pod.yaml", "pod.yaml"]
+    assert found.others() == [Path(".more/pod.yaml")]
+
+
 def test_circles_are_left_to_kustomize(tree: Write) -> None:
     found = tree(
         {

@@ -153,6 +153,7 @@ def read_exclusions(keys: Keys, *path: str) -> tuple[Exclusion, ...]:
             keys.locate(*path, "exclude", index),
         )
         for index, each in enumerate(_below(keys, *path).get("exclude", ()))
+        if isinstance(each, dict)  # Texts are patterns of paths.
     )
 
 

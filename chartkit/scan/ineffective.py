@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.exclusion import Exclusion
+from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document
+from chartkit.documents.unread import holds_no_object
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of
+from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
 
 RULE: Final = "scan-input"
@@ -28,6 +34,9 @@ _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".j2": ("a template", "PROGRAM FILE"),
 }
 """Files of which programs make manifests: what they are called, and the command that does so."""
+_MOST_HIDDEN: Final = 500
+_LARGEST_HIDDEN: Final = 1 << 20
+"""The files of a hidden folder that are looked at, and their bytes."""
 _HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml"})
 _CLI_GROUP: Final = "cli.kyverno.io"
 _CLI_OPTIONS: Final[Mapping[str, str]] = {
@@ -48,21 +57,27 @@ def _note(message: str, location: Location, hint: str | None = None) -> Diagnost
     return Diagnostic(RULE, Severity.NOTE, message, location, hint)
 
 
-def unread_files(folder: Path) -> Iterator[Diagnostic]:
+def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
     """Yield a note for each kind of file below a folder of which another program makes manifests,
-    and for each link to a folder, which is not followed; charts have templates of their own."""
+    for each link to a folder, which is not followed, and for hidden folders with manifests; charts
+    have templates of their own."""
     found: dict[str, list[str]] = {}
+    hidden: list[str] = []
     for here, folders, names in os.walk(folder):
         if "Chart.yaml" in names:
             folders.clear()
             continue
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        there = [each for each in sorted(folders) if not excludes(Path(here, each), True)]
+        hidden += [os.path.join(here, each) for each in there if each[0] == "." and each != ".git"]
+        folders[:] = [each for each in there if each[0] != "."]
         for each in folders:
             path = os.path.normpath(os.path.join(here, each))
             if os.path.islink(path) and not os.path.exists(os.path.join(path, "Chart.yaml")):
                 yield _note("links to folders are not followed", Location(path), "name it as PATH")
         for name in sorted(names):
             path = os.path.normpath(os.path.join(here, name))
+            if excludes(Path(path)):
+                continue
             if name in _HELMFILES:
                 hint = "helmfile template | chartkit scan -"
                 yield _note("the releases of Helmfile are not rendered", Location(path), hint)
@@ -73,6 +88,26 @@ def unread_files(folder: Path) -> Iterator[Diagnostic]:
         more = f", nor are {len(paths) - 1} more of {suffix}" if len(paths) > 1 else ""
         message = f"is {language} and is not read{more}"
         yield _note(message, Location(paths[0]), f"{command} | chartkit scan -")
+    yield from _hidden_note(list(filter(_holds_manifest, hidden)))
+
+
+def _hidden_note(folders: Sequence[str]) -> Iterator[Diagnostic]:
+    if folders:
+        more = f", nor are {len(folders) - 1} more of them" if len(folders) > 1 else ""
+        message = f"is a hidden folder with manifests and is not read{more}"
+        yield _note(message, Location(os.path.normpath(folders[0])), "name it as PATH")
+
+
+def _holds_manifest(folder: str) -> bool:
+    """Report whether one of the first files below a hidden folder is a manifest."""
+    walked = ((here, name) for here, _, names in os.walk(folder) for name in sorted(names))
+    for here, name in islice(walked, _MOST_HIDDEN):
+        if name.endswith((".yaml", ".yml", ".json")):
+            with suppress(InputError):
+                content = read_bytes(os.path.join(here, name), _LARGEST_HIDDEN)
+                if not holds_no_object(content):
+                    return True
+    return False
 
 
 def incomplete_lists(documents: Iterable[Document]) -> Iterator[Diagnostic]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from chartkit.documents.compressed import SUFFIXES as COMPRESSED
 from chartkit.documents.compressed import decompressed
+from chartkit.documents.exclusion import Exclusion, exclusion
 from chartkit.documents.input_files import (
     is_file,
     is_folder,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 Note = Callable[[Diagnostic], None]
 """A function that takes notes about inputs, and rows about those that cannot be read."""
 
+EVERYTHING: Final = Exclusion()
+"""The exclusion of nothing."""
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".ndjson", ".jsonl"})
 CHART_FILE = "Chart.yaml"
 STDIN = "-"
@@ -49,13 +52,15 @@ def is_chart(path: Path) -> bool:
     return is_file(path / CHART_FILE)
 
 
-def walk(folder: Path, note: Note | None = None) -> Iterator[Path]:
+def walk(
+    folder: Path, note: Note | None = None, excludes: Exclusion = EVERYTHING
+) -> Iterator[Path]:
     """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
     contents.
 
-    Hidden files and folders are skipped. note: called with a row for a folder that cannot be read,
-    and for a pipe, a socket, a device or a broken link among the files; without it, raise
-    InputError.
+    Hidden files and folders are skipped, and what is excluded. note: called with a row for a folder
+    that cannot be read, and for a pipe, a socket, a device or a broken link among the files;
+    without it, raise InputError.
     """
     try:
         with system_errors("cannot be read", folder):
@@ -69,11 +74,13 @@ def walk(folder: Path, note: Note | None = None) -> Iterator[Path]:
         path = Path(entry.path)
         if entry.name.startswith("."):
             continue
+        if excludes(path, is_folder(path)):
+            continue
         if is_folder(path):
             if is_chart(path):
                 yield path
             elif not entry.is_symlink():
-                yield from walk(path, note)
+                yield from walk(path, note, excludes)
         elif is_manifest(path) and _is_readable(path, note):
             yield path
 
@@ -117,6 +124,16 @@ def _matching(path: str) -> list[str]:
     return found
 
 
+def included(paths: Sequence[str], excluded: Sequence[str]) -> Sequence[str]:
+    """Return named paths without those that patterns of the command line leave out."""
+    if not excluded:
+        return paths
+    excludes = exclusion(Path(), excluded)
+    return [
+        each for each in paths if each == STDIN or not excludes(Path(each), Path(each).is_dir())
+    ]
+
+
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://|[\w.-]+@[\w.-]+:")
 
 
@@ -157,21 +174,23 @@ def read_inputs(
     note: Note,
     chart: ChartOptions | None = None,
     reads: Callable[[Path], bool] | None = None,
+    excluded: Sequence[str] = (),
 ) -> list[Resource]:
     """Return the objects at paths, in order.
 
     A named file must hold only Kubernetes objects; below a folder, other documents (such as values
     files) are skipped. Objects of a chart without a namespace get the release's, as in an
-    installation. reads: whether a manifest or a chart is wanted, None for all; note: called with a
+    installation. reads: whether a manifest or a chart is wanted, None for all; excluded: patterns
+    of paths that are left out, as those of the project are; note: called with a
     row for each file, folder and chart that cannot be read, without which the others are. Raise
     InputError for a sole path that cannot be read or has no object, unless some are not wanted, and
     for values of charts if there is no chart.
     """
-    paths = matching(paths)
+    paths = included(matching(paths), excluded)
     options = chart or ChartOptions()
     found = _read_each(
         paths,
-        lambda path, rows: _read_input(path, stdin, rows, options, reads),
+        lambda path, rows: _read_input(path, stdin, rows, options, reads, excluded),
         no_object if reads is None else None,
         note,
     )
@@ -230,6 +249,7 @@ def _read_input(
     note: Note,
     chart: ChartOptions,
     reads: Callable[[Path], bool] | None,
+    excluded: Sequence[str],
 ) -> list[Resource]:
     if path == STDIN:
         return named_objects(read_stdin(stdin), note)
@@ -243,15 +263,19 @@ def _read_input(
         return named_objects(read_file(where), note)
     if is_one:
         return render_inputs(where, chart, note)
-    return _folder_objects(where, note, chart, reads)
+    return _folder_objects(where, note, chart, reads, exclusion(where, excluded))
 
 
 def _folder_objects(
-    folder: Path, note: Note, chart: ChartOptions, reads: Callable[[Path], bool] | None
+    folder: Path,
+    note: Note,
+    chart: ChartOptions,
+    reads: Callable[[Path], bool] | None,
+    excludes: Exclusion = EVERYTHING,
 ) -> list[Resource]:
-    for row in unread_files(folder):
+    for row in unread_files(folder, excludes):
         note(row)
-    files = list(walk(folder, note))
+    files = list(walk(folder, note, excludes))
     return _kustomized(Tree.of(folder, files), files, chart, note, reads)
 
 

@@ -39,7 +39,8 @@ class RequestOptions:
 
     paths, named_policies, exceptions, values: as the user wrote them, URLs among them; parameters,
     settings: `NAME=VALUE`; crds: files, folders and charts with definitions of custom kinds;
-    named_namespace: None if not given; cache: whether work of earlier runs may be used.
+    named_namespace: None if not given; cache: whether work of earlier runs may be used; exclude:
+    patterns of paths that are left out.
     """
 
     paths: tuple[str, ...]
@@ -57,6 +58,7 @@ class RequestOptions:
     kube_version: str | None
     api_defaults: bool
     cache: bool
+    exclude: tuple[str, ...] = ()
     registry: RegistryOptions
     network: NetworkOptions
 

@@ -220,7 +220,7 @@ def _load_objects(
 ) -> list[Resource]:
     """Return the objects at the paths, and those of the releases that they declare."""
     with _local(options.paths, options, note) as (paths, named, noting):
-        objects = read_inputs(paths, stdin, noting, chart, reads)
+        objects = read_inputs(paths, stdin, noting, chart, reads, options.exclude)
         if any(group_of(each) in RELEASE_GROUPS for each in objects):
             from chartkit.scan.gitops.releases import release_objects
 

@@ -144,3 +144,32 @@ def test_other_commands_go_on_too(folder: Path) -> None:
     assert "# 2 mutated" in seen.out
     payloads = chartkit(folder, "scan", "in/open.yaml", "in/a.yaml", "--json", "-p", "policy.yaml")
     assert payloads.code == 2
+
+
+def test_what_is_excluded_is_not_read(folder: Path) -> None:
+    names = ("bytes.yaml", "/chart/", "*ked", "deep.json", "gone.yaml", "loop.yaml", "pipe.yaml")
+    options = [part for name in names for part in ("--exclude", name)]
+    scan = ("scan", "in", "-p", "policy.yaml", "-q", *options)
+    left = chartkit(folder, *scan)
+    assert left.code == 2
+    assert [row.partition(":")[0] for row in _rows(left.err)] == [
+        "in/open.yaml", "in/remote/values.schema.json",
+    ]  # fmt: skip
+    project = "environments: {}\nexclude:\n- in/open.yaml\n- '**/remote'\n- {namespaces: [x]}\n"
+    (folder / "chartkit.yaml").write_text(project, "utf-8")
+    done = chartkit(folder, *scan)
+    assert (done.code, done.err) == (1, "")
+    assert chartkit(folder, *scan, "--exclude", "in/z/*").out.count("  fail  ") == 1
+
+
+def test_hidden_folders_with_manifests_are_named(tmp_path: Path) -> None:
+    for name in (".tests/pod.yaml", ".more/deep/pod.yaml", "pod.yaml", ".git/pod.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(POD.replace("NAME", "one"), "utf-8")
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "ci.yml").write_text("on: push\n", "utf-8")
+    said = "note scan-input: is a hidden folder with manifests and is not read"
+    done = chartkit(tmp_path, "scan", ".")
+    assert f".more: {said}, nor are 1 more of them (name it as PATH)" in done.err
+    done = chartkit(tmp_path, "scan", ".", "--exclude", ".more")
+    assert f".tests: {said} (name it as PATH)" in done.err

@@ -113,6 +113,13 @@ REQUEST_OPTIONS: Final = (
         "the paths: their objects are validated as by an API server; repeatable.",
     ),
     click.option(
+        "--exclude",
+        multiple=True,
+        metavar="PATTERN",
+        help="Leave out the files, folders and charts below the paths that match, in addition to "
+        "exclude: of chartkit.yaml; as in .gitignore; repeatable.",
+    ),
+    click.option(
         "-f",
         "--values",
         multiple=True,

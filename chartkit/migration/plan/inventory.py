@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.engine import compile_any, is_exception, read_exceptions
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
@@ -178,7 +179,7 @@ class _Files:
         if is_chart(where) or not where.is_dir():
             files: Iterable[Path] = [where]
         else:
-            files = walk(where)
+            files = walk(where, excludes=exclusion(where))
         for file in filter(self._is_new, files):
             every = not where.is_dir()
             yield from self._chart(file) if file.is_dir() else self._file(file, every)

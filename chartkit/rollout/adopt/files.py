@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
@@ -93,7 +94,7 @@ class FileReader:
             self.estate.workloads.append(path)
 
     def _folder(self, folder: Path) -> int:
-        files = list(walk(folder))
+        files = list(walk(folder, excludes=exclusion(folder)))
         tree = Tree.of(folder, files)
         every = (*files, *tree.others())
         count = sum(self._below(each, is_built=tree.takes(each)) for each in every)

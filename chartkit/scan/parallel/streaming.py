@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from chartkit.documents.exclusion import exclusion
 from chartkit.documents.input_files import is_file
 from chartkit.documents.reader import Document
 from chartkit.documents.unread import is_unread, unread
@@ -33,6 +34,7 @@ from chartkit.scan.inputs import (
     STDIN,
     Note,
     folder_objects,
+    included,
     is_chart,
     is_definition,
     is_remote,
@@ -102,13 +104,13 @@ def open_stream(options: RequestOptions, copies: Copies, least: int = LEAST) -> 
     if any(is_remote(each) and not is_stored(each) for each in options.paths):
         return None
     try:
-        paths, remote = matching(options.paths), None
+        paths, remote = included(matching(options.paths), options.exclude), None
         if any(map(is_stored, paths)):
             from chartkit.scan.remote import RemotePaths
 
             remote = RemotePaths((), _drop)
             paths = remote.local(paths)
-        files = [_files(path, copies) for path in paths]
+        files = [_files(path, copies, options.exclude) for path in paths]
         size = total([each for group in files for each in group if isinstance(each, Path)])
         if size < least:
             return None
@@ -135,7 +137,7 @@ def _drop(_: Diagnostic) -> None:
     return None
 
 
-def _files(path: str, copies: Copies) -> list[Path | Diagnostic]:
+def _files(path: str, copies: Copies, excluded: Sequence[str]) -> list[Path | Diagnostic]:
     """Return the manifests at a path, with notes on what is not read; raise NotStreamable."""
     where = Path(path)
     if path == STDIN:
@@ -145,8 +147,9 @@ def _files(path: str, copies: Copies) -> list[Path | Diagnostic]:
     if is_file(where) and not is_kustomization(where):
         found: list[Path | Diagnostic] = [where]
     elif where.is_dir() and not is_chart(where):
-        found = list(unread_files(where))
-        files = list(walk(where, found.append))
+        excludes = exclusion(where, excluded)
+        found = list(unread_files(where, excludes))
+        files = list(walk(where, found.append, excludes))
         tree = Tree.of(where, files)
         if tree.builds or tree.rows or tree.others():
             raise NotStreamable

@@ -1,0 +1,76 @@
+"""Paths that a command leaves out, by patterns in the syntax of gitignore."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from chartkit.documents.reader import read_file
+from chartkit.errors import ChartkitError, InputError
+from chartkit.model import mapping_at, texts_of
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+_PROJECT: Final = "chartkit.yaml"
+
+
+class Exclusion:
+    """Patterns, each with the folder that they are relative to."""
+
+    def __init__(self, patterns: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
+        """Raise InputError for what is no pattern."""
+        self._specs = [(root, _spec(each)) for root, each in patterns if each]
+
+    def __call__(self, path: Path, is_folder: bool = False) -> bool:
+        """Report whether a path is left out."""
+        if not self._specs:
+            return False
+        whole = os.path.abspath(path)
+        for root, spec in self._specs:
+            if whole.startswith(root):
+                name = whole[len(root) :].replace(os.sep, "/") + ("/" if is_folder else "")
+                if name.strip("/") and spec.match_file(name):
+                    return True
+        return False
+
+
+def exclusion(path: Path, patterns: Sequence[str] = ()) -> Exclusion:
+    """Return what is left out below a path: patterns of the command line, relative to the path or
+    to the current folder, and those in `exclude` of the nearest chartkit.yaml, relative to it.
+
+    Raise InputError for what is no pattern.
+    """
+    whole = Path(os.path.abspath(path))
+    found = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]
+    for folder in (whole, *whole.parents):
+        if (folder / _PROJECT).is_file():
+            found.append((_start(folder), _of_project(folder / _PROJECT)))
+        if (folder / _PROJECT).is_file() or (folder / ".git").exists():
+            break
+    return Exclusion(found)
+
+
+def _start(folder: Path) -> str:
+    return os.path.join(folder, "")
+
+
+def _of_project(file: Path) -> list[str]:
+    """Return the patterns of a project; none of one that cannot be read: `render` says why."""
+    try:
+        documents = read_file(file)
+    except ChartkitError:
+        return []
+    return [text for each in documents for text in texts_of(mapping_at(each.body).get("exclude"))]
+
+
+def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(patterns)
+    except ValueError as error:
+        hint = "patterns are written as in .gitignore: vendor/, *.tpl.yaml, /docs/**"
+        raise InputError(f"--exclude: {error}", hint=hint) from None

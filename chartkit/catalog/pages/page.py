@@ -23,6 +23,7 @@ from chartkit.catalog.show import Details, details, does
 from chartkit.charts.rbac.requirements import Permission
 from chartkit.documents.reader import read_file, resources
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
+from chartkit.engine.cluster_policy.autogen import ANNOTATION as AUTOGEN
 from chartkit.library.policies import read_library
 from chartkit.library.profiles import read_profile, resolve
 from chartkit.model import Body
@@ -99,6 +100,7 @@ class _Page:
             "Objects": prose(", ".join(entry.subjects)),
             "What it does": prose(", ".join(entry.kinds)),
             "Forms": prose(", ".join(entry.forms)),
+            "Left out": prose(_left_out(self.shown)),
             "Kyverno": prose(f"{entry.minimum} or newer") if entry.minimum else "",
             "Control": link(prose(control.name), control.source) if control else "",
             "Standards": ", ".join(
@@ -142,6 +144,20 @@ class _Page:
             bodies = [each.body for each in resources(read_file(around))]
             shown = block(dump_documents(bodies), "yaml")
             yield f"## What is in the cluster meanwhile\n\n{shown}"
+
+
+_EXTENDED: Final = frozenset(("ValidatingPolicy", "MutatingPolicy", "ImageValidatingPolicy"))
+
+
+def _left_out(shown: Details) -> str:
+    """Return what a form in CEL does not judge and the ClusterPolicy does: of all Pod controllers
+    Kyverno does not extend policies in CEL to ReplicationControllers."""
+    forms = _EXTENDED.intersection(shown.entry.forms)
+    is_own = any(AUTOGEN in source.text for source in shown.sources)
+    if "ClusterPolicy" not in shown.entry.forms or "Pod" not in shown.entry.subjects or is_own:
+        return ""
+    text = "ReplicationControllers, of which only the Pods count"
+    return "; ".join(f"{form}: {text}" for form in sorted(forms))
 
 
 def _parameter(name: str, schema: Body) -> list[str]:

@@ -274,3 +274,11 @@ def test_the_pages_of_the_built_in_library_are_in_step() -> None:
             link for link in _LINK.findall(_CODE.sub("", text)) if not link.startswith("https://")
         ]
         assert [link for link in links if not (here / link).is_file()] == []
+
+
+def test_a_page_says_what_the_form_in_cel_leaves_out() -> None:
+    """Kyverno's autogen of policies in CEL does not extend them to ReplicationControllers."""
+    found = pages(documented([BUILT_IN], _ROOT))
+    text = "ValidatingPolicy: ReplicationControllers, of which only the Pods count"
+    assert text in found["eks-best-practices/disallow-latest-tag.md"]
+    assert "Left out" not in found["eks-best-practices/disallow-bare-pods.md"]

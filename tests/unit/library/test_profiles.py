@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit import bundled
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
@@ -281,3 +282,32 @@ def test_built_in_profiles(name: str, extends: str | None) -> None:
     resolved = resolve([profile], read_libraries())
     assert not resolved.policies["require-non-root-groups"].enabled
     assert resolved.policies["disallow-host-path"].enabled
+
+
+_HIGH = {
+    "disallow-anonymous-bindings",
+    "disallow-capabilities",
+    "disallow-catch-all-webhooks",
+    "disallow-cluster-admin-bindings",
+    "disallow-container-sock-mounts",
+    "disallow-host-namespaces",
+    "disallow-host-path",
+    "disallow-host-ports",
+    "disallow-host-process",
+    "disallow-privileged-containers",
+    "disallow-public-load-balancers",
+    "restrict-host-path",
+    "verify-image-signatures",
+}
+"""What opens a node or the cluster: `--fail-on high` is a gate with every profile."""
+
+
+@pytest.mark.parametrize(
+    "file", sorted(bundled.profiles_dir().glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_severities_of_built_in_profiles_separate(file: Path) -> None:
+    resolved = resolve([read_profile(file.stem, Path())], read_libraries())
+    severities = {name: each.policy.severity for name, each in resolved.policies.items()}
+    high = {name for name, severity in severities.items() if severity == "high"}
+    assert high
+    assert high == _HIGH & set(severities)

@@ -1,6 +1,7 @@
 """`chartkit explain`: the meaning of a finding's id, or of a cluster's error message.
 
-The modules that declare the ids say what they mean.
+The modules that declare the ids CK… say what they mean; `named_checks.yaml` has the ids that are
+words.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from textwrap import indent
 
 import click
 
 from chartkit.cli.terminal import show_rows, show_text
+from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.model import Explanation
 from chartkit.registration import declarations
@@ -34,6 +37,7 @@ _MODULES = (
     "chartkit.scan.gate.outcome",
 )
 """The modules that declare ids, imported when needed; those of values are rules."""
+_NAMED = Path(__file__).with_name("named_checks.yaml")
 
 
 def explanations() -> Iterator[Explanation]:
@@ -41,13 +45,15 @@ def explanations() -> Iterator[Explanation]:
     yield from (rule.explanation for rule in RULES)
     for name in _MODULES:
         yield from declarations(Explanation, vars(import_module(name)))
+    for each in read_file(_NAMED)[0].body:
+        yield Explanation(*each)
 
 
 def explanation(rule_id: str) -> Explanation:
     """Return the meaning of an id; raise InputError for one that is not known."""
     known = []
     for meaning in explanations():
-        if meaning.rule_id == rule_id.upper():
+        if meaning.rule_id.lower() == rule_id.lower():
             return meaning
         known.append(meaning.rule_id)
     hint = suggestion(rule_id, known) or "`chartkit explain` lists them"
@@ -76,20 +82,21 @@ def as_rows() -> list[tuple[str, str]]:
     return sorted((meaning.rule_id, meaning.what) for meaning in explanations())
 
 
-_RULE_ID = re.compile(r"\w{1,12}")
+_RULE_ID = re.compile(r"[\w-]{1,12}")
 
 
 @click.command(short_help="Explain the id of a finding, or a cluster's error message.")
 @click.argument("subject", required=False, metavar="[ID|TEXT]")
 def explain(subject: str | None) -> None:
-    """Explain the finding ID (CK001 …), or the error message TEXT of a cluster, Helm or Kyverno.
+    """Explain the finding ID (CK001, policy-misspelt …), or the error message TEXT of a cluster,
+    Helm or Kyverno.
 
     Quote TEXT, or pipe it in with `-`. Prints what it means, why it matters and what to do. Without
     an argument, lists every ID.
     """
     if subject is None:
         show_rows(as_rows())
-    elif _RULE_ID.fullmatch(subject):
+    elif _RULE_ID.fullmatch(subject) or subject.lower() in known_explanations():
         show_text(as_text(explanation(subject)))
     else:
         show_text(_explained(_standard_input() if subject == "-" else subject))
@@ -102,7 +109,8 @@ def _explained(text: str) -> str:
     found = find_messages(text)
     if not found:
         hint = "docs/troubleshooting.md lists those that are; `chartkit explain` lists the ids"
-        raise InputError("this is no error message that chartkit knows", None, hint)
+        message = "this is no error message that chartkit knows"
+        raise InputError(message, None, suggestion(text, known_explanations()) or hint)
     return as_text(found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -302,9 +302,8 @@ def _speechless(
         if not reasons:
             return
         all_reasons |= dict.fromkeys(reasons)
-    found = never_acts(shown.name, all_reasons, unsent)
-    is_note = shown.name in decided and not shown.cleans
-    yield replace(found, severity=Severity.NOTE, hint=None) if is_note else found
+    only_reports = shown.name in decided and not shown.cleans
+    yield never_acts(shown.name, all_reasons, unsent, only_reports)
 
 
 def _called(resource: Resource) -> str:

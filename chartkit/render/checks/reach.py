@@ -30,19 +30,24 @@ def unreachable(
                 yield never_acts(policy.policy.name, reasons, unsent)
 
 
-def never_acts(name: str, reasons: Collection[Reason], unsent: Unsent) -> Diagnostic:
-    """Return a warning on a policy that no object reaches."""
+def never_acts(
+    name: str, reasons: Collection[Reason], unsent: Unsent, only_reports: bool = False
+) -> Diagnostic:
+    """Return a warning on a policy that no object reaches; a note where the project sets it to
+    only report, which background scans do."""
     known = list(dict.fromkeys(reasons))
     texts = ", ".join(f"{one} ({unsent.locate(one)})" for one in known)
-    message = (
-        f"{name} can never act here: nothing that it looks at is sent to Kyverno: {texts}; "
-        "background scans alone may report it"
-    )
+    why = f"nothing that it looks at is sent to Kyverno: {texts}"
+    place = unsent.locate(known[0])
+    if only_reports:
+        message = f"{name} is judged in background scans alone: {why}"
+        return Diagnostic(name, Severity.NOTE, message, place)
+    message = f"{name} can never act here: {why}; background scans alone may report it"
     hint = (
         f"set {unsent.remedy(known)} in the values of Kyverno's chart, or switch it off: "
         f"policies: {{{name}: {{enabled: false}}}}"
     )
-    return Diagnostic(name, Severity.WARNING, message, unsent.locate(known[0]), hint)
+    return Diagnostic(name, Severity.WARNING, message, place, hint)
 
 
 def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:

@@ -21,6 +21,7 @@ from chartkit.project.settings import PolicyType
 from chartkit.render.access_reviews import slow_admission
 from chartkit.render.chart import ALL, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
+from chartkit.render.checks.enforcement import enforcement
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.exceptions import exceptions
@@ -29,7 +30,6 @@ from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import permissions
 from chartkit.render.checks.unsent import Unsent
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
-from chartkit.render.checks.weakened import weakened
 from chartkit.render.model import HELM_WARNINGS, POLICIES, POLICY_WARNINGS, Outcome, Row, findings
 from chartkit.scan.policies import PolicySet
 from chartkit.wording import abridged, counted
@@ -56,7 +56,7 @@ def check_environment(
     found += policy_warnings(subject, compiled)
     found += both_forms(subject, compiled)
     found += exceptions(subject, today)
-    found += weakened(subject)
+    found += enforcement(subject)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
     found += slow_admission(subject)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -20,15 +23,44 @@ GROUPS = {
     "CK1": "Versions, availability, files",
     "CK5": "Policy libraries",
     "CK6": "The gate of a scan",
+    "": "Ids that are words",
 }
 """The topics of the ids that are not about values, by how they begin."""
+_SOURCE = Path(chartkit.__file__).parent
+_CHECKS = {"Row": 1, "rows": 1, "findings": 1}
+"""Where calls in `render` have the check."""
 MARK = "<!-- Written from the declarations: pytest --update-golden. Not by hand. -->\n"
 
 
 def test_every_id_in_the_source_is_explained_once() -> None:
-    sources = Path(chartkit.__file__).parent.rglob("*.py")
+    sources = _SOURCE.rglob("*.py")
     named = {name for file in sources for name in re.findall(r'"(CK\d{3})"', file.read_text())}
-    assert Counter(each.rule_id for each in explanations()) == Counter(named)
+    explained = Counter(each.rule_id for each in explanations())
+    assert {each for each in explained if each.startswith("CK")} == named
+    assert set(explained.values()) == {1}
+    assert [each for each in _words() if each not in explained] == []
+
+
+def _words() -> Iterator[str]:
+    """Yield the ids of diagnostics, and the checks of render, that are words."""
+    for file in sorted(_SOURCE.rglob("*.py")):
+        text = file.read_text()
+        if "Diagnostic(" not in text and "Row(" not in text and "rows(" not in text:
+            continue
+        is_check = file.is_relative_to(_SOURCE / "render")
+        for call in ast.walk(ast.parse(text)):
+            if not isinstance(call, ast.Call):
+                continue
+            name = ast.unparse(call.func)
+            position = {"Diagnostic": 0, **(_CHECKS if is_check else {})}.get(name)
+            if position is None or len(call.args) <= position:
+                continue
+            given = call.args[position]
+            if isinstance(given, ast.Name) and given.id.strip("_").isupper():
+                module = ".".join(("chartkit", *file.relative_to(_SOURCE).with_suffix("").parts))
+                yield getattr(import_module(module.removesuffix(".__init__")), given.id)
+            elif isinstance(given, ast.Constant):
+                yield str(given.value).partition("/")[0]
 
 
 def test_every_declared_fix_is_explained() -> None:
@@ -45,6 +77,7 @@ def test_explain_shows_one_id_or_lists_all() -> None:
     rows = as_rows()
     assert rows == sorted(rows)
     assert len(rows) == len(list(explanations()))
+    assert explanation("Policy-Misspelt").rule_id == "policy-misspelt"
     with pytest.raises(InputError, match="there is no finding 'CK999'"):
         explanation("CK999")
 
@@ -65,8 +98,10 @@ def page() -> str:
     parts = ["## Values of the charts\n"]
     in_order = sorted(explanations(), key=lambda each: each.rule_id)
     parts += [rule(each) for each in in_order if each.example]
+    named = [each for each in in_order if not each.rule_id.startswith("CK")]
     for start, title in GROUPS.items():
-        rows = [each for each in in_order if each.rule_id.startswith(start) and not each.example]
+        others = [each for each in in_order if each.rule_id.startswith(start)]
+        rows = [each for each in others if not each.example] if start else named
         parts += [f"## {title}\n", "| id | what | why | what to do |", "|---|---|---|---|"]
         parts += [f"| {each.rule_id} | {each.what} | {each.why} | {each.do} |" for each in rows]
         parts.append("")

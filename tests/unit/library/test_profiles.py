@@ -299,7 +299,7 @@ _HIGH = {
     "restrict-host-path",
     "verify-image-signatures",
 }
-"""What opens a node or the cluster: `--fail-on high` is a gate with every profile."""
+"""What opens a node or the cluster, and what stops it."""
 
 
 @pytest.mark.parametrize(

@@ -216,21 +216,21 @@ CASES: list[tuple[Body, Check, Any, Any]] = [
         [{"any": [{"subjects": [{"kind": "User", "name": "a"}]}]}, None],
     ),
     (
-        {"podSecuritySeverity": "high"},
+        {"podSecuritySeverity": "low"},
         lambda r: r.annotation(SEVERITY),
-        "medium",
         "high",
+        "low",
     ),
     (
         {"podSecuritySeverityByPolicy": {HOST_PATH: "critical", STRICT: ""}},
         lambda r: (r.annotation(SEVERITY), r.annotation(SEVERITY, STRICT)),
-        ("medium", "medium"),
+        ("high", "medium"),
         ("critical", None),
     ),
     (
         {"podSecuritySeverityByPolicy": {HOST_PATH: 1}},
         lambda r: r.annotation(SEVERITY),
-        "medium",
+        "high",
         "1",
     ),
     ({"customAnnotations": {"a/b": "c"}}, lambda r: r.annotation("a/b", STRICT), None, "c"),
@@ -314,7 +314,7 @@ CASES: list[tuple[Body, Check, Any, Any]] = [
     (
         {"policies": {HOST_PATH: {"severity": "low"}}},
         lambda r: r.annotation(SEVERITY),
-        "medium",
+        "high",
         "low",
     ),
     (

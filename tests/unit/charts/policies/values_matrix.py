@@ -137,7 +137,7 @@ CASES = (
     Case({"policyPreconditions": {RULE: {"all": [CONDITION]}}}, refused=_NOT_IN_CEL),
     Case({"policyMatchConditions": {MINE: MATCH}}, refused={CLUSTER: _OF_CEL}),
     Case({"policyMatchConditions": {RULE: MATCH}}, refused={CLUSTER: _OF_CEL}),
-    Case({"podSecuritySeverity": "high"}, beside=_BASELINE, of=_HOST_PATH),
+    Case({"podSecuritySeverity": "low"}, beside=_BASELINE, of=_HOST_PATH),
     Case({"podSecuritySeverityByPolicy": {MINE: "low"}}),
     Case({"customAnnotations": _UNSCORED}),
     Case({"customAnnotationsByPolicy": {MINE: _UNSCORED}}),

@@ -171,7 +171,7 @@ def test_a_project_may_decide_that_it_only_reports(tmp_path: Path) -> None:
     named = "    policies: {require-aws-node-identity: {action: Audit}}\n"
     file.write_text(file.read_text() + named)
     (row,) = _rows(_run(folder), "examples", Outcome.NOTE)
-    assert row.message.startswith("require-aws-node-identity can never act here: ")
+    assert row.message.startswith("require-aws-node-identity is judged in background scans alone: ")
 
 
 def test_values_let_it_act(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from chartkit.render.model import Outcome, Row
 from chartkit.values.lint.rule import ChartValues
 from chartkit.wording import abridged, counted
 
-CHECK: Final = "weakened"
+CHECK: Final = "enforcement"
 _ACTION: Final = "validationFailureAction"
 _BY_POLICY: Final = "validationFailureActionByPolicy"
 _OVERRIDES: Final = "validationFailureActionOverrides"
@@ -50,7 +50,7 @@ _IGNORING: Final = ("features", "forceFailurePolicyIgnore")
 _ADMISSION: Final = "ValidatingAdmissionPolicy"
 
 
-def weakened(subject: CheckTarget) -> Iterator[Row]:
+def enforcement(subject: CheckTarget) -> Iterator[Row]:
     """Yield a row for each way in which the environment's policies refuse or report less."""
     looks = (_actions, _overrides, _exclusions, _further_exceptions, _filters, _forms, _versions)
     for look in looks:

@@ -29,7 +29,7 @@ def said(
     project = read_project(folder)
     done = render_project(project, RenderOptions(tuple(project.environments.values())))
     assert not done.failed, done.rows
-    return [each.message for each in (*rows(done, "weakened"), *rows(done, "exceptions"))]
+    return [each.message for each in (*rows(done, "enforcement"), *rows(done, "exceptions"))]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def as_rows() -> list[tuple[str, str]]:
     return sorted((meaning.rule_id, meaning.what) for meaning in explanations())
 
 
-_RULE_ID = re.compile(r"[\w-]{1,12}")
+_RULE_ID = re.compile(r"\w[\w-]{0,11}")
 
 
 @click.command(short_help="Explain the id of a finding, or a cluster's error message.")

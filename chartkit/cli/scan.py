@@ -149,7 +149,8 @@ GATE_OPTIONS: Final = (
     click.option(
         "--detailed",
         is_flag=True,
-        help="Show passes and skips as well, and kinds of policies that Kyverno will remove.",
+        help="Show passes and skips as well, every note, and kinds of policies that Kyverno will "
+        "remove.",
     ),
     click.option(
         "--audit-warn",
@@ -201,6 +202,7 @@ def scan(options: ScanOptions) -> None:
         partial(progress, "scanning"),
         options.gate.quiet,
         guidance,
+        options.detailed,
     )
     named = options.env
     environment = None if named is None else project_environment(options.path, named)

@@ -133,16 +133,18 @@ def _scan_files(
     installed: InstalledPolicies | None = None,
 ) -> int:
     require_paths(options.request)
-    judges = load_judges(options.request, console.note, environment)
+    with console.grouping() as note:
+        judges = load_judges(options.request, note, environment)
     if installed is None and changes is None and time is None and not options.timings:
         code, console = _in_parts(options, outputs, console, selection, environment, judges)
         if code is not None:
             return code
     if options.executor is not None:
         console.remark("--executor: the input is read as a whole, and judged here")
-    requests = read_requests(
-        judges, options.request, console.stdin, console.note, options.is_json, environment, changes
-    )
+    with console.grouping() as note:
+        requests = read_requests(
+            judges, options.request, console.stdin, note, options.is_json, environment, changes
+        )
     if installed is not None:
         requests = installed.completed(requests)
     require_policies(requests.policies, console, options.is_json)

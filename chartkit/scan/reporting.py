@@ -19,6 +19,7 @@ from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.formats import BUILT_IN
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
+from chartkit.report.notes import grouping
 from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
@@ -49,7 +50,8 @@ _SPLIT: Final = frozenset({"policyreport", "openreports"})
 class Console:
     """The standard streams of a scan. screen: what shows standard output; progress: called with
     the number of objects, gives a function to call after each; quiet: whether only failures are
-    shown; guide: gives guidance for policies by their names, for formats that show it; unread: rows
+    shown; guide: gives guidance for policies by their names, for formats that show it; detailed:
+    whether all notes have a line; unread: rows
     about inputs that could not be read, because of which the scan exits with 2."""
 
     stdin: TextIO
@@ -59,7 +61,12 @@ class Console:
     progress: Callable[[int], AbstractContextManager[Callable[[], None]]]
     quiet: bool = False
     guide: Callable[[Collection[str]], Mapping[str, Guidance]] | None = None
+    detailed: bool = False
     unread: list[Diagnostic] = field(default_factory=list)
+
+    def grouping(self) -> AbstractContextManager[Callable[[Diagnostic], None]]:
+        """Give a function that takes notes; those of one kind become one line at the end."""
+        return grouping(self.note, self.detailed)
 
     def note(self, diagnostic: Diagnostic) -> None:
         """Write a finding to standard error, and keep it if it is about an input that cannot be

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
+from chartkit.report.notes import grouped
 from chartkit.report.outputs import Output
 from chartkit.scan.environment import ProjectEnvironment, UnsentObjects
 from chartkit.scan.gate.selection import Selection
@@ -217,7 +218,7 @@ def _part_judge(
 
 
 def _say(console: Console, notes: Iterable[Diagnostic], policies: PolicySet) -> None:
-    for note in notes:
+    for note in grouped(notes, console.detailed):
         console.note(note)
     require_policies(policies, console)
     if policies.cleanup:

@@ -1,0 +1,53 @@
+"""Notes and warnings of one kind, as one line each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from chartkit.model import Diagnostic, Severity
+
+_MOST_ALONE: Final = 2
+"""The notes of one kind that have a line each."""
+_NAMES: Final = re.compile(r"'[^']*'|\S*[/.]\S+|\d+")
+"""What tells notes of one kind apart: quoted names, paths and numbers."""
+
+
+def grouped(rows: Iterable[Diagnostic], lists_all: bool = False) -> Iterator[Diagnostic]:
+    """Yield notes and warnings with one line for more than two that say the same of several places,
+    where the first of them stands; errors stay as they are. lists_all: whether all do."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for row in rows:
+        single = lists_all or row.severity is Severity.ERROR
+        said = (row.rule_id, row.severity, _NAMES.sub("", row.message))
+        groups.setdefault(id(row) if single else said, []).append(row)
+    for group in groups.values():
+        if len(group) <= _MOST_ALONE:
+            yield from group
+        else:
+            yield _as_one(group)
+
+
+def _as_one(group: list[Diagnostic]) -> Diagnostic:
+    first, *others = group
+    places = [str(each.location) for each in others[:2] if each.location]
+    such_as = f", such as {' and '.join(places)}" if places else ""
+    message = f"{first.message}; {len(others)} more of the kind{such_as}"
+    hint = f"{first.hint}; --detailed lists all" if first.hint else "--detailed lists all"
+    return replace(first, message=message, hint=hint)
+
+
+@contextmanager
+def grouping(
+    note: Callable[[Diagnostic], None], lists_all: bool = False
+) -> Iterator[Callable[[Diagnostic], None]]:
+    """Give a function that takes notes; at the end, call note with them as `grouped` has them."""
+    rows: list[Diagnostic] = []
+    try:
+        yield rows.append
+    finally:
+        for row in grouped(rows, lists_all):
+            note(row)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.model import Body, Json
-from chartkit.values.migrate.context import Context
+from chartkit.values.migrate.context import Context, Outcome
 from chartkit.values.migrate.table import CONTROLLERS, Row
-from chartkit.values.migrate.tree import Block, Leaf, Path, value_of
+from chartkit.values.migrate.tree import Block, Leaf, Path, data_of, value_of
 
 _COMPONENT: Final = "app.kubernetes.io/component"
 _OLD_LABELS: Final = ("app.kubernetes.io/name", "app")
@@ -32,7 +32,10 @@ def move_affinity(context: Context, row: Row) -> None:
         if context.tree.find((*row.key, kind)) is not None:
             targets = [(controller, kind) for controller in _controllers(context)]
             context.move(row, key=(*row.key, kind), targets=targets, change=_for_controller)
-    if context.tree.find(row.key) is not None:
+    rest = context.tree.find(row.key)
+    if rest is not None and data_of(rest.value):
+        context.remove(row.key, "It is no affinity.", "Say what is meant.", Outcome.ASKED)
+    elif rest is not None:
         context.remove(row.key, "It is empty, and says nothing.")
 
 

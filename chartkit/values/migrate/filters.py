@@ -12,6 +12,7 @@ from chartkit.charts.engine.values import Section, Value
 from chartkit.values.migrate.context import Context, Outcome, items
 from chartkit.values.migrate.table import Row
 from chartkit.values.migrate.tree import Entry, Leaf, data_of, value_of
+from chartkit.wording import shortened
 
 _ENTRY: Final = re.compile(r"\[([^\]]*)\]")
 _NAMESPACES: Final = ("kube-system", "kube-public", "kube-node-lease")
@@ -80,7 +81,15 @@ def move_filters(context: Context, row: Row) -> None:
     entry = context.tree.find(row.key)
     if entry is None:
         return
-    is_text = isinstance(data_of(entry.value), str)
+    data = data_of(entry.value)
+    is_text = isinstance(data, str)
+    text = " ".join(map(str, data)) if isinstance(data, list) else str(data or "")
+    unread = _ENTRY.sub("", text).strip(" ,\n")
+    if unread:
+        why = f"'{shortened(unread, 60)}' is no filter: Kyverno reads only what is in brackets."
+        do = "Write it as [Kind,namespace,name], or leave it out."
+        context.say(Outcome.ASKED, row.key, entry, (), why, do)
+        return
     found = list(_filters([entry] if is_text else items(entry)))
     defaults = [each for each in found if _is_default(each)]
     present = {each.namespace if each.of_namespace else each.kind for each in defaults}

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from chartkit.documents.reader import read_text
+from chartkit.errors import InputError
 from chartkit.values.migrate.affinity import move_affinity, move_selectors, topology_key
 from chartkit.values.migrate.arguments import move_arguments
 from chartkit.values.migrate.context import Context, Outcome, items
@@ -19,6 +21,8 @@ Transform = Callable[[Context, Row], None]
 _VERBS: Final = ["get", "list", "watch", "create", "update", "delete"]
 _ACTIONS: Final = ("audit", "enforce")
 _NOTHING: Final = "It is empty, and says nothing."
+_NO_SELECTORS: Final = "It holds no mapping with selectors."
+_SAY: Final = "Say what is meant."
 
 
 def _move(context: Context, row: Row) -> None:
@@ -105,16 +109,20 @@ def _account_name(context: Context, row: Row) -> None:
 
 def _resource_names(context: Context, row: Row) -> None:
     """Names of resources as a rule."""
-    if not context.value(row.key):
+    names = context.value(row.key)
+    if not names:
         context.remove(row.key, _NOTHING)
+        return
+    if not isinstance(names, list):
+        context.remove(row.key, "A list stood there.", _SAY, Outcome.ASKED)
         return
     entry = _entry(context, row)
     rule = value_of([{"apiGroups": ["*"], "resources": ["*"], "verbs": _VERBS}])
-    names = as_block(entry)
-    if isinstance(rule, Block) and names is not None:
+    block = as_block(entry)
+    if isinstance(rule, Block) and block is not None:
         fields = as_block(rule.entries[0])
         if fields is not None:
-            fields.entries[1].value = names
+            fields.entries[1].value = block
     entry.value = rule
     context.move(row)
 
@@ -163,18 +171,25 @@ def _listed(context: Context, row: Row, first: str, do: str) -> None:
 
 
 def _webhooks(context: Context, row: Row) -> None:
-    """A list of selectors as the one that Kyverno took."""
+    """Writes a list of selectors, or a text that says one, as the first selector."""
     entry = _entry(context, row)
     data = data_of(entry.value)
     if isinstance(data, dict) and data:
         return
-    if not isinstance(data, list) or not data or not data[0]:
+    if not data or (isinstance(data, str) and not data.strip()):
         context.remove(row.key, _NOTHING)
         return
+    if isinstance(data, str):
+        _webhooks_of_text(context, row, entry, data)
+        return
+    if not isinstance(data, list) or not all(isinstance(each, dict | None) for each in data):
+        context.say(Outcome.ASKED, row.key, entry, (), _NO_SELECTORS, _SAY)
+        return
+    if not data[0]:
+        alone = ", and that alone counted" if len(data) > 1 else ""
+        context.remove(row.key, f"Its first entry is empty{alone}: it excluded nothing.")
+        return
     first, *others = items(entry)
-    if isinstance(data[0], list):
-        # Its lines are those of an item.
-        as_block(first)
     entry.value = first.value
     if isinstance(first.value, Block):
         first.value.after = ""
@@ -182,6 +197,25 @@ def _webhooks(context: Context, row: Row) -> None:
     entry.lead += first.lead
     do = "Its other items had no effect, and are left out." if others else ""
     context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why, do)
+
+
+def _webhooks_of_text(context: Context, row: Row, entry: Entry, text: str) -> None:
+    """Writes the selector that a text holds as a mapping, and asks whether it is meant: the charts
+    passed a text on as a JSON string, which Kyverno cannot read."""
+    try:
+        bodies = [each.body for each in read_text(text)]
+    except InputError:
+        bodies = []
+    meant = bodies[0] if len(bodies) == 1 else None
+    if isinstance(meant, list) and meant:
+        meant = meant[0]
+    if not isinstance(meant, dict):
+        context.say(Outcome.ASKED, row.key, entry, (), _NO_SELECTORS, _SAY)
+        return
+    entry.value = value_of(meant)
+    why = "It was a text, which Kyverno could not read: it excluded nothing. A mapping has effect."
+    do = "Check that Kyverno is not to be sent what the selectors leave out."
+    context.say(Outcome.ASKED, row.key, entry, row.targets, why, do)
 
 
 def _with_reports(context: Context, row: Row) -> None:

@@ -1,4 +1,4 @@
-"""CK008: webhooks as a list, as charts before 3.3 had them."""
+"""CK008: webhooks as a list, as Kyverno up to 1.13.0 had them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from chartkit.values.lint.rule import ChartValues, Rule
 class WebhooksList(Rule):
     """A list of webhooks.
 
-    Source: upstream's chart from 3.3 on drops the entries that have no namespaceSelector, and puts
-    the others under their names, which Kyverno's configuration does not read.
+    Source: parseWebhooks in Kyverno's pkg/config/types.go: one mapping since 1.13.1; before, it
+    read a list, of which the webhook controller took the first entry.
     """
 
     id = "CK008"
     what = "A list in config.webhooks."
     why = (
-        "Charts up to 3.2 took a list. Since 3.3 entries without a namespaceSelector are silently "
-        "dropped and the others have no effect, so the webhooks see every namespace."
+        "Kyverno up to 1.13.0 took the first entry of a list. Since then it reads one mapping and "
+        "nothing of a list, so the webhooks see every namespace."
     )
     do = "Write one mapping with namespaceSelector and objectSelector."
     problematic = "config:\n  webhooks:\n    - objectSelector: {matchLabels: {scan: 'true'}}\n"
@@ -38,15 +38,7 @@ config:
         entries = mapping_at(subject.values, "config").get("webhooks")
         if not isinstance(entries, list) or not entries:
             return
-        dropped = [
-            str(index)
-            for index, entry in enumerate(entries)
-            if not (isinstance(entry, dict) and entry.get("namespaceSelector"))
-        ]
-        message = "a list of webhooks excludes nothing: Kyverno reads one mapping"
-        if dropped:
-            which = f"{'entry' if len(dropped) == 1 else 'entries'} {', '.join(dropped)}"
-            message += f", and {which} without a namespaceSelector are silently dropped"
+        message = "a list of webhooks excludes nothing: Kyverno reads one mapping since 1.13.1"
         hint = "write config.webhooks as one mapping"
         hint += "; `chartkit values lint --fix` does" if _is_one_mapping(entries) else ""
         yield self.error(message, subject.locate(("config", "webhooks")), hint)

@@ -9,9 +9,9 @@ import pytest
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Json
+from chartkit.model import Json, value_at
 from chartkit.values.migrate.table import LAST_OF_TWO, rows
-from tests.unit.values.migrate.values import asked, body, migrated
+from tests.unit.values.migrate.values import asked, body, document, migrated
 
 WRONG: tuple[Json, ...] = (
     *(None, 1, 1.5, True, "x, y"),
@@ -87,3 +87,44 @@ def test_keys_that_yaml_writes_on_several_lines_stay_on_one(key: str) -> None:
 def test_a_key_that_is_too_long_for_one_line_is_refused() -> None:
     with pytest.raises(InputError, match=r"cannot be rearranged|did not find expected"):
         migrated(json.dumps({"replicaCount": 1, "extra": [{"k" * 1100: {"a": 1}}]}))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("config.webhooks", "hello"),
+        ("config.webhooks", "'[{a: '"),
+        ("config.webhooks", "5"),
+        ("config.webhooks", "['{\"namespaceSelector\": {}}']"),
+        ("config.resourceFilters", "'Event,*,*'"),
+        ("config.resourceFilters", "['[Node,*,*]', 'Event,*,*']"),
+        ("affinity", "some text"),
+        ("generatecontrollerExtraResources", "some text"),
+    ],
+)
+def test_what_cannot_be_read_is_never_called_empty(key: str, value: str) -> None:
+    first, _, rest = key.partition(".")
+    text = f"{first}: {{{rest}: {value}}}\n" if rest else f"{first}: {value}\n"
+    migration = migrated(text, "2.0")
+    assert key in asked(migration)
+    if key.startswith("config"):
+        assert value_at(body(migration), tuple(key.split("."))) == value_at(
+            document(text).body, tuple(key.split("."))
+        )
+    else:
+        assert migration.kept == (key,)
+
+
+def test_webhooks_in_a_text_are_written_as_a_mapping() -> None:
+    values = {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["kube-system"]}]}
+    wanted = {"namespaceSelector": values}
+    migration = migrated(f"config: {{webhooks: '{json.dumps([wanted])}'}}\n", "2.5")
+    assert body(migration) == {"config": {"webhooks": wanted}}
+    assert asked(migration) == {"config.webhooks"}
+    assert "excluded nothing" in migration.steps[0].why
+
+
+def test_an_empty_first_selector_is_named_for_what_it_did() -> None:
+    text = "config: {webhooks: [{}, {objectSelector: {matchLabels: {a: b}}}]}\n"
+    (step,) = migrated(text, "2.5").steps
+    assert step.why == "Its first entry is empty, and that alone counted: it excluded nothing."

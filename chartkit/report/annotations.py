@@ -92,7 +92,7 @@ def _values(finding: Finding) -> Sequence[str | int]:
     """Return a finding's file, line, column (0 where there is no file) and rule."""
     place = finding.location if finding.file else None
     line, column = (place.line, place.column) if place else (0, 0)
-    return finding.file, line, column, finding.rule.id
+    return finding.repository_file, line, column, finding.rule.id
 
 
 def _pairs(properties: Mapping[str, str | int], escapes: Mapping[int, str]) -> Iterator[str]:

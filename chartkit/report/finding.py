@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import ClassVar, Final
 
 from chartkit.model import (
@@ -98,6 +99,12 @@ class Finding:
         return _posix(location.file)
 
     @property
+    def repository_file(self) -> str:
+        """The file as its repository names it, wherever the command runs: from the root of the git
+        checkout; otherwise as `file`."""
+        return _in_repository(self.file, os.getcwd()) if self.file else ""
+
+    @property
     def fingerprint(self) -> str:
         """The identity of the finding from run to run: it names no line, so that moved lines and
         reordered documents keep it."""
@@ -120,6 +127,21 @@ class Finding:
 def _posix(file: str) -> str:
     """Return the name of a file with `/` between folders; a file has many findings."""
     return PurePath(file).as_posix()
+
+
+@lru_cache(maxsize=1024)
+def _in_repository(file: str, here: str) -> str:
+    """Return a file's path from the root of the checkout that the current folder is in, or else of
+    the one that the file is in."""
+    whole = Path(here, file)
+    if "://" in file or not whole.exists():
+        return file
+    whole = Path(os.path.normpath(whole))
+    for folder in (Path(here), whole.parent):
+        top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+        if top is not None and whole.is_relative_to(top):
+            return whole.relative_to(top).as_posix()
+    return file
 
 
 def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None = None) -> Finding:

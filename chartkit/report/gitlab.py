@@ -46,7 +46,7 @@ class GitlabWriter(FindingFormat):
             "fingerprint": _fingerprint(finding),
             "severity": severity,
             "location": {
-                "path": finding.file or finding.subject or finding.rule.id,
+                "path": finding.repository_file or finding.subject or finding.rule.id,
                 "lines": {"begin": max(line, 1)},
             },
         }

@@ -49,7 +49,7 @@ class SarifWriter(FindingFormat):
         rule, subject = finding.rule, finding.subject
         new = (len(self._rules), rule, finding.level)
         index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
-        place = _physical(finding.file, finding.location) if finding.file else ""
+        place = _physical(finding.repository_file, finding.location) if finding.file else ""
         name = "/".join(filter(None, (subject, finding.field))) or rule.id
         first, second = _FINGERPRINTS
         text = (
@@ -62,7 +62,7 @@ class SarifWriter(FindingFormat):
             f'"{second}": "{mark}"}}'
         )
         if finding.others and finding.file:
-            others = ", ".join(_related(finding.file, each) for each in finding.others)
+            others = ", ".join(_related(finding.repository_file, each) for each in finding.others)
             text += f', "relatedLocations": [{others}]'
         if finding.acceptance is not None:
             text += f', "suppressions": [{json_text(_suppression(finding.acceptance), None)}]'

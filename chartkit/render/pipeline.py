@@ -329,6 +329,7 @@ def _plan_engine(
         metadata,
         own,
         kyverno,
+        {env.name for env in with_engine if env.kubernetes >= engine_chart.SLEEP_SINCE},
     )
 
 

@@ -105,7 +105,7 @@ def test_check_fails_with_a_diff_where_charts_drift(project: Path) -> None:
     template = next((project / "charts" / "kyverno-policies" / "templates").rglob("*.yaml"))
     template.write_text(template.read_text() + "# by hand\n")
     before = snapshot(project)
-    done = chartkit(project, "render", "dev", "--check")
+    done = chartkit(project, "render", "dev", "--check", "--diff")
     assert done.code == 1
     assert f"--- {template.relative_to(project)}\n" in done.out
     assert "-# by hand\n" in done.out
@@ -257,7 +257,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file(project: Path) -> None:
-    (project / "workloads" / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    (project / "workloads" / "binary.yaml").write_bytes(b"apiVersion: v1\nkind: \xff\n")
     done = chartkit(project, "render")
     assert (done.code, done.out) == (2, "")
     assert done.line.startswith("workloads/binary.yaml: is not UTF-8 text")
@@ -343,14 +343,14 @@ def test_check_compares_the_manifests(project: Path) -> None:
     manifest = project / "rendered" / "dev" / "kyverno-policies.yaml"
     assert chartkit(project, "render", "dev", "--check").code == 0
     replace(manifest, "kind: ", "kind: X")
-    done = chartkit(project, "render", "dev", "--check")
+    done = chartkit(project, "render", "dev", "--check", "--diff")
     assert done.code == 1
     assert "rendered/dev/kyverno-policies.yaml (generated)" in done.out
     chartkit(project, "render", "dev")
     manifest.unlink()
     assert chartkit(project, "render", "dev", "--check").code == 1
     shutil.rmtree(project / "rendered")
-    done = chartkit(project, "render", "dev", "--check")
+    done = chartkit(project, "render", "dev", "--check", "--diff")
     assert done.code == 0
     assert "is not there, and was not compared" in done.out
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from chartkit.charts.engine import values as engine_values
 from chartkit.charts.engine import values_schema as engine_schema
@@ -23,6 +23,7 @@ from chartkit.helm.long_lines import wrap_templates
 from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
+from chartkit.kyverno.versions import Version
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
 from chartkit.project.chart_metadata import UPSTREAM, ChartMetadata
@@ -31,6 +32,11 @@ from chartkit.schemas.crds import kinds
 
 NAMESPACE = "kyverno"
 """The namespace of both charts."""
+PRE_STOP_SECONDS: Final = 10
+"""The seconds for which a highly available admission controller still answers after it was told to
+stop, while API servers stop asking it."""
+SLEEP_SINCE: Final = Version(1, 30)
+"""The Kubernetes from which `preStop.sleep` is on by default."""
 
 _MIGRATED = ("kyverno", "policies")
 
@@ -65,6 +71,7 @@ def plan(
     metadata: ChartMetadata = UPSTREAM,
     own: Mapping[str, Body] = MappingProxyType({}),
     kyverno: Mapping[str, str] = MappingProxyType({}),
+    sleeps: Collection[str] = (),
 ) -> ChartPlan:
     """The chart for these environments.
 
@@ -73,7 +80,7 @@ def plan(
     environments that are monitored; timeouts: of the environments whose policies need longer than
     Kyverno's webhooks wait by default; metadata: what the project says of its charts; own: values
     of the project's own, which go over the others; kyverno: the releases of environments that do
-    not have the chart's own.
+    not have the chart's own; sleeps: the environments whose Kubernetes knows `preStop.sleep`.
     """
     context = _context(kube_version, metadata)
     values_catalogue = engine_values.read_catalogue(context)
@@ -87,7 +94,13 @@ def plan(
         name: merge(
             {
                 **({"kyvernoVersion": kyverno[name]} if name in kyverno else {}),
-                **_environment_values(context, available, monitoring.get(name), timeouts.get(name)),
+                **_environment_values(
+                    context,
+                    available,
+                    available and name in sleeps,
+                    monitoring.get(name),
+                    timeouts.get(name),
+                ),
             },
             own.get(name, {}),
         )
@@ -145,19 +158,26 @@ def _rendered(path: Path, context: Mapping[str, Any]) -> str:
 def _environment_values(
     context: Body,
     available: bool,
+    sleeps: bool,
     monitoring: Monitoring | None,
     timeout: WebhookTimeout | None,
 ) -> Body:
+    """Return the values of an environment. They say how many replicas there are even where it is
+    one: Helm takes a file without values for none, and keeps those of the release before."""
     body: Body = {}
-    if available:
-        for controller in context["controllers"]:
-            body[controller["key"]] = {"replicas": 3 if controller["scaled"] else 2}
+    for controller in context["controllers"]:
+        many = 3 if controller["scaled"] else 2
+        body[controller["key"]] = {"replicas": many if available else 1}
+    container: Body = {}
+    if sleeps:
+        container["lifecycle"] = {"preStop": {"sleep": {"seconds": PRE_STOP_SECONDS}}}
+    if timeout:
+        container["extraArgs"] = {"webhookTimeout": timeout.seconds}
+    if container:
+        body[CONTROLLERS[ADMISSION]]["container"] = container
     if monitoring:
         for key, values in monitoring_values(monitoring, context["controllers"]).items():
             body[key] = {**body.get(key, {}), **values}
-    if timeout:
-        admission = body.setdefault(CONTROLLERS[ADMISSION], {})
-        admission["container"] = {"extraArgs": {"webhookTimeout": timeout.seconds}}
     return body
 
 

@@ -18,6 +18,7 @@ from chartkit.errors import ChartkitError
 from chartkit.helm.render import RenderedChart, dry_run, lint_chart, render_chart
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import current
+from chartkit.kyverno.versions import Version
 from chartkit.model import Body
 from chartkit.schemas.json_schema import violations
 from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
@@ -55,7 +56,33 @@ def test_a_highly_available_environment_has_replicas() -> None:
     found = objects(values)
     for controller in CONTROLLERS:
         assert ("PodDisruptionBudget", f"kyverno-{controller}-controller") in found
-    assert not parse_yaml(plan().values["values_dev.yaml"])
+
+
+def test_the_values_of_every_environment_say_something() -> None:
+    # `helm upgrade -f FILE` keeps the values of the release before where FILE has none.
+    values = parse_yaml(plan().values["values_dev.yaml"])
+    assert values == {f"{name}Controller": {"replicas": 1} for name in CONTROLLERS}
+    committed = [*(ROOT / "charts").glob("*/values_*.yaml")]
+    assert len(committed) == 6
+    assert all(parse_yaml(file.read_text()) for file in committed)
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "sleeps"), [(Version(1, 29), False), (Version(1, 30), True)]
+)
+def test_a_highly_available_admission_controller_waits_before_it_stops(
+    kubernetes: Version, sleeps: bool
+) -> None:
+    known = {"prd"} if kubernetes >= engine_chart.SLEEP_SINCE else set()
+    made = engine_chart.plan({"dev": False, "prd": True}, ">=1.29-0", sleeps=known)
+    assert "lifecycle" not in made.values["values_dev.yaml"]
+    values = parse_yaml(made.values["values_prd.yaml"])
+    container = _container(values, "admission")
+    expected = {"preStop": {"sleep": {"seconds": 10}}} if sleeps else None
+    assert container.get("lifecycle") == expected
+    # The kubelet ends the Pod later than that.
+    spec = _deployment(values, "admission")["spec"]["template"]["spec"]
+    assert spec.get("terminationGracePeriodSeconds", 30) > 10
 
 
 @pytest.mark.parametrize("environment", ["values.yaml", "values_dev.yaml", "values_prd.yaml"])

@@ -128,6 +128,15 @@ class Store:
                     out.write(text)
                 self._clear()
 
+    def all_keys(self) -> list[str]:
+        """Return the keys that there may be values of."""
+        return sorted(each.stem for each in self._folder.glob("*.json"))
+
+    def remove(self, key: str) -> None:
+        """Keep the value of a key no longer."""
+        with contextlib.suppress(OSError):
+            self._file(key).unlink()
+
     def _file(self, key: str) -> Path:
         return self._folder / f"{key}.json"
 

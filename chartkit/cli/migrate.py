@@ -14,7 +14,7 @@ from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
-from chartkit.cli.terminal import progress
+from chartkit.cli.terminal import progress, take_back
 from chartkit.cli.values import migrate_values
 from chartkit.migration.files.options import MigrationOptions
 from chartkit.migration.plan.options import InventoryOptions
@@ -150,6 +150,8 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     is_text = TEXT in outputs.parsed()
     stderr = partial(click.echo, err=True)
     steps = partial(progress, "migrating")
+    if options.write or options.folder is not None:
+        take_back(*map(Path, options.inventory.paths), *filter(None, [options.folder]))
     migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), steps)
     for fault in migration.inventory.faults:
         stderr(str(fault))

@@ -16,7 +16,7 @@ from chartkit.cli.options.numbers import download_timeout_option
 from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option
-from chartkit.cli.terminal import track
+from chartkit.cli.terminal import take_back, track
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
@@ -321,6 +321,7 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
 
     if new and not profile:
         raise click.UsageError("--new-profile needs --profile, which says what it is called")
+    take_back(project)
     click.echo(as_text(add(name, project, profile, new)), nl=False)
 
 

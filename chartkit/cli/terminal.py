@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 import click
 
 from chartkit.safe_text import escape_controls
+from chartkit.wording import counted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chartkit.model import Track
     from chartkit.report.text.layout import Screen
 
@@ -168,6 +171,15 @@ def track(label: str) -> Track:
                 step()
 
     return items
+
+
+def take_back(*roots: Path) -> None:
+    """Take back what a killed command left half written below some paths, and say so."""
+    from chartkit.output import transaction
+
+    if found := transaction.take_back(roots):
+        files = counted(len(found), "file")
+        click.echo(f"{files} that an interrupted run had written: put back as before it", err=True)
 
 
 def open_closed() -> None:

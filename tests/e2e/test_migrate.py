@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,3 +193,55 @@ def test_policies_become_those_of_kubernetes(tmp_path: Path) -> None:
     assert kinds.count("kind: ValidatingAdmissionPolicy") == 3
     assert kinds.count("kind: ValidatingAdmissionPolicyBinding") == 3
     assert "kind: MutatingPolicy" in kinds
+
+
+_KILLED = """\
+import os, signal, sys
+left = int(sys.argv.pop(1))
+def watch(event, given):
+    global left
+    if event in ("os.rename", "os.remove"):
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(watch)
+from chartkit.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.parametrize("target", [("--write",), ("--output", "new")])
+@pytest.mark.parametrize("at", [4, 7])
+def test_a_killed_migration_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: tuple[str, ...], at: int
+) -> None:
+    monkeypatch.setenv("CHARTKIT_CACHE", str(tmp_path / "cache"))
+    for name in ("killed", "whole"):
+        for number in range(4):
+            file = tmp_path / name / "policies" / f"p{number}.yaml"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_TEAM.replace("name: require-team", f"name: require-team-{number}"))
+    command = ("migrate", "policies", "policies", "--no-prove", *target)
+    expected = chartkit(tmp_path / "whole", *command)
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(at), *command],
+        cwd=tmp_path / "killed",
+        capture_output=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert _files(tmp_path / "killed") != _files(tmp_path / "whole")
+    done = chartkit(tmp_path / "killed", *command)
+    note, rest = done.err.split("\n", 1)
+    assert note.endswith(" that an interrupted run had written: put back as before it")
+    assert (done.code, rest) == (expected.code, expected.err)
+    assert _files(tmp_path / "killed") == _files(tmp_path / "whole")
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_text()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }

@@ -12,6 +12,7 @@ from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
+from chartkit.cli.terminal import take_back
 from chartkit.rollout.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
 
 _FILE = click.Path(path_type=Path)
@@ -78,6 +79,8 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
     from chartkit.rollout.adopt.report import report
 
     outputs.parsed()
+    if not options.dry_run:
+        take_back(options.folder)
     adoption = run.adopt(options, sys.stdin)
     if not options.dry_run:
         run.write(adoption)

@@ -10,6 +10,7 @@ from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
+from chartkit.cli.terminal import take_back
 from chartkit.rollout.promote.options import PromoteOptions
 
 
@@ -107,6 +108,8 @@ def promote(options: PromoteOptions, outputs: OutputOptions) -> None:
     from chartkit.rollout.promote.report import report
 
     outputs.parsed()
+    if options.write:
+        take_back(options.path if options.path.is_dir() else options.path.parent)
     promotion = run.promote(options)
     show(report(promotion), outputs)
     if promotion.is_refused:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
 
+from chartkit.cache_folder import Store
 from chartkit.errors import InputError
-from chartkit.output.transaction import write_together
+from chartkit.output.transaction import take_back, write_together
 
 
 def _contents(folder: Path) -> dict[str, str]:
@@ -53,6 +56,75 @@ def test_an_interrupt_puts_back_what_was_replaced(
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_together({tmp_path / name: "new" for name in ("a", "b", "new", "c")})
+        write_together(
+            {tmp_path / "b": None, **{tmp_path / name: "new" for name in ("a", "n", "c")}}
+        )
     assert done
     assert _contents(tmp_path) == {name: f"old {name}" for name in ("a", "b", "c")}
+
+
+def _write_all(root: Path, text: str) -> None:
+    files = {root / "a": text, root / "sub" / "b": text, root / "made" / "c": text}
+    write_together({**files, root / "gone": None})
+
+
+def _killed(at: int, root: Path) -> bool:
+    """Write in a process that is killed at one of its file operations; False where it had fewer."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def watch(event: str, _: object) -> None:
+            nonlocal count
+            if event in _OPERATIONS:
+                count += 1
+                if count == at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        try:
+            sys.addaudithook(watch)
+            _write_all(root, "new")
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+_OPERATIONS = {"open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.scandir"}
+_MANY = 1_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_what_a_killed_writer_wrote_is_taken_back(tmp_path: Path) -> None:
+    before = {"a": "old", "gone": "old", "sub/b": "old"}
+    after = {"a": "new", "made/c": "new", "sub/b": "new"}
+    seen: list[bool] = []
+    for at in range(1, _MANY):
+        root = tmp_path / str(at)
+        (root / "sub").mkdir(parents=True)
+        for name in before:
+            (root / name).write_text("old")
+        if not _killed(at, root):
+            assert _contents(root) == after
+            break
+        seen.append(_contents(root) not in (before, after))
+        assert take_back([tmp_path / "elsewhere"]) == []
+        take_back([root / "sub"])
+        assert _contents(root) == before, at
+        assert take_back([tmp_path]) == []
+        _write_all(root, "new")
+        assert _contents(root) == after, at
+    assert 20 < at < _MANY
+    assert any(seen)
+    assert Store("unfinished").all_keys() == []
+
+
+def test_what_was_changed_since_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"old {name}")
+    monkeypatch.setattr(Store, "remove", lambda *_: None)
+    write_together({tmp_path / name: "new" for name in ("a", "b", "c")})
+    monkeypatch.undo()
+    (tmp_path / "b").write_text("by hand")
+    assert take_back([tmp_path]) == [tmp_path / "a", tmp_path / "c"]
+    assert _contents(tmp_path) == {"a": "old a", "b": "by hand"}

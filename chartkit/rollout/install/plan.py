@@ -20,7 +20,7 @@ from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import CLUSTER_ROLES
 from chartkit.project.environment import Environment
@@ -122,11 +122,17 @@ def values_digest(values: Body) -> str:
 
 
 def _unsupported(environment: Environment, kyverno: Version, live: Version) -> list[str]:
+    found = _judged(environment, kyverno, live)
+    return [str(each) for each in found if each.severity is Severity.ERROR]
+
+
+def _judged(environment: Environment, kyverno: Version, live: Version) -> list[Diagnostic]:
+    """Return the findings about a pair of versions; a warning if it is the one that chartkit.yaml
+    accepts."""
     place = environment.locate("kyverno")
     verdict = compat.judge(kyverno, live, date.today(), place, environment.versions)
-    accepted = environment.accepted if live == environment.kubernetes else ""
-    found = compat.diagnostics(verdict, place, accepted)
-    return [str(each) for each in found if each.severity is Severity.ERROR]
+    is_own = (kyverno, live) == (environment.kyverno, environment.kubernetes)
+    return compat.diagnostics(verdict, place, environment.accepted if is_own else "")
 
 
 def _drift(project: Project) -> list[str]:
@@ -235,6 +241,9 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
             f"chartkit.yaml says Kubernetes {environment.kubernetes} for {environment.name}: "
             f"the charts were not checked for {live}"
         )
+    if environment.is_unsupported:
+        found = _judged(environment, environment.kyverno, live)
+        notes += [each.message for each in found if each.severity is Severity.WARNING]
     for step in steps:
         wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
         if wanted is not None and runs is not None and runs.next_minor() < wanted:

@@ -72,6 +72,18 @@ def test_an_unsupported_pair_is_refused(world: World, version: str, reason: str)
     assert world.server.objects == {}
 
 
+def test_an_accepted_pair_is_installed_with_a_note(world: World) -> None:
+    world.server.version = "v1.36.0"
+    file = world.project / "chartkit.yaml"
+    accepted = '"1.36"\n    compatibility: {accept: tried in qa}'
+    text = file.read_text().replace("'1.34'", '"1.34"')
+    file.write_text(text.replace('"1.34"', accepted, 1))
+    code, out, _ = world.install()
+    assert code == 0, out
+    assert "note: Kubernetes 1.36 is above what Kyverno 1.19 supports" in out
+    assert "; accepted: tried in qa" in out
+
+
 def test_another_version_than_chartkit_yaml_says_is_noted(world: World) -> None:
     world.server.version = "v1.35.2-eks-1"
     code, out, _ = world.install()

@@ -69,7 +69,8 @@ class ProofOptions:
     budget: seconds of processor time for the requests of one policy; most_requests: the most
     requests; passed_over: aspects that are not compared; exceptions: those of legacy_attachments as
     they are written; world: registries and services; cluster: objects that exist, for policies that
-    look them up; clock: gives seconds.
+    look them up; clock: gives seconds; stops_early: whether the first difference of a request as
+    an API server sends it ends the proof, and none is made smaller.
     """
 
     budget: float = 5.0
@@ -82,6 +83,7 @@ class ProofOptions:
     legacy_attachments: PolicyAttachments = NO_ATTACHMENTS
     new_attachments: PolicyAttachments = NO_ATTACHMENTS
     clock: Callable[[], float] = time.process_time
+    stops_early: bool = False
 
 
 DEFAULTS: Final = ProofOptions()
@@ -134,6 +136,7 @@ class _Prover:
         self._unanswered = 0
         self._requests = 0
         self._decided = 0
+        self._is_shown = False
 
     def run(self, objects: Sequence[Resource], requests: Sequence[Case]) -> Proof:
         options = self._options
@@ -150,7 +153,7 @@ class _Prover:
                 self._compare(case)
             if self._requests >= options.most_requests or len(self._found) >= 4 * _MOST_DIFFERENCES:
                 break
-            if cases.is_over():
+            if cases.is_over() or (options.stops_early and self._is_shown):
                 break
         differences = self._differences()
         facets = (facet for space in self._spaces for facet in space.facets)
@@ -289,6 +292,7 @@ class _Prover:
         count = 1 if known is None else known.count + 1
         # A request as an API server sends it tells more than one without the defaults.
         stored = (known is None or not known.stored) and as_sent(case) is case
+        self._is_shown = self._is_shown or stored
         if known is None or stored:
             said = legacy.answer, new.answer
             self._found[key] = Difference(aspect, case, *said, count, stored=stored, typed=typed)
@@ -340,6 +344,8 @@ class _Prover:
 
     def _differences(self) -> list[Difference]:
         """Return the differences made small, those that come to one request once."""
+        if self._options.stops_early:
+            return self._chosen()
         found: dict[str, Difference] = {}
         for one in map(self._minimized, self._chosen()):
             key = f"{one.aspect} {canonical(as_pod(one.case))}"

@@ -7,6 +7,7 @@ candidate's own examples.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,8 @@ from chartkit.rollout.adopt.policies import AdoptedPolicy
 
 BUDGET: Final = 1.0
 """Seconds of processor time for the proof of one candidate."""
+_TOTAL: Final = 5.0
+"""Seconds of processor time for the proofs of all candidates, which share them."""
 _MOST: Final = 100
 """The most candidates that are compared."""
 _PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
@@ -44,10 +47,12 @@ def compare_meanings(policies: Sequence[AdoptedPolicy], library: Library) -> Ite
         for candidate in candidates(policy.piece.resource, library)
     ]
     rendered = {each.policy.qualified: each for each in _templates(found[:_MOST])}
-    for policy, candidate in found[:_MOST]:
+    end = time.process_time() + _TOTAL
+    for left, (policy, candidate) in zip(range(len(found[:_MOST]), 0, -1), found, strict=False):
         template = rendered.get(candidate.qualified)
         if template is not None and template.bodies:
-            yield from _compared(policy, template)
+            budget = max(0.0, min(BUDGET, (end - time.process_time()) / left))
+            yield from _compared(policy, template, budget)
     for policy, candidate in found[_MOST:]:
         message = (
             f"has the name of {candidate.qualified}, and was not compared: {_MOST} others were"
@@ -93,15 +98,17 @@ def _is_proof(proof: Proof) -> bool:
     return proof.equal and proof.coverage.reached == proof.coverage.total
 
 
-def _compared(policy: AdoptedPolicy, template: RenderedPolicy) -> Iterator[Row]:
+def _compared(policy: AdoptedPolicy, template: RenderedPolicy, budget: float) -> Iterator[Row]:
     resource, name = policy.piece.resource, template.policy.qualified
     place = resource.location
-    proof = _proof(resource, template)
-    if proof is None:
+    equal = any(_says_the_same(resource.body, each) for each in _forms(template))
+    proof = None if equal else _proof(resource, template, budget=budget)
+    if proof is None and not equal:
         return
-    if _is_proof(proof):
+    if proof is None or _is_proof(proof):
         policy.same_as = (*policy.same_as, name)
-        message = f"means the same as {name}: no request was found that shows a difference"
+        why = "its spec is equal" if equal else "no request was found that shows a difference"
+        message = f"means the same as {name}: {why}"
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
         yield Row(Outcome.NOTE, policy.piece.subject, message, place, hint)
         return
@@ -120,12 +127,25 @@ def _compared(policy: AdoptedPolicy, template: RenderedPolicy) -> Iterator[Row]:
     yield Row(Outcome.NOTE, policy.piece.subject, message, place)
 
 
+def _forms(template: RenderedPolicy) -> tuple[Body, ...]:
+    return (*template.bodies[:1], *template.cel_bodies[:1])
+
+
+def _says_the_same(body: Body, other: Body) -> bool:
+    """Report whether two policies of one kind have the same spec, actions aside."""
+    kinds = [(each.get("apiVersion"), each.get("kind")) for each in (body, other)]
+    return kinds[0] == kinds[1] and without_actions(body) == without_actions(other)
+
+
 def _proof(
-    resource: Resource, template: RenderedPolicy, examples: Sequence[Resource] = ()
+    resource: Resource,
+    template: RenderedPolicy,
+    examples: Sequence[Resource] = (),
+    budget: float = BUDGET,
 ) -> Proof | None:
     """Return the comparison of a policy with another one, a ClusterPolicy before one in CEL; None
     for one that has another kind of answer."""
-    options = ProofOptions(budget=BUDGET, passed_over=_PASSED_OVER)
+    options = ProofOptions(budget=budget, passed_over=_PASSED_OVER, stops_early=True)
     own, other = (_alike(each) for each in (resource.body, template.bodies[0]))
     legacy, new = (own, other) if is_legacy(own) else (other, own)
     if not is_legacy(legacy):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
+from chartkit.documents.unread import strict
 from chartkit.errors import InputError
 from chartkit.helm.kustomize.tree import Tree
 from chartkit.helm.render import RenderedChart, render_chart
@@ -129,7 +130,7 @@ def of_folder(folder: Path, environment: str) -> Side:
     if not files:
         hint = f"give a folder of manifests, or one with {FILE_NAME}"
         raise InputError("holds no manifests", Location(str(place)), hint)
-    found = read_inputs([str(place)], StringIO(), notes.append)
+    found = read_inputs([str(place)], StringIO(), strict(notes.append))
     read = {each.location.file for each in found}
     passed = [str(each) for each in files if not each.is_dir() and str(each) not in read]
     tree = Tree.of(place, files)

@@ -34,6 +34,23 @@ _DISTINCTIVE: Final = frozenset(
     )
 )
 """Keys at the top of values that no other chart has."""
+_OLD: Final = frozenset(
+    (
+        "createSelfSignedCert",
+        "envVarsInit",
+        "initImage",
+        "initResources",
+        "sigstoreVolume",
+        "testImage",
+        "testResources",
+        "testSecurityContext",
+        "tufRootMountPath",
+    )
+)
+_OLD_CONFIG: Final = frozenset(
+    ("resourceFilters", "excludeGroupRole", "excludeUsername", "generateSuccessEvents")
+)
+"""Keys by which values are of Kyverno's chart 2, where all others at the top are of it, too."""
 _RELEASE: Final = "meta.helm.sh/release-name"
 _NAMESPACE: Final = "meta.helm.sh/release-namespace"
 _PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
@@ -115,7 +132,10 @@ def _is_engines(values: Body, named: bool) -> bool:
 
     if _DISTINCTIVE & values.keys():
         return True
-    return named and any(isinstance(key, str) and is_of_engine((key,)) for key in values)
+    known = [isinstance(key, str) and is_of_engine((key,)) for key in values]
+    if not named and all(known) and len(known) > 0:
+        return bool(_OLD & values.keys() or _OLD_CONFIG & mapping_at(values, "config").keys())
+    return named and any(known)
 
 
 def written_document(values: Body, file: str) -> Document:

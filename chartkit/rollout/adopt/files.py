@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
@@ -37,8 +37,10 @@ from chartkit.scan.inputs import (
     is_object,
     matching,
     render_inputs,
+    unread_file,
     walk,
 )
+from chartkit.wording import abridged
 
 _SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
 _STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp")
@@ -53,22 +55,49 @@ _CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
 
 
 _NEITHER: Final = "is neither an object nor values of Kyverno's chart"
+_ALL_NEITHER: Final = "hold neither objects nor values of Kyverno's chart"
 _VALUES_HINT: Final = "name values of Kyverno's chart by --values FILE"
 
 
 @dataclass(slots=True)
 class FileReader:
-    """A reader of paths into an estate; stdin: for the path `-`."""
+    """A reader of paths into an estate; stdin: for the path `-`; neither: the files that hold
+    nothing of use, with their places."""
 
     estate: Estate
     stdin: TextIO
+    _neither: dict[str, Location] = field(default_factory=dict)
 
     def read(self, paths: Sequence[str]) -> None:
-        """Read the paths in order; raise InputError for one that holds nothing of use."""
-        for path in matching(paths):
-            self._path(path)
-        folders = [each for each in map(Path, matching(paths)) if each.is_dir()]
+        """Read the paths in order, with a row for each file and chart that cannot be read; raise
+        InputError for a path that holds nothing of use, and a sole one that cannot be read."""
+        paths = matching(paths)
+        for path in paths:
+            try:
+                self._path(path)
+            except UNREADABLE as error:
+                if len(paths) == 1:
+                    raise
+                self._unread(unread_at(Location(path), error))
+        folders = [each for each in map(Path, paths) if each.is_dir()]
         self.estate.values += released_values(self.estate.objects, folders, self._note)
+        if len(self._neither) > 1:
+            message = f"{_ALL_NEITHER}: {abridged(list(self._neither))}"
+            row = Row(Outcome.NOTE, f"{len(self._neither)} files", message, None, _VALUES_HINT)
+            self.estate.rows.append(row)
+        for file, place in self._neither.items() if len(self._neither) == 1 else ():
+            row = Row(Outcome.NOTE, f"file {file}", _NEITHER, place, _VALUES_HINT)
+            self.estate.rows.append(row)
+
+    def _unread(self, row: Diagnostic) -> None:
+        """Add the row about a file, folder or chart that cannot be read, or holds no object."""
+        place = row.location
+        file = place.file if place is not None else ""
+        if not is_unread(row) and place is not None:
+            self._neither[file] = place
+            return
+        subject, hint = f"file {file}", row.hint or ""
+        self.estate.rows.append(Row(Outcome.UNREAD, subject, row.message, place, hint))
 
     def _note(self, diagnostic: Diagnostic) -> None:
         place, hint = diagnostic.location, diagnostic.hint or ""
@@ -80,49 +109,46 @@ class FileReader:
             self._documents(read_stdin(self.stdin), named=True)
             return
         where = existing(Path(path))
-        sorter = Sorter(self.estate)
+        sorter, before = Sorter(self.estate), len(self.estate.rows)
         if not where.is_dir():
             found = self._documents(read_file(where), named=True)
         elif is_chart(where):
             found = self._chart(where)
         else:
             found = self._folder(where)
-        if not found:
+        if not found and len(self.estate.rows) == before:
             hint = "name manifests, a chart, values of Kyverno's chart or a recording of a cluster"
             raise InputError("holds nothing to adopt", Location(path), hint)
         if sorter.added_objects:
             self.estate.workloads.append(path)
 
     def _folder(self, folder: Path) -> int:
-        files = list(walk(folder, excludes=exclusion(folder)))
+        files = list(walk(folder, self._unread, exclusion(folder)))
         tree = Tree.of(folder, files)
         every = (*files, *tree.others())
         count = sum(self._below(each, is_built=tree.takes(each)) for each in every)
         built, unread = build(tree)
         for each in unread:
-            subject = f"file {each.location.file if each.location else folder}"
-            row = Row(Outcome.LEFT, subject, each.message, each.location, each.hint or "")
-            self.estate.rows.append(row)
+            self._unread(each)
         sorter = Sorter(self.estate)
         for resource in built:
             sorter.add(Piece(resource))
-        return count + len(built) + len(unread)
+        return count + len(built)
 
     def _below(self, file: Path, is_built: bool) -> int:
         """Sort a file or chart in; is_built: whether a kustomization builds the file's objects."""
-        if file.is_dir():
-            return self._chart(file)
         if is_built and is_kustomization(file):
             return 0
         try:
+            if file.is_dir():
+                return self._chart(file)
             documents = read_file(file)
-        except InputError as error:
-            if is_built:
-                return 0
-            self.estate.rows.append(_unreadable(file, error))
-            return 1
-        wanted = [each for each in documents if not (is_built and is_object(each))]
-        return self._documents(wanted, named=False)
+            wanted = [each for each in documents if not (is_built and is_object(each))]
+            return self._documents(wanted, named=False)
+        except UNREADABLE as error:
+            if not is_built or file.is_dir():
+                self._unread(_unreadable(file, error))
+            return 0
 
     def _documents(self, documents: Iterable[Document], named: bool) -> int:
         """Sort documents in, and return how many were of use; named: whether the user named their
@@ -142,9 +168,7 @@ class FileReader:
             elif named and document.body is not None:
                 raise InputError("is no Kubernetes object", document.location, _VALUES_HINT)
             elif isinstance(document.body, dict):
-                place, subject = document.location, f"file {document.source.file}"
-                row = Row(Outcome.NOTE, subject, _NEITHER, place, _VALUES_HINT)
-                self.estate.rows.append(row)
+                self._neither.setdefault(document.source.file, document.location)
         return count
 
     def _object(self, document: Document, start: int) -> None:
@@ -183,12 +207,16 @@ class FileReader:
         return len(rendered) + (values is not None)
 
 
-def _unreadable(file: Path, error: InputError) -> Row:
-    message, place, hint = error.message, error.location, error.hint or ""
-    with contextlib.suppress(InputError):
-        if (line := first_code(read_source(file))) is not None:
-            message, place, hint = "has Helm code", Location(str(file), line), _CHART_HINT
-    return Row(Outcome.LEFT, f"file {file}", message, place, hint)
+def _unreadable(file: Path, error: Exception) -> Diagnostic:
+    row = unread_file(file, error)
+    try:
+        line = None if file.is_dir() else first_code(read_source(file))
+    except UNREADABLE:
+        line = None
+    if line is None or not is_unread(row):
+        return row
+    place = Location(str(file), line)
+    return replace(row, message="has Helm code", location=place, hint=_CHART_HINT)
 
 
 def _code_line(document: Document) -> int | None:

@@ -39,6 +39,7 @@ class Outcome(StrEnum):
     CHANGED = "changed"
     NOTE = "note"
     LEFT = "left"
+    UNREAD = "unread"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ _COLOURS: Final = {
     Outcome.CHANGED: "yellow",
     Outcome.NOTE: "cyan",
     Outcome.LEFT: "red",
+    Outcome.UNREAD: "red",
 }
 _SEVERITIES: Final = {
+    Outcome.UNREAD: Severity.ERROR,
     Outcome.LEFT: Severity.WARNING,
     Outcome.CHANGED: Severity.NOTE,
     Outcome.NOTE: Severity.NOTE,
@@ -62,7 +64,8 @@ def as_text(adoption: Adoption, colour: bool = False) -> str:
             if row.outcome is outcome:
                 lines += _lines(row, colour)
     counts = Counter(row.outcome for row in rows)
-    totals = ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)
+    shown_outcomes = [each for each in Outcome if each is not Outcome.UNREAD or counts[each]]
+    totals = ", ".join(f"{outcome}: {counts[outcome]}" for outcome in shown_outcomes)
     return "\n".join([*lines, "", totals]) + "\n"
 
 

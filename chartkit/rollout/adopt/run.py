@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from chartkit import bundled
+from chartkit.documents.unread import EXIT_CODE
 from chartkit.errors import InputError
 from chartkit.library.policies import read_library, vendored_libraries
 from chartkit.model import Location, Resource
@@ -53,8 +54,9 @@ class Adoption:
 
     @property
     def exit_code(self) -> int:
-        """1 if something was left behind, else 0."""
-        return 1 if any(row.outcome is Outcome.LEFT for row in self.rows) else 0
+        """2 if something could not be read, 1 if something was left behind, else 0."""
+        outcomes = {row.outcome for row in self.rows}
+        return EXIT_CODE if Outcome.UNREAD in outcomes else int(Outcome.LEFT in outcomes)
 
 
 def adopt(options: AdoptOptions, stdin: TextIO) -> Adoption:

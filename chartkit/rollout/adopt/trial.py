@@ -58,7 +58,7 @@ def try_out(adopted: AdoptedProject, estates: Sequence[Estate], folder: Path) ->
             raise
         except ChartkitError as error:
             place = _relative(error.location, root)
-            message = f"does not render: {error.message.replace(f'{root}/', '')}"
+            message = f"does not render: {_without(error.message, root)}"
             return [Row(Outcome.LEFT, "project", message, place, error.hint or "")]
         finally:
             adopted.set_baselines({name: text for name, text in found.items() if text})
@@ -73,7 +73,7 @@ def _rows(
     result = render_project(project, options)
     refused = [row for row in result.rows if row.outcome is Check.FAIL]
     for row in refused:
-        message = f"`chartkit render` refuses it: {row.message}"
+        message = f"`chartkit render` refuses it: {_without(row.message, root)}"
         place = _relative(row.location, root)
         subject = f"check {row.check}"
         yield Row(Outcome.LEFT, subject, message, place, row.hint or "", row.environment or "")
@@ -146,7 +146,13 @@ def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:
 def _relative(location: Location | None, root: Path) -> Location | None:
     if location is None:
         return None
-    return Location(location.file.replace(f"{root}/", ""), location.line, location.column)
+    file = _without(location.file, root)
+    return Location(file, location.line, location.column)
+
+
+def _without(text: str, root: Path) -> str:
+    """Return a text with paths of the trial's project and of the working directory relative."""
+    return text.replace(f"{root}/", "").replace(f"{Path.cwd()}/", "")
 
 
 def _in_use(estate: Estate) -> Iterator[Resource]:

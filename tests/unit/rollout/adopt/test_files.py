@@ -169,6 +169,41 @@ def _profiles(team: Team) -> list[str]:
     return [str(each) for each in found]
 
 
+def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: Team) -> None:
+    charted = {"legacy__chart__Chart": "apiVersion: v2\nname: c\nversion: 0.0.1\n"}
+    team.write(
+        legacy__p=POLICY,
+        legacy__broken="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [}\n",
+        legacy__code=POLICY.replace("message: A team", "message: {{ .Values.team }} A team"),
+        legacy__config="a: [\n",
+        legacy__notes="a: b\n",
+        legacy__more="- a\n",
+        legacy__chart__templates__c="{{ fail }}\n",
+        **charted,
+    )
+    code, body = team.adopt("legacy", *VERSIONS, "--dry-run")
+    unread = {row["location"] for row in body["rows"] if row["outcome"] == "unread"}
+    assert code == 2
+    assert unread == {
+        "legacy/broken.yaml:3:18",
+        "legacy/chart/templates/c.yaml:1",
+        "legacy/code.yaml:13",
+    }
+    assert body["summary"]["unread"] == 3
+    [message] = [text for subject, text in team.rows(body, "note") if subject == "2 files"]
+    assert message.endswith("chart: legacy/config.yaml, legacy/notes.yaml")
+    assert "policies/require-team/require-team.yaml" in body["files"]
+
+
+def test_values_of_chart_2_are_known_by_their_keys(team: Team) -> None:
+    team.write(legacy__p=POLICY, legacy__v="replicaCount: 3\nconfig: {resourceFilters: []}\n")
+    _, body = team.adopt("legacy", *VERSIONS, "--dry-run")
+    assert "engine/prd.yaml" in body["files"]
+    team.write(legacy__v="replicaCount: 3\nimage: {tag: v1}\n")  # Of any chart.
+    _, body = team.adopt("legacy", *VERSIONS, "--dry-run")
+    assert "engine/prd.yaml" not in body["files"]
+
+
 def test_two_policies_of_one_name_are_one_where_they_are_equal(team: Team) -> None:
     other = POLICY.replace("?*", "a*")
     team.write(legacy__a=POLICY, legacy__b=POLICY.replace("# Who", "# The one who"))

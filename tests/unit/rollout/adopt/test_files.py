@@ -122,7 +122,7 @@ spec:
             "spec: {kubernetesResource: {resource: pods, version: v1}}\n",
             "no chart of chartkit's carries this kind",
         ),
-        (POLICY.replace("message: A team", "message: {{ .Values.team }} A team"), "Helm code"),
+        (POLICY.replace("A team is needed.", "'{{ .Values.team }} is needed.'"), "Helm code"),
     ],
 )
 def test_what_cannot_be_taken_has_a_row_and_fails(team: Team, text: str, reason: str) -> None:
@@ -185,9 +185,9 @@ def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: T
     unread = {row["location"] for row in body["rows"] if row["outcome"] == "unread"}
     assert code == 2
     assert unread == {
-        "legacy/broken.yaml:3:18",
-        "legacy/chart/templates/c.yaml:1",
-        "legacy/code.yaml:13",
+        "legacy/broken.yaml:3:19",
+        "legacy/chart/templates/c.yaml:1:3",
+        "legacy/code.yaml:14",
     }
     assert body["summary"]["unread"] == 3
     [message] = [text for subject, text in team.rows(body, "note") if subject == "2 files"]

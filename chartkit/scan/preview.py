@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_dump import dump_documents, yaml_diff
 from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
-from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.output.transaction import write_together
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id, rule_id
 from chartkit.safe_text import shown
 from chartkit.scan.run import ScanContext, with_refusals
+from chartkit.wording import counted
 
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]")
+_LONGEST: Final = 240
 _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 
 
@@ -42,12 +49,18 @@ class Preview:
 
 
 def run_preview(
-    policies: Sequence[RunnablePolicy], objects: Sequence[Resource], context: ScanContext
+    policies: Sequence[RunnablePolicy],
+    objects: Sequence[Resource],
+    context: ScanContext,
+    shows_secrets: bool = False,
 ) -> Iterator[Preview]:
-    """Yield every object that rules would write, in order; Secrets without their values."""
+    """Yield every object that rules would write, in order, each once: a rule that mutates existing
+    objects finds those that the admission changed already as they are then. shows_secrets: whether
+    Secrets have their values."""
     admissions = context.admissions(policies)
     submitted = [as_submitted(each, custom=context.custom) for each in objects]
     existing = {_key(one.body): one.body for one in submitted}
+    seen: dict[tuple[str, str, str, str], list[Body]] = {}
     for resource in submitted:
         request = admissions.request(resource)
         responses = [
@@ -67,10 +80,44 @@ def run_preview(
                 ChangedObject(existing.get(_key(body)), body, (rule_id(result),))
                 for body in result.updated
             )
-        changes = list(map(_without_secret_values, changes))
+        changes = [each for each in changes if _is_new(each, seen)]
+        if not shows_secrets:
+            changes = list(map(_without_secret_values, changes))
         problems = tuple(_problems(results))
         if changes or problems:
             yield Preview(resource, tuple(changes), problems)
+
+
+def _is_new(change: ChangedObject, seen: dict[tuple[str, str, str, str], list[Body]]) -> bool:
+    """Report whether no earlier change comes to the same object; keep it as seen."""
+    key = _key(change.after)
+    if change.after in seen.get(key, ()):
+        return False
+    seen.setdefault(key, []).append(change.after)
+    return True
+
+
+def changes_nothing(policies: Sequence[RunnablePolicy]) -> bool:
+    """Report whether no policy can mutate or generate an object."""
+    return all(_PHASES.isdisjoint(each.phases) for each in policies)
+
+
+def write_manifests(previews: Sequence[Preview], folder: Path, shows_secrets: bool) -> None:
+    """Write each object as rules would write it to a file of a folder, all of them or none; raise
+    InputError for a file that is there already, and for a Secret whose values are not shown."""
+    files: dict[Path, str] = {}
+    for change in (each for preview in previews for each in preview.changes):
+        one = Resource(change.after)
+        if one.kind == "Secret" and not shows_secrets:
+            message = f"Secret '{one.name}' would be written without its values"
+            raise InputError(message, None, "--show-secrets writes them as well")
+        parts = filter(None, (one.kind.lower(), one.namespace, one.name))
+        name = _UNSAFE.sub("_", "-".join(parts))[:_LONGEST]
+        files[folder / f"{name}.yaml"] = dump_documents([change.after])
+    for file in files:
+        if file.exists() or file.is_symlink():
+            raise InputError("is there already, and is not overwritten", Location(str(file)))
+    write_together(files)
 
 
 def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
@@ -112,8 +159,8 @@ def to_text(previews: Sequence[Preview], colour: bool) -> str:
         lines.append("")
     changed = [change for preview in previews for change in preview.changes]
     mutated = sum(change.before is not None for change in changed)
-    problems = sum(len(preview.problems) for preview in previews)
-    text = f"# {mutated} mutated, {len(changed) - mutated} generated, {problems} problems"
+    problems = counted(sum(len(preview.problems) for preview in previews), "problem")
+    text = f"# {mutated} mutated, {len(changed) - mutated} generated, {problems}"
     return "\n".join([*lines, text]) + "\n"
 
 

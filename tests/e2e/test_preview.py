@@ -39,7 +39,7 @@ def test_without_its_source_a_clone_is_a_problem(tmp_path: Path) -> None:
     code, out = preview(tmp_path, "generation")
     assert code == 1
     assert "# error new-namespace/secret: source resource v1/Secret/" in out
-    assert out.endswith("# 0 mutated, 1 generated, 1 problems\n")
+    assert out.endswith("# 0 mutated, 1 generated, 1 problem\n")
 
 
 def test_existing_objects_are_those_among_the_paths(tmp_path: Path) -> None:
@@ -53,6 +53,47 @@ def test_a_rule_that_cannot_is_a_problem(tmp_path: Path) -> None:
     code, out = preview(tmp_path, "targets")
     assert code == 1
     assert "# error touch-secret/touch: " in out
+
+
+_EXISTING = """\
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: green}
+spec:
+  evaluation: {admission: {enabled: true}, mutateExisting: {enabled: true}}
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [SECRETS]}
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: '[JSONPatch{op: "add", path: "/metadata/labels", value: {"a": "b"}}]'
+"""
+
+
+def test_an_object_is_shown_and_written_once(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(_EXISTING.replace("SECRETS", "secrets"))
+    one = "apiVersion: v1\nkind: Secret\nmetadata: {name: NAME, namespace: shop}\n"
+    one += "stringData: {k: seen}\n"
+    (tmp_path / "s.yaml").write_text(one.replace("NAME", "a") + "---\n" + one.replace("NAME", "b"))
+    done = chartkit(tmp_path, "preview", "s.yaml", "-p", "p.yaml")
+    assert (done.out.count("+++ b/Secret/shop/a"), done.out.count("+++ b/Secret/shop/b")) == (1, 1)
+    assert "seen" not in done.out
+    assert "# 2 mutated, 0 generated, 0 problems" in done.out
+    arguments = ("preview", "s.yaml", "-p", "p.yaml", "-o", "manifests=out")
+    assert "--show-secrets" in chartkit(tmp_path, *arguments).err
+    done = chartkit(tmp_path, *arguments, "--show-secrets")
+    assert "k: seen" in done.out
+    assert "k: seen" in (tmp_path / "out/secret-shop-a.yaml").read_text()
+    assert len(list((tmp_path / "out").iterdir())) == 2
+    again = chartkit(tmp_path, *arguments, "--show-secrets")
+    assert (again.code, "is not overwritten" in again.err) == (2, True)
+
+
+def test_policies_that_change_nothing_are_said(tmp_path: Path) -> None:
+    objects = CASES / "mutation" / "resources.yaml"
+    done = chartkit(tmp_path, "preview", str(objects), "-p", "pss-baseline")
+    assert (done.code, "none of these policies changes objects" in done.err) == (0, True)
 
 
 def test_preview_json(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ class ResultRows:
         none."""
         rows: list[str] = []
         for position, result in enumerate(results):
+            if is_left_out(result):
+                continue
             head, tail = self._known(result)
             rows += (head, subject, tail)
             if result.properties or result.fields or position in accepted:
@@ -101,6 +103,13 @@ class ResultRows:
         )
 
 
+def is_left_out(result: RuleResult) -> bool:
+    """Report whether Kyverno's reports leave a result out: the skip of a policy in CEL whose match
+    conditions do not hold (`pkg/controllers/report/utils`, `filterMatchConditionSkips`)."""
+    is_skip = bool(result.kind) and result.status is Status.SKIP
+    return is_skip and not result.rule and result.message == "skip"
+
+
 class NamespaceReportWriter:
     """A stream of YAML documents, with a report for the cluster, then one for each namespace,
     sorted."""
@@ -119,13 +128,13 @@ class NamespaceReportWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Take one resource's results."""
-        if not results:
+        if all(map(is_left_out, results)):
             return
         subject = _members(_reference(resource), 4).replace("    ", "  - ", 1)
         subject = f"  resources:\n{subject}" if subject else ""
         self._texts.write(resource.namespace, self._rows.text(resource, results, accepted, subject))
         counts = self._counts.setdefault(resource.namespace, Counter())
-        counts.update([result.status for result in results])
+        counts.update([each.status for each in results if not is_left_out(each)])
 
     def part(self) -> tuple[SpoolPart[str], dict[str, Counter[Status]]]:
         counts, self._counts = self._counts, {}
@@ -169,9 +178,9 @@ class ObjectReportWriter:
         accepted: Accepted = NONE_ACCEPTED,
     ) -> None:
         """Take one resource's results."""
-        if not results:
+        if all(map(is_left_out, results)):
             return
-        counts = Counter([result.status for result in results])
+        counts = Counter([each.status for each in results if not is_left_out(each)])
         order = sorted(range(len(results)), key=lambda each: self._rows.sort_key(results[each]))
         moved = {new: accepted[old] for new, old in enumerate(order) if old in accepted}
         results = [results[each] for each in order]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -17,9 +18,10 @@ from chartkit.documents.reader import Document
 from chartkit.documents.unread import holds_no_object
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES
-from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of, parse_api_version
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.suggestions import did_you_mean
 
 RULE: Final = "scan-input"
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -37,6 +39,14 @@ _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
 _MOST_HIDDEN: Final = 500
 _LARGEST_HIDDEN: Final = 1 << 20
 """The files of a hidden folder that are looked at, and their bytes."""
+_COMMON: Final[Mapping[str, frozenset[str]]] = {
+    "v1": frozenset(("ConfigMap", "Namespace", "Pod", "Secret", "Service", "ServiceAccount")),
+    "apps/v1": frozenset(("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+    "batch/v1": frozenset(("CronJob", "Job")),
+}
+"""Kinds for which the table of all kinds is not loaded."""
+_NEVER_STORED: Final = ("Config", "List", "Options", "Review", "Status")
+"""The ends of kinds that are in files, and are no objects of an API server."""
 _HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml"})
 _CLI_GROUP: Final = "cli.kyverno.io"
 _CLI_OPTIONS: Final[Mapping[str, str]] = {
@@ -145,6 +155,9 @@ def overlooked(
     for each in objects:
         group = group_of(each)
         mode = mapping_at(each.body, "spec", "evaluation").get("mode")
+        if fault := _unserved(each.api_version, each.kind):
+            message, remedy = fault
+            yield Diagnostic(RULE, Severity.WARNING, message, each.location.within("/kind"), remedy)
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
             yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
@@ -161,6 +174,25 @@ def overlooked(
             yield _note(message, each.location, "flux build kustomization … | chartkit scan -")
     if policies is not None:
         yield from unused_note(unused_policies(objects, policies))
+
+
+@lru_cache(maxsize=1024)
+def _unserved(api_version: str, kind: str) -> tuple[str, str | None] | None:
+    """Return why no API server has a kind of Kubernetes' own groups, and what is meant; None for
+    one that it has."""
+    if kind in _COMMON.get(api_version, ()) or kind.endswith(_NEVER_STORED):
+        return None
+    from chartkit.engine.cel.shapes.names import SETTLED, meant_kind, served_elsewhere
+    from chartkit.engine.cel.shapes.table import known_kinds
+
+    group, version = parse_api_version(api_version)
+    if group not in SETTLED or any(each == (group, version, kind) for each in known_kinds()):
+        return None
+    message = f"no API server has {kind} in {api_version}"
+    if elsewhere := served_elsewhere((group,), (version,), lambda each: each.kind == kind):
+        return message, f"it is in {elsewhere}"
+    meant = meant_kind(group, kind) or meant_kind("*", kind)
+    return message, did_you_mean([meant] if meant else [])
 
 
 def unused_policies(

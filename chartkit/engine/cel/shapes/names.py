@@ -30,7 +30,7 @@ def meant_resource(groups: tuple[str, ...], resource: str) -> str | None:
     return _meant(resource, known)
 
 
-_SETTLED: Final = frozenset(
+SETTLED: Final = frozenset(
     ("", "apps", "autoscaling", "batch", "extensions", "networking.k8s.io", "policy")
 ) | {"rbac.authorization.k8s.io"}
 """Groups whose kinds and versions are those of the table, in every Kubernetes that there is."""
@@ -43,7 +43,7 @@ def served_elsewhere(
     """Return where one of Kubernetes' own kinds is, such as `apps/v1`, for groups and versions in
     which no API server has it; empty where one has, and for groups that may have others."""
     own = [kind for kind in known_kinds() if kind.kind not in _YOUNG and is_meant(kind)]
-    if not _SETTLED.issuperset(groups):
+    if not SETTLED.issuperset(groups):
         return ""
     fits = [compile_wildcard(version) for version in versions]
     if any(kind.group in groups and any(fit(kind.version) for fit in fits) for kind in own):

@@ -32,6 +32,7 @@ from chartkit.model import (
     text_of,
 )
 
+_TAG: Final = re.compile(r"(:[^/:@]*)?(@.*)?$")
 _LITERAL: Final = re.compile(r"[\w-]+")
 _ORIGIN: Final = "config.kubernetes.io/origin"
 _PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
@@ -133,12 +134,13 @@ def _index(item: Json, others: Sequence[Json]) -> int | None:
 @dataclass(frozen=True, slots=True)
 class BuiltPlaces:
     """The places of the fields of a built object. base: the object in its file, None for one that
-    is generated; begin: its place."""
+    is generated; begin: its place; closure: the kustomizations of the build."""
 
     body: Body
     base: Resource | None
     begin: Location
     patches: Sequence[_Patch]
+    closure: Sequence[Kustomization]
 
     def locate(self, *path: str | int) -> Location:
         """Return the place in the patch that sets the field at a path, else in the base, or that of
@@ -160,7 +162,23 @@ class BuiltPlaces:
         # The base has the field, and an overlay may have given its value.
         is_value = len(found) == len(steps) > 0 and not isinstance(values[-1], (dict, list))
         place = self._patched(steps, values[-1]) if is_value else None
+        before = pointed_at(self.base.body, found)
+        if is_value and place is None and before != values[-1]:
+            place = self._transformed(steps[-1], self.base.name, text_of(before))
         return place or self.base.location.within(pointer_of(*found))
+
+    def _transformed(self, field: str, name: str, before: str) -> Location | None:
+        """Return the entry of a kustomization that gives a field its value."""
+        key = {"image": "images", "replicas": "replicas", "namespace": "namespace"}.get(field, "")
+        for each in self.closure:
+            value = each.body.get(key)
+            if value and not isinstance(value, list):
+                return each.document.locate(key)
+            for index, entry in enumerate(list_of(value)):
+                # An image is named without its tag and digest.
+                if mapping_at(entry).get("name") in (name, _TAG.sub("", before)):
+                    return each.document.locate(key, index)
+        return None
 
     def _patched(self, steps: Sequence[str], value: Json) -> Location | None:
         places = (each.place(self.body, steps, value) for each in self.patches)
@@ -199,7 +217,7 @@ class Origins:
         kind = text_of(body.get("kind"))
         names = [name, *([base.name] if base else [])]
         patches = [each for each in self._patches if each.is_for(kind, names)]
-        places = BuiltPlaces(body, base, begin, patches)
+        places = BuiltPlaces(body, base, begin, patches, self.closure)
         return Resource(body, replace(begin, path="", places=places))
 
     def _origin(self, origin: Body, body: Body) -> tuple[Resource | None, Location]:

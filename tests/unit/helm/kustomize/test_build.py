@@ -72,6 +72,17 @@ def test_fields_have_the_places_of_base_and_overlay(tree: Write) -> None:
 
 
 @pytest.mark.usefixtures("kustomize")
+def test_values_that_a_kustomization_gives_have_its_lines(tree: Write) -> None:
+    overlay = "resources: [../base]\nnamespace: shop\nimages:\n  - {name: nginx, newTag: latest}\n"
+    [pod], _ = build(tree({**FILES, "prd/kustomization.yaml": overlay, "base/pod.yaml": POD}))
+    assert pod.body["spec"]["containers"][0]["image"] == "nginx:latest"
+    assert _placed(pod, "/spec/containers/0/image", "/spec/containers/0/name") == [
+        "prd/kustomization.yaml:4:5",
+        "base/pod.yaml:7:7",
+    ]
+
+
+@pytest.mark.usefixtures("kustomize")
 def test_one_failing_build_is_a_row_and_the_others_are_built(tree: Write) -> None:
     broken = "resources: [../base]\npatches: [{patch: 'kind: [', target: {kind: Pod}}]\n"
     remote = "namePrefix: r-\nresources: [../base, 'https://example.com/x']\n"

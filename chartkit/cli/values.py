@@ -154,7 +154,9 @@ def _declared(
             found += check_each([file], chart, available)
         for release in releases:
             if release.is_known or chart is not None:
-                found += check_documents(release.documents, chart or release.chart, available)
+                unknown = release.release.unknown
+                of = chart or release.chart
+                found += check_documents(release.documents, of, available, unknown)
             else:
                 found.append(release.unknown)
     return found

@@ -11,9 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import ValuesSource
-from chartkit.model import Body, Resource, list_of, mapping_at, pointer_of, text_of, texts_of
+from chartkit.model import (
+    Body,
+    FieldPath,
+    Resource,
+    list_of,
+    mapping_at,
+    pointer_of,
+    text_of,
+    texts_of,
+)
 from chartkit.scan.gitops.model import (
     DeclaredRelease,
     Repository,
@@ -22,10 +32,14 @@ from chartkit.scan.gitops.model import (
     text_document,
 )
 from chartkit.scan.gitops.set_values import NamedValues, ValueNameError, typed
+from chartkit.scan.gitops.variables import filled
+from chartkit.wording import counted
 
 KIND: Final = "HelmRelease"
 _DEFAULT_KEY: Final = "values.yaml"
 _KINDS: Final = frozenset({"ConfigMap", "Secret"})
+_SUBSTITUTE: Final = "kustomize.toolkit.fluxcd.io/substitute"
+"""The label or annotation that switches variables off."""
 
 Configs = Mapping[tuple[str, str, str], Resource]
 """ConfigMaps and Secrets by kind, namespace and name."""
@@ -45,7 +59,13 @@ def read_helm_release(
 ) -> DeclaredRelease:
     """Return the release that a HelmRelease declares; raise InputError for values that cannot be
     read."""
-    spec = mapping_at(resource.body, "spec")
+    metadata, spec = mapping_at(resource.body, "metadata"), mapping_at(resource.body, "spec")
+    given = mapping_document(resource, spec.get("values"), "spec", "values")
+    has_variables = not any(
+        _SUBSTITUTE in mapping_at(metadata, key) for key in ("labels", "annotations")
+    )
+    if has_variables:
+        spec = filled(spec, []) or {}
     own = resource.namespace or "default"
     target = text_of(spec.get("targetNamespace"))
     name = f"{target}-{resource.name}" if target else resource.name
@@ -56,12 +76,28 @@ def read_helm_release(
     for at, each in enumerate(list_of(spec.get("valuesFrom"))):
         if isinstance(each, dict):
             _add_reference(found, each, at, configs, repository.room)
-    values = mapping_document(resource, spec.get("values"), "spec", "values")
-    if values is not None:
-        found.values.append(values)
+    found.values += [] if given is None else [given]
+    if has_variables:
+        _fill(found)
     if spec.get("postRenderers"):
         found.note("its postRenderers are not applied", "/spec/postRenderers")
     return found
+
+
+def _fill(found: DeclaredRelease) -> None:
+    """Fill the defaults of variables into the values that objects hold; note what has none."""
+    unknown: list[FieldPath] = []
+    for at, each in enumerate(found.values):
+        if isinstance(each, Document):
+            found.values[at] = replace(each, body=filled(each.body, unknown))
+        elif isinstance(each, dict):
+            found.values[at] = filled(each, unknown) or {}
+    found.unknown = tuple(unknown)
+    if unknown:
+        some = counted(len(unknown), "value comes from a variable", "values come from variables")
+        them = "it" if len(unknown) == 1 else "them"
+        message = f"{some} without a default: what depends on {them} is not judged"
+        found.note(message, "/spec/values")
 
 
 def _add_chart(found: DeclaredRelease, spec: Body, repository: Repository) -> None:

@@ -12,7 +12,16 @@ from chartkit.documents.embedded import embedded_mapping, embedded_text
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import ValuesSource
-from chartkit.model import Diagnostic, Json, Location, Resource, Severity, pointer_of, pointer_steps
+from chartkit.model import (
+    Diagnostic,
+    FieldPath,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    pointer_of,
+    pointer_steps,
+)
 
 _ENGINE: Final = "kyverno"
 _MOST_LETTERS: Final = 4_000_000
@@ -27,7 +36,8 @@ class DeclaredRelease:
     chart: a path in the repository, or the chart's name; version: of the chart as written, which
     may be a range; origin: where the chart is instead, empty for in the repository; values: the
     last wins; pointer: of the field that names the chart;
-    faults: what cannot be found of the values.
+    unknown: paths of values that variables without a default give; faults: what cannot be found of
+    the values.
     """
 
     owner: Resource
@@ -40,6 +50,7 @@ class DeclaredRelease:
     pointer: str = "/spec"
     kube_version: str | None = None
     api_versions: tuple[str, ...] = ()
+    unknown: tuple[FieldPath, ...] = ()
     faults: list[Diagnostic] = field(default_factory=list)
 
     @property

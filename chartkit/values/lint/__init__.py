@@ -9,6 +9,8 @@ from chartkit.model import Diagnostic
 from chartkit.values.lint.rule import ChartValues
 from chartkit.values.lint.rules import RULES
 from chartkit.values.lint.rules.invalid_value import InvalidValue
+from chartkit.values.lint.rules.misplaced_feature import MisplacedFeature
+from chartkit.values.lint.rules.moved_key import MovedKey
 from chartkit.values.lint.rules.unknown_key import UnknownKey
 
 Check = Callable[[ChartValues], Iterable[Diagnostic]]
@@ -18,6 +20,8 @@ REFUSED_RULES: Final[tuple[Check, ...]] = tuple(rule.check_refused for rule in R
 RENDERED_RULES: Final[tuple[Check, ...]] = tuple(rule.check_rendered for rule in RULES)
 
 _GENERAL: Final = frozenset({InvalidValue.id, UnknownKey.id})
+OF_KEYS: Final = _GENERAL | {MisplacedFeature.id, MovedKey.id}
+"""The ids of findings about one key, whatever the others are."""
 
 
 def lint(subject: ChartValues, checks: Sequence[Check]) -> list[Diagnostic]:
@@ -33,4 +37,4 @@ def lint(subject: ChartValues, checks: Sequence[Check]) -> list[Diagnostic]:
     ]
 
 
-__all__ = ["REFUSED_RULES", "RENDERED_RULES", "VALUES_RULES", "ChartValues", "lint"]
+__all__ = ["OF_KEYS", "REFUSED_RULES", "RENDERED_RULES", "VALUES_RULES", "ChartValues", "lint"]

@@ -20,15 +20,33 @@ from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno import releases
-from chartkit.model import Body, Diagnostic, Explanation, Location, Severity, pointer_of
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Explanation,
+    FieldPath,
+    Location,
+    Severity,
+    pointer_of,
+    pointer_steps,
+)
 from chartkit.output.round_trip import loaded
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body, diagnostic_findings
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
-from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, ChartValues, lint
+from chartkit.values.lint import (
+    OF_KEYS,
+    REFUSED_RULES,
+    RENDERED_RULES,
+    VALUES_RULES,
+    ChartValues,
+    lint,
+)
 from chartkit.values.lint.rules import RULES
 
 _SCHEMA = "values.schema.json"
+_EVERYWHERE = frozenset({"", "global"})
+"""Sections of values that decide what all others mean; "" is the whole."""
 
 
 def check_each(
@@ -61,9 +79,30 @@ def check_files(
 
 
 def check_documents(
+    overlays: Sequence[Document],
+    chart: Path | None,
+    highly_available: bool,
+    unknown: Sequence[FieldPath] = (),
+) -> list[Diagnostic]:
+    """Return the faults of values, as `check_files` does of files; unknown: paths of values that
+    only their deployer knows."""
+    found = _check_documents(overlays, chart, highly_available)
+    sections = {"/".join(map(str, path[:1])) for path in unknown}
+    return [each for each in found if not sections or not _depends_on(each, sections)]
+
+
+def _depends_on(found: Diagnostic, sections: Set[str]) -> bool:
+    """Report whether a finding may depend on values of these sections that are not known."""
+    if found.rule_id in OF_KEYS or found.severity is Severity.NOTE:
+        return False
+    path = high_availability.values_path(found)
+    steps = path or pointer_steps(found.location.path if found.location else "")
+    return not steps or steps[0] in sections or not sections.isdisjoint(_EVERYWHERE)
+
+
+def _check_documents(
     overlays: Sequence[Document], chart: Path | None, highly_available: bool
 ) -> list[Diagnostic]:
-    """Return the faults of values, as `check_files` does of files."""
     source = _engine() if chart is None else chart
     subject = _subject(source, overlays)
     found = lint(subject, (*VALUES_RULES, *REFUSED_RULES))

@@ -1,0 +1,108 @@
+"""Variables of Flux: their defaults, what is unknown, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.documents.reader import read_text
+from chartkit.model import FieldPath, Json, Resource
+from chartkit.scan.gitops.flux import configs_of, read_helm_release
+from chartkit.scan.gitops.model import Repository
+from chartkit.scan.gitops.values import values_documents
+from chartkit.scan.gitops.variables import filled
+from chartkit.values.lint.files import check_documents
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: kyverno, namespace: kyverno%s}
+spec:
+  chart:
+    spec: {chart: kyverno, sourceRef: {kind: HelmRepository, name: kyverno}}
+  values:
+    admissionController:
+      replicas: %s
+      podDisruptionBudget: {enabled: true, minAvailable: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("${a:=3}", 3),
+        ("${a:-true}", True),
+        ("${a=x}-${b-y}", "x-y"),
+        ("${a:=}", None),
+        ("${a:=${b:=4}}", 4),
+        ("$${a}", "${a}"),
+        ("${{ a }}", "${{ a }}"),
+        ("$a", "$a"),
+        ("one\n${a:=2}", "one\n2"),
+    ],
+)
+def test_defaults(text: str, wanted: Json) -> None:
+    unknown: list[FieldPath] = []
+    assert filled({"x": [text]}, unknown) == {"x": [wanted]}
+    assert unknown == []
+
+
+@pytest.mark.parametrize("text", ["${a}", "x-${a}", "${a:=1}${b}", "${a^^}", "${a:=${b}}"])
+def test_a_variable_without_a_default_is_unknown(text: str) -> None:
+    unknown: list[FieldPath] = []
+    assert filled({"x": {"y": text, "z": [{"of": text}], "w": 1}}, unknown) == {"x": {"w": 1}}
+    assert unknown == [("x", "y"), ("x", "z")]
+    assert filled(text, unknown) is None
+
+
+def linted(replicas: str, metadata: str = "") -> tuple[list[str], list[str]]:
+    """The ids of the findings about a release, and its notes."""
+    (document,) = read_text(RELEASE % (metadata, replicas), "release.yaml")
+    repository = Repository([], lambda _: None)
+    resource = Resource(document.body, document.location)
+    found = read_helm_release(resource, {}, repository)
+    rows = check_documents(values_documents(found), None, False, found.unknown)
+    return [each.rule_id for each in rows], [each.message for each in found.faults]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "wanted"),
+    [
+        ("${n:=3}", []),
+        ("'${n:-3}'", []),
+        ("${n}", []),
+        ("${n:=1}", ["CK113"]),
+        ("${n:=x}", ["CK001", "CK113"]),
+        ("${n}\n      replicaz: 3", ["CK001"]),
+    ],
+)
+def test_a_release_is_judged_with_the_defaults(replicas: str, wanted: list[str]) -> None:
+    assert linted(replicas)[0] == wanted
+
+
+def test_unknown_values_are_one_note() -> None:
+    text = "${n}\n      nodeSelector: {a: '${zone}'}"
+    what = "2 values come from variables without a default: what depends on them is not judged"
+    assert linted(text)[1] == [f"HelmRelease 'kyverno': {what}"]
+
+
+def test_variables_can_be_switched_off() -> None:
+    off = ", annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}"
+    assert "CK001" in linted("${n:=3}", off)[0]
+
+
+def test_values_of_a_config_map_have_variables_too() -> None:
+    text = RELEASE % ("", "1") + "  valuesFrom: [{kind: ConfigMap, name: more}]\n"
+    text += """\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: more, namespace: kyverno}
+data:
+  values.yaml: |
+    cleanupController: {replicas: "${n:=2}", nodeSelector: {a: "${zone}"}}
+"""
+    release, config = (Resource(each.body, each.location) for each in read_text(text, "x.yaml"))
+    found = read_helm_release(release, configs_of([config]), Repository([], lambda _: None))
+    first, _ = values_documents(found)
+    assert first.body == {"cleanupController": {"replicas": 2, "nodeSelector": {}}}
+    assert found.unknown == (("cleanupController", "nodeSelector", "a"),)

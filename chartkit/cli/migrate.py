@@ -64,14 +64,14 @@ def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
     Exits 1 if there is any, or if something of a cluster cannot be read, 2 for files that cannot be
     read, Helm code outside charts, and policies that Kyverno refuses.
     """
-    from chartkit.migration.plan.inventory import read_inventory
+    from chartkit.migration.plan.inventory import read_inventory, without_copies
     from chartkit.migration.plan.planned import make_plan
     from chartkit.migration.plan.report import report
 
     outputs.parsed()
     stderr = partial(click.echo, err=True)
     inventory = read_inventory(options, sys.stdin, lambda note: stderr(str(note)))
-    plan = make_plan(inventory)
+    plan = make_plan(without_copies(inventory, options.paths))
     show(report(plan), outputs)
     for fault in plan.faults:
         stderr(str(fault))

@@ -17,7 +17,7 @@ from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
 from chartkit.helm.embedded_code import first_code
 from chartkit.migration.plan.options import InventoryOptions
-from chartkit.migration.plan.origin import Origin, origin_of
+from chartkit.migration.plan.origin import Origin, Tool, origin_of
 from chartkit.migration.rules import LegacyRule, legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity, path_step
 from chartkit.network.cluster.recording import is_recording
@@ -41,6 +41,7 @@ UNREADABLE: Final = "unreadable"
 """The ID of findings about files that cannot be read, and charts that cannot be rendered."""
 OTHER_VALUES: Final = "other-values"
 """The ID of notes on charts that render no legacy object with the values that are given."""
+_PROJECT: Final = "chartkit.yaml"
 _LEGACY_KIND: Final = re.compile(
     r"^ *kind: *[\"']?((Cluster)?(Cleanup)?Policy|PolicyException)[\"']? *$", re.MULTILINE
 )
@@ -109,6 +110,26 @@ def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inve
         found = [_legacy(each) for each in legacy_there(reader)]
         unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
         return Inventory(tuple(found), unread=unread)
+
+
+def without_copies(inventory: Inventory, paths: Sequence[str]) -> Inventory:
+    """Return an inventory with each object of a project once, as its source where it has one: the
+    project's charts and rendered manifests have it as well; paths: the inputs, of which those with
+    a chartkit.yaml are projects."""
+    roots = [root for root in map(Path, paths) if (root / _PROJECT).is_file()]
+    kept: dict[tuple[object, ...], LegacyObject] = {}
+    for each in inventory.objects:
+        one, file = each.resource, Path(each.resource.location.file)
+        root = next((root for root in roots if file.is_relative_to(root)), None)
+        key = (root, one.kind, one.namespace, one.name) if root is not None else (id(each),)
+        known = kept.setdefault(key, each)
+        if _is_generated(known) and not _is_generated(each):
+            kept[key] = each
+    return replace(inventory, objects=tuple(kept.values()))
+
+
+def _is_generated(found: LegacyObject) -> bool:
+    return found.document is None or found.origin.tool is Tool.HELM
 
 
 def _cluster(options: InventoryOptions) -> ClusterSource | None:

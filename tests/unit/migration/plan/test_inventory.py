@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.migration.plan.inventory import Inventory, read_inventory
+from chartkit.migration.plan.inventory import Inventory, read_inventory, without_copies
 from chartkit.migration.plan.options import InventoryOptions
 
 _OPTIONS = InventoryOptions(
@@ -218,3 +218,22 @@ def test_options_that_cannot_be_combined(
 ) -> None:
     with pytest.raises(InputError, match=message):
         _read(*paths, options=options)
+
+
+def test_an_object_of_a_project_counts_once(tmp_path: Path) -> None:
+    own, made = _POLICY.replace("NAME", "own"), _POLICY.replace("NAME", "made")
+    label = "{labels: {app.kubernetes.io/managed-by: Helm}, name: "
+    rendered = [text.replace("{name: ", label) for text in (own, made)]
+    for folder, texts in {
+        "policies": [own],
+        "rendered/dev": rendered,
+        "rendered/prd": rendered,
+    }.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "p.yaml").write_text("---\n".join(texts))
+    alone = without_copies(_read(tmp_path), [str(tmp_path)])
+    (tmp_path / "chartkit.yaml").write_text("environments: {}\n")
+    found = without_copies(_read(tmp_path), [str(tmp_path)])
+    places = {each.resource.name: each.resource.location.file for each in found.objects}
+    assert (len(alone.objects), len(found.objects)) == (5, 2)
+    assert places["own"] == str(tmp_path / "policies/p.yaml")

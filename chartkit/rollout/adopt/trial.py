@@ -10,6 +10,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.unread import UNREAD
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.errors import ChartkitError
@@ -71,8 +72,8 @@ def _rows(
     environments = project.environments
     options = RenderOptions(tuple(environments.values()), update_baseline=True)
     result = render_project(project, options)
-    refused = [row for row in result.rows if row.outcome is Check.FAIL]
-    for row in refused:
+    failed = [row for row in result.rows if row.outcome is Check.FAIL]
+    for row in (each for each in failed if each.check != UNREAD):  # These have rows already.
         message = f"`chartkit render` refuses it: {_without(row.message, root)}"
         place = _relative(row.location, root)
         subject = f"check {row.check}"
@@ -80,14 +81,17 @@ def _rows(
     for estate in estates:
         environment = environments[estate.name]
         after = Side("", tuple(_in_use(estate)))
-        if not refused:
+        if not failed:
             after = of_environment(project, environment, estate.name, hooks=False)
         kept = tuple(filter(_is_compared, after.resources))
         known = _known(environment.baseline, estate, folder)
         baselines[estate.name], about = baseline_of(estate, kept, known)
         yield from about
-        if not refused:
+        if not failed:
             yield from _differences(estate, environment, after, kept)
+    if failed and all(each.check == UNREAD for each in failed):
+        message = "what the charts would change was not compared: workloads cannot be read"
+        yield Row(Outcome.NOTE, "project", message)
 
 
 def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownViolation]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
-from chartkit.kyverno.matrix import installed_by
+from chartkit.kyverno.matrix import installed_by, matrix
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Resource
 from chartkit.rollout.adopt.engine import chart_version, elsewhere, engine_tags
@@ -41,12 +41,13 @@ class Versions:
 def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list[Row]]:
     """Return the versions of an environment, with the rows that say where they come from.
 
-    Options override what is there. Raise InputError for a version that nothing tells.
+    Options override what is there. A trial without files assumes the newest version where nothing
+    tells one; otherwise raise InputError.
     """
     rows: list[Row] = []
     chart = _chart(estate, options)
     kyverno, release = _kyverno(estate, options, chart, rows)
-    kubernetes, eks = _kubernetes(estate, options, rows)
+    kubernetes, eks = _kubernetes(estate, options, kyverno, rows)
     other = next(filter(None, map(elsewhere, estate.engine)), "")
     if other:
         rows.append(_elsewhere(other, estate))
@@ -84,7 +85,12 @@ def _kyverno(
             found[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
     if not found:
         hint = "give --kyverno VERSION, or name a manifest of Kyverno's Deployments"
-        raise InputError(f"nothing says which Kyverno runs in {estate.name}", hint=hint)
+        message = f"nothing says which Kyverno runs in {estate.name}"
+        if not options.dry_run:
+            raise InputError(message, hint=hint)
+        version = max(releases.current().serves)
+        rows.append(_assumed(estate, f"Kyverno {version}", message, hint))
+        return version, None
     newest = max(found)
     rows += [
         row if version == newest else replace(row, outcome=Outcome.LEFT)
@@ -104,13 +110,25 @@ def _installed_by(chart: Version) -> Iterator[Version]:
         yield installed_by()[chart]
 
 
-def _kubernetes(estate: Estate, options: AdoptOptions, rows: list[Row]) -> tuple[Version, bool]:
+def _assumed(estate: Estate, subject: str, message: str, hint: str) -> Row:
+    return Row(Outcome.LEFT, subject, f"is assumed: {message}", None, hint, estate.name)
+
+
+def _kubernetes(
+    estate: Estate, options: AdoptOptions, kyverno: Version, rows: list[Row]
+) -> tuple[Version, bool]:
     given = options.eks if options.eks is not None else options.kubernetes
     if given is not None:
         return parse_version(given, "Kubernetes"), options.eks is not None
     if not estate.cluster_version:
         hint = "give --kubernetes VERSION, or --eks VERSION"
-        raise InputError(f"nothing says which Kubernetes runs in {estate.name}", hint=hint)
+        message = f"nothing says which Kubernetes runs in {estate.name}"
+        if not options.dry_run:
+            raise InputError(message, hint=hint)
+        row = matrix().get(kyverno)
+        version = row.newest if row is not None else max(each.newest for each in matrix().values())
+        rows.append(_assumed(estate, f"Kubernetes {version}", message, hint))
+        return version, False
     version = parse_version(estate.cluster_version, "Kubernetes")
     subject = f"Kubernetes {version}"
     message = f"the API server is {estate.cluster_version}"

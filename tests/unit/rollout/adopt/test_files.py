@@ -376,6 +376,10 @@ def test_versions_that_nothing_tells_are_asked_for(team: Team) -> None:
     assert (code, out) == (2, "")
     assert "nothing says which Kyverno runs in prd (give --kyverno VERSION" in err
     assert not (team.folder / "out").exists()
+    code, body = team.adopt("legacy", "--dry-run")
+    assumed = [message for _, message in team.rows(body, "left")]
+    assert (code, len(assumed)) == (1, 2)
+    assert all(message.startswith("is assumed: nothing says which K") for message in assumed)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 import click
 
 from chartkit.safe_text import escape_controls
-from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,6 +175,7 @@ def track(label: str) -> Track:
 def take_back(*roots: Path) -> None:
     """Take back what a killed command left half written below some paths, and say so."""
     from chartkit.output import transaction
+    from chartkit.wording import counted
 
     if found := transaction.take_back(roots):
         files = counted(len(found), "file")

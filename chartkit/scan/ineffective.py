@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -20,7 +21,8 @@ from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of, parse_api_version
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
+from chartkit.scan.gate.suppressions import ANNOTATION
 from chartkit.suggestions import did_you_mean
 
 RULE: Final = "scan-input"
@@ -47,6 +49,8 @@ _COMMON: Final[Mapping[str, frozenset[str]]] = {
 """Kinds for which the table of all kinds is not loaded."""
 _NEVER_STORED: Final = ("Config", "List", "Options", "Review", "Status")
 """The ends of kinds that are in files, and are no objects of an API server."""
+_ALIKE: Final = 0.85
+"""The share of equal letters from which on an annotation is one that is misspelt."""
 _HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml"})
 _CLI_GROUP: Final = "cli.kyverno.io"
 _CLI_OPTIONS: Final[Mapping[str, str]] = {
@@ -155,9 +159,14 @@ def overlooked(
     for each in objects:
         group = group_of(each)
         mode = mapping_at(each.body, "spec", "evaluation").get("mode")
+        annotations = mapping_at(each.body, "metadata", "annotations")
+        for name in filter(_is_misspelt, annotations):
+            place = each.location.within(pointer_of("metadata", "annotations", name))
+            said, meant = f"the annotation {name} has no effect", did_you_mean([ANNOTATION])
+            yield Diagnostic(RULE, Severity.WARNING, said, place, meant)
         if fault := _unserved(each.api_version, each.kind):
-            message, remedy = fault
-            yield Diagnostic(RULE, Severity.WARNING, message, each.location.within("/kind"), remedy)
+            said, meant = fault
+            yield Diagnostic(RULE, Severity.WARNING, said, each.location.within("/kind"), meant)
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
             yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
@@ -174,6 +183,12 @@ def overlooked(
             yield _note(message, each.location, "flux build kustomization … | chartkit scan -")
     if policies is not None:
         yield from unused_note(unused_policies(objects, policies))
+
+
+@lru_cache(maxsize=1024)
+def _is_misspelt(annotation: str) -> bool:
+    alike = get_close_matches(annotation, [ANNOTATION], 1, _ALIKE)
+    return bool(alike) and annotation != ANNOTATION
 
 
 @lru_cache(maxsize=1024)

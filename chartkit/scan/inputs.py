@@ -194,7 +194,7 @@ def read_inputs(
         no_object if reads is None else None,
         note,
     )
-    if chart is not None and chart.values and not any(map(_has_chart, paths)):
+    if chart is not None and chart.values and not any(map(has_chart, paths)):
         hint = (
             "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
         )
@@ -236,7 +236,8 @@ def no_object(path: str) -> InputError:
     return InputError("holds no Kubernetes object", Location(path), hint)
 
 
-def _has_chart(path: str) -> bool:
+def has_chart(path: str) -> bool:
+    """Report whether a path is a chart or a folder with one."""
     where = Path(path)
     if path == STDIN or not where.is_dir():
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,8 +29,10 @@ from chartkit.scan.ineffective import overlooked
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
+    has_chart,
     is_definition,
     is_remote,
+    matching,
     read_crds,
     read_inputs,
     read_payloads,
@@ -50,6 +54,9 @@ _REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
     "--registry-cache": lambda options: options.registry_cache,
     "--trusted-root": lambda options: options.trusted_root,
 }
+
+
+_VARIABLE: Final = re.compile(r"\{\{(.*?)\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,7 @@ def read_requests(
     policies, inputs = judges.policies, judges.inputs
     if is_json:
         return Requests(policies, _load_payloads(options, stdin, note), {}, {}, inputs)
+    _require_variables(options, policies)
     chart = ChartOptions(
         values=inputs.chart_values,
         release=options.release,
@@ -198,6 +206,24 @@ def read_requests(
     if custom is not None:
         policies = judges.with_names(custom.names, note).policies
     return Requests(policies, objects, labels, namespaces, inputs, custom)
+
+
+def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
+    """Raise InputError for a setting that is no variable of a policy where a chart is scanned: it
+    is meant as Helm's `--set`."""
+    if not options.settings:
+        return
+    own = [each for each in options.paths if not is_remote(each)]
+    if not any(map(has_chart, matching(own))):
+        return
+    bodies = json.dumps([each.policy.resource.body for each in policies.policies], default=str)
+    used = " ".join(_VARIABLE.findall(bodies))
+    for part in (part for setting in options.settings for part in setting.split(",")):
+        name = part.partition("=")[0]
+        start = re.escape(".".join(name.strip().split(".")[:2]))
+        if not name.startswith("request.") and not re.search(rf"(?<![.\w]){start}\b", used):
+            hint = "values of a chart come with -f FILE (-f /dev/stdin takes them from a pipe)"
+            raise InputError(f"--set {name}: no policy has this variable", hint=hint)
 
 
 def _identity(resource: Resource) -> tuple[str, str, str]:

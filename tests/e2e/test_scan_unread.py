@@ -173,3 +173,28 @@ def test_hidden_folders_with_manifests_are_named(tmp_path: Path) -> None:
     assert f".more: {said}, nor are 1 more of them (name it as PATH)" in done.err
     done = chartkit(tmp_path, "scan", ".", "--exclude", ".more")
     assert f".tests: {said} (name it as PATH)" in done.err
+
+
+def test_settings_of_helm_are_no_variables_of_policies(folder: Path) -> None:
+    chart = folder / "good"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text(CHART, "utf-8")
+    (chart / "templates" / "a.yaml").write_text(POD.replace("NAME", "x"), "utf-8")
+    context = "    context: [{name: team, configMap: {name: t, namespace: ns}}]\n    match:"
+    text = POLICY.replace("no owner", "'{{ team.data.name }}'").replace("    match:", context)
+    (folder / "policy.yaml").write_text(text, "utf-8")
+    scan = ("scan", "good", "-p", "policy.yaml", "-q")
+    refused = chartkit(folder, *scan, "--set", "team.data.name=a,image.tag=v1")
+    assert refused.code == 2
+    assert refused.line.startswith("--set image.tag: no policy has this variable (values of a")
+    assert chartkit(folder, *scan, "--set", "team.data.name=a,request.operation=UPDATE").code == 1
+    assert chartkit(folder, "scan", "in/a.yaml", *scan[2:], "--set", "image.tag=v1").code == 1
+
+
+def test_a_misspelt_suppression_is_a_warning(tmp_path: Path) -> None:
+    names = "chartkit.dev/supress: x, chartkit.dev/reason: y, kyverno.io/suppress-x: z"
+    metadata = f"{{name: p, annotations: {{{names}}}}}"
+    (tmp_path / "pod.yaml").write_text(POD.replace("{name: NAME}", metadata), "utf-8")
+    done = chartkit(tmp_path, "scan", "pod.yaml")
+    said = "warning scan-input: the annotation chartkit.dev/supress has no effect"
+    assert done.line == f"pod.yaml:3:35: {said} (did you mean 'chartkit.dev/suppress'?)"

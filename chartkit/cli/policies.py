@@ -260,7 +260,11 @@ def new(name: str, kind: str, library: Path | None, project: Path) -> None:
         click.echo(f"wrote {file}")
     if not is_in_project(folder, project):
         where = folder.parents[name.count("/")]
-        click.echo(f"chartkit.yaml does not name the library yet: library: [{where}]")
+        line = f"library: [{where}]"
+        if (project / "chartkit.yaml").is_file():
+            click.echo(f"chartkit.yaml does not name the library yet: add {line}")
+        else:
+            click.echo(f"for a project with this library: `chartkit init`, then add {line}")
     click.echo(f"next: edit them, then chartkit policies check {folder}")
 
 

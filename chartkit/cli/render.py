@@ -111,8 +111,10 @@ def render(
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
-    A failed check writes nothing. Exits 1 if a check fails or --check finds a difference.
+    A failed check writes nothing. Exits 1 if a check fails or --check finds a difference, 2 if
+    a workload cannot be read.
     """
+    from chartkit.documents.unread import EXIT_CODE, UNREAD
     from chartkit.project.project import read_project
 
     if given.kustomize and given.environments:
@@ -133,7 +135,8 @@ def render(
         _require_own_baselines(project, checked)
     result = _result(project, checked, given)
     show(_report(result, given.check, verbose, quiet, given.diff), options)
-    raise SystemExit(1 if result.failed else 0)
+    is_unread = any(row.check == UNREAD for row in result.rows)
+    raise SystemExit(EXIT_CODE if is_unread else int(result.failed))
 
 
 def _result(

@@ -23,6 +23,7 @@ from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.policies.installed import InstalledPolicy
 from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
+from chartkit.documents.unread import UNREAD
 from chartkit.errors import InputError
 from chartkit.helm.chart_values import merge
 from chartkit.kyverno import matrix, releases
@@ -163,7 +164,8 @@ def _generate(
             trees += overlays.trees(project.root, subjects)
         trees += deployers.trees(project, options.gitops, options.repository)
         installed: Sequence[Tree] = ()
-        if folder is not None and subjects and not failed(rows):
+        judged = [row for row in rows if row.check != UNREAD]
+        if folder is not None and subjects and not failed(judged):
             if writes_manifests:
                 installed = [manifests(folder, each) for each in subjects]
             else:

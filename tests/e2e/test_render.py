@@ -298,9 +298,12 @@ def test_a_chart_that_does_not_render(project: Path) -> None:
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("apiVersion: v2\nname: broken\nversion: 0.1.0\n")
     (chart / "templates" / "x.yaml").write_text("a: 1\nb: {{ .Values.x.y }}\n")
-    done = chartkit(project, "render", "--workloads", "broken")
-    assert (done.code, done.out) == (2, "")
-    assert done.line.startswith("broken/templates/x.yaml:2:13: Helm cannot render the chart: ")
+    shutil.copy(project / "workloads" / "hello.yaml", project / "more.yaml")
+    done = chartkit(project, "render", "--workloads", "broken", "--workloads", "more.yaml")
+    assert (done.code, done.err) == (2, "")
+    assert "fail  unread (dev, qa, prd)  broken/templates/x.yaml:2:13\n" in done.out
+    assert "  Helm cannot render the chart: " in done.out
+    assert done.out.endswith("nothing was written\n")
 
 
 def test_two_renders_at_once(project: Path) -> None:

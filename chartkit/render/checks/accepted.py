@@ -57,24 +57,32 @@ class AcceptedViolations:
             self._suppressed.append(note)
         return accepted
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, has_unread: bool = False) -> Iterator[Row]:
         """Yield a note on the number of known violations, and the findings about suppressions and
-        the baseline; write the baseline if it is to be updated."""
+        the baseline; write the baseline if it is to be updated.
+
+        has_unread: whether objects were not read, whose entries stay.
+        """
+        looked_at = _nothing if has_unread else _everything
         env = self._environment
         said = (*self._suppressed, *self._acceptor.notes)
         yield from findings(env.name, SUPPRESSED, said, env.locate())
         if self._matcher is None:
             return
         place = env.locate("baseline")
-        if self._matcher.updates and update(self._matcher, _everything):
+        if self._matcher.updates and update(self._matcher, looked_at):
             yield Row(env.name, CHECK, Outcome.NOTE, f"wrote {self._matcher.baseline.path}", place)
         known = self._known.total()
         message = counted(known, "known violation", "known violations")
         if self._known[True]:
             message += f"; Kyverno refuses the objects of {self._known[True]} of them (Enforce)"
         yield Row(env.name, CHECK, Outcome.NOTE, message, place)
-        yield from findings(env.name, CHECK, about_baseline(self._matcher, _everything), place)
+        yield from findings(env.name, CHECK, about_baseline(self._matcher, looked_at), place)
 
 
 def _everything(_violation: object) -> bool:
     return True
+
+
+def _nothing(_violation: object) -> bool:
+    return False

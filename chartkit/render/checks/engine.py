@@ -7,9 +7,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import StringIO
+from itertools import filterfalse
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.documents.unread import strict
+from chartkit.documents.unread import UNREAD, UNREADABLE, is_unread, unread_at
 from chartkit.engine import (
     ENFORCE,
     Cleaner,
@@ -78,7 +79,7 @@ def _compiled(
 
 TEST_HOOK = "test"
 Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
-"""The objects of a workload, and Helm's warnings."""
+"""The objects of a workload, and Helm's warnings with a row for each input that cannot be read."""
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
@@ -141,7 +142,9 @@ def workloads(
     for workload in subject.workloads:
         found, notes = read_workload(workload, env.kube_version)
         shown = workload.path.as_posix()
-        yield from findings(env.name, HELM_WARNINGS, notes, workload.location)
+        yield from findings(env.name, UNREAD, filter(is_unread, notes), workload.location)
+        warnings = filterfalse(is_unread, notes)
+        yield from findings(env.name, HELM_WARNINGS, warnings, workload.location)
         what = ("workloads", shown)
         place = workload.location
         yield from _scan(subject, compiled, unsent, accepted, found, what, place)
@@ -175,7 +178,8 @@ def _own(
 
 
 def read_workload(workload: Workload, kube_version: str) -> Workloads:
-    """Return the objects of a workload, and Helm's warnings; raise InputError if there are none."""
+    """Return the objects of a workload that can be read, with Helm's warnings and a row for each
+    input that cannot; raise InputError for a path that is not there."""
     if not workload.path.exists():
         hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
         raise InputError(f"there is no '{workload.path}'", workload.location, hint)
@@ -192,7 +196,10 @@ def _read(workload: Workload, kube_version: str) -> Workloads:
         kube_version=kube_version or None,
     )
     notes: list[Diagnostic] = []
-    found = read_inputs([str(workload.path)], StringIO(), strict(notes.append), options)
+    try:
+        found = read_inputs([str(workload.path)], StringIO(), notes.append, options)
+    except UNREADABLE as error:
+        return (), (*notes, unread_at(Location(str(workload.path)), error))
     return tuple(in_namespace(each, workload.namespace) for each in found), tuple(notes)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from chartkit.charts.plan import ENGINE
 from chartkit.charts.upstream.vendored import Vendored, said
+from chartkit.documents.unread import UNREAD
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cluster_policy.policy import Policy
@@ -45,7 +46,8 @@ def check_environment(
     they are upstream's and have no examples; updates_baseline: whether its baseline is written.
 
     Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
-    RenderError where a chart does not render, InputError where a workload cannot be read.
+    RenderError where a chart of the project does not render, InputError where a workload is not
+    there.
     """
     found = [*compatibility(subject), *values(subject)]
     if any(row.check == "values" and row.outcome is Outcome.FAIL for row in found):
@@ -70,7 +72,7 @@ def check_environment(
     accepted = AcceptedViolations(subject.environment, names, today, updates_baseline)
     found += workloads(subject, compiled, unsent, accepted)
     found += own_pods(subject, compiled, unsent, accepted)
-    found += accepted.rows()
+    found += accepted.rows(has_unread=any(row.check == UNREAD for row in found))
     return found
 
 
@@ -131,11 +133,11 @@ def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
 
 def merge_environments(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield the rows, with one in place of several environments' equal warnings of policies or
-    charts, mistakes in policies and violations."""
+    charts, mistakes in policies, violations and unread inputs."""
     said: dict[Row, list[str]] = {}
     for row in rows:
         is_mistake = row.check == POLICIES and row.outcome in (Outcome.WARNING, Outcome.FAIL)
-        if is_mistake or row.policy or row.check in (POLICY_WARNINGS, HELM_WARNINGS):
+        if is_mistake or row.policy or row.check in (POLICY_WARNINGS, HELM_WARNINGS, UNREAD):
             said.setdefault(replace(row, environment=""), []).append(row.environment)
     for row in rows:
         environments = said.get(replace(row, environment=""))

@@ -42,7 +42,10 @@ class EvidenceReader:
     def workloads(self, environment: Environment) -> None:
         """Judge the workloads that chartkit.yaml names."""
         for workload in environment.workloads:
-            found, _ = read_workload(workload, environment.kube_version)
+            found, rows = read_workload(workload, environment.kube_version)
+            require_read = strict(lambda _: None)
+            for row in rows:
+                require_read(row)
             self._objects(f"workloads {workload.path.as_posix()}", list(found))
 
     def given(self) -> None:

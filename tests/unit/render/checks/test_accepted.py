@@ -55,6 +55,40 @@ def test_baseline_of_an_environment(tmp_path: Path) -> None:
     assert run(folder).failed
 
 
+def test_what_cannot_be_read_is_a_row_and_the_rest_is_judged(tmp_path: Path) -> None:
+    folder = project(tmp_path, ENFORCE, "workloads: [apps, chart]\n")
+    (folder / "apps").mkdir()
+    (folder / "apps" / "pod.yaml").write_text(POD)
+    bad = folder / "apps" / "bad.yaml"
+    bad.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: [}\n")
+    (folder / "chart" / "templates").mkdir(parents=True)
+    (folder / "chart" / "Chart.yaml").write_text(
+        "apiVersion: v2\nname: chart\nversion: 1.0.0\n"
+        "dependencies: [{name: other, version: 1.0.0, repository: 'https://example.com'}]\n"
+    )
+    written = run(folder, updates=True)
+    assert written.failed
+    assert [row.outcome for row in rows(written, "unread")] == [Outcome.FAIL, Outcome.FAIL]
+    places = [row.location for row in rows(written, "unread")]
+    assert [place and place.file for place in places] == [
+        str(bad),
+        str(folder / "chart/Chart.yaml"),
+    ]
+    known = (folder / "known" / "dev.yaml").read_text()
+    assert "object: v1/Pod/default/pod" in known
+    # What is known of objects that were not read stays. A process reads a workload once.
+    other = (folder / "apps").rename(folder / "other")
+    (other / "pod.yaml").write_text("kind: Pod\napiVersion: [\n")
+    project(tmp_path, ENFORCE, "workloads: [other]\n")
+    assert len(said(run(folder, updates=True), "unread")) == 2
+    assert (folder / "known" / "dev.yaml").read_text() == known
+    last = other.rename(folder / "last")
+    (last / "right.yaml").write_text(POD)
+    project(tmp_path, ENFORCE, "workloads: [last]\nexclude: [bad.yaml, last/pod.yaml]\n")
+    done = run(folder)
+    assert (done.failed, rows(done, "unread")) == (False, [])
+
+
 def _start(row: Row) -> str:
     return row.message.partition(":")[0]
 

@@ -16,7 +16,7 @@ from chartkit.errors import InputError, RenderError
 from chartkit.helm.backend import identity
 from chartkit.helm.kustomize import tree as kustomize
 from chartkit.helm.kustomize.tree import dependencies
-from chartkit.model import Json, mapping_at
+from chartkit.model import Json, mapping_at, texts_of
 from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.output.atomic_folder import left_behind
 from chartkit.project.environment import Environment
@@ -153,8 +153,8 @@ def _profiles(references: set[str], folder: Path, depth: int) -> Iterator[Path]:
         if not file.is_file():
             continue
         for document in read_file(file):
-            extends = mapping_at(document.body, "spec").get("extends") or ()
-            yield from _profiles(set(map(str, extends)), file.parent, depth + 1)
+            extends = texts_of(mapping_at(document.body, "spec").get("extends"))
+            yield from _profiles(set(extends), file.parent, depth + 1)
 
 
 class _Files:

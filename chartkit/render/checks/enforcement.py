@@ -135,7 +135,7 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
         lists.append((name, (_OVERRIDES, name), shared.get(name)))
     for who, path, given in lists:
         for index, one in enumerate(given if isinstance(given, list) else ()):
-            if not _enforces(one.get("action")) and refusing:
+            if isinstance(one, dict) and not _enforces(one.get("action")) and refusing:
                 place = _override_place(subject, one) or values.locate((*path, index))
                 verb = "only report" if who == "policies" else "only reports"
                 yield f"{who} {verb} (Audit) in {_scope(one)}", place
@@ -221,7 +221,7 @@ def _filters(subject: CheckTarget) -> Iterator[Finding]:
             message = f"Kyverno is not sent everything: config.{key}{_added(before, after)}"
             place = values.locate(("config", key))
             found.append(Diagnostic(CHECK, Severity.NOTE, message, place))
-    if mapping_at(values.values, _IGNORING[0]).get(_IGNORING[1], {}).get("enabled"):
+    if mapping_at(values.values, *_IGNORING).get("enabled"):
         message = "requests pass where Kyverno does not answer: features.forceFailurePolicyIgnore"
         found.append(Diagnostic(CHECK, Severity.NOTE, message, values.locate(_IGNORING)))
     for each in at_sources(found, subject.environment, engine.layers):

@@ -53,7 +53,7 @@ def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Itera
     rendered = subject.policies.rendered().resources
     engine = subject.engine.rendered().resources if subject.engine else ()
     allowed = frozenset(_allowed([*rendered, *engine]))
-    makes = (subject.policies.lint_subject().values.get("permissions") or {}).get("create")
+    makes = mapping_at(subject.policies.lint_subject().values, "permissions").get("create")
     there = {(each.namespace, each.name) for each in rendered if each.kind == "ConfigMap"}
     found: list[Diagnostic] = []
     count = 0

@@ -153,7 +153,7 @@ def _others() -> list[Scenario]:
                 "e.yaml": EXCEPTION,
                 "v.yaml": ENGINE,
             },
-            weight=6,
+            weight=30,
             left_out=("chartkit.rollout.adopt.run.try_out",),
         ),
         Scenario(

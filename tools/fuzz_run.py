@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import gzip
 import io
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -86,7 +88,7 @@ class Places:
                 continue
             path = place / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8", "surrogatepass"))
+            path.write_bytes(_content(name, text))
             known[name] = text, _stamp(os.stat(path))
         return place
 
@@ -122,6 +124,20 @@ class Places:
             else:
                 os.unlink(each.path)
         return f"wrote outside of its folder: {found[0].name}" if found else ""
+
+
+def _content(name: str, text: str) -> bytes:
+    """Return the bytes of a file; those of a compressed one in members, and at times damaged."""
+    content = text.encode("utf-8", "surrogatepass")
+    if not name.endswith(".gz"):
+        return content
+    pick = random.Random(content)
+    cuts = sorted({0, *(pick.randint(0, len(content)) for _ in range(pick.choice((0, 1, 50))))})
+    parts = [content[at:end] for at, end in zip(cuts, [*cuts[1:], len(content)], strict=True)]
+    packed = b"".join(gzip.compress(part, mtime=0) for part in parts)
+    at = pick.randint(0, len(packed))
+    damaged = (packed, packed[:at], packed[:at] + pick.randbytes(3) + packed[at:], packed + b"\0x")
+    return pick.choice((packed, packed, *damaged))
 
 
 def _stamp(about: os.stat_result) -> Stamp:

@@ -236,6 +236,15 @@ def _scans() -> list[Scenario]:
             weight=30,
         ),
         Scenario(
+            "scan compressed",
+            [
+                ["scan", "o.yaml.gz", "-p", "p.yaml.gz", "--jobs", "1"],
+                ["scan", ".", "-p", "q.yaml"],
+            ],
+            {"o.yaml.gz": OBJECTS, "p.yaml.gz": POLICY, "q.yaml": POLICY},
+            frozenset({"q.yaml"}),
+        ),
+        Scenario(
             "scan recording",
             [["scan", "rec", "-p", "p.yaml"], ["scan", "rec", "-p", "p.yaml", "--reports"]],
             {**RECORDING, "p.yaml": POLICY},

@@ -61,19 +61,21 @@ def lint_values(
     Exits 1 if there is an error.
     """
     from chartkit.cli.explain import known_explanations
+    from chartkit.documents.unread import EXIT_CODE, any_unread
     from chartkit.model import Severity
-    from chartkit.values.lint.files import check_each, check_files, defaults, report
+    from chartkit.values.lint.files import check_each, check_files, report
 
     options.parsed()
     declared = _declared(files, chart, available)
     if declared is not None and (layer or fix):
         raise click.UsageError("--layer and --fix are for values files, not for objects")
     if fix:
-        _fix(files, defaults(chart))
+        _fix(files, chart)
     check = check_files if layer else check_each
     found = check(files, chart, available) if declared is None else declared
     show(report(found, known_explanations()), options)
-    raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
+    failed = any(each.severity is Severity.ERROR for each in found)
+    raise SystemExit(EXIT_CODE if any_unread(found) else int(failed))
 
 
 @values.command("migrate", short_help="Migrate values of an older chart.")
@@ -140,35 +142,56 @@ def _declared(
     """Return the faults of values that objects in files declare, and of the files that are values;
     None if no file has such an object."""
     from chartkit.documents.reader import read_file
+    from chartkit.documents.unread import unread_at
+    from chartkit.errors import InputError, RenderError
+    from chartkit.model import Diagnostic, Location, Severity
     from chartkit.scan.gitops.values import declares_releases, released_values
     from chartkit.values.lint.files import check_documents, check_each
 
-    if not any(declares_releases(read_file(each)) for each in files):
-        return None
     found: list[Diagnostic] = []
+    read = {}
     for file in files:
-        documents = read_file(file)
-        releases = list(released_values(documents, files, found.append))
+        try:
+            read[file] = read_file(file)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            found.append(unread_at(Location(str(file)), error))
+    if not any(map(declares_releases, read.values())):
+        return None
+    for file, documents in read.items():
+        releases = list(released_values(documents, list(read), found.append))
         if not releases:
             # Values, or an object that has none.
             found += check_each([file], chart, available)
         for release in releases:
-            if release.is_known or chart is not None:
-                unknown = release.release.unknown
-                of = chart or release.chart
-                found += check_documents(release.documents, of, available, unknown)
-            else:
+            if not release.is_known and chart is None:
                 found.append(release.unknown)
+                continue
+            unknown, of = release.release.unknown, chart or release.chart
+            try:
+                found += check_documents(release.documents, of, available, unknown)
+            except RenderError as error:
+                message = f"{release.release.name} cannot be installed: {error.message}"
+                place = release.release.owner.location
+                found.append(Diagnostic("helm", Severity.ERROR, message, place, error.hint))
     return found
 
 
-def _fix(files: Sequence[Path], defaults: dict[str, object]) -> None:
-    from chartkit.documents.reader import read_source
+def _fix(files: Sequence[Path], chart: Path | None) -> None:
+    from chartkit.documents.reader import read_source, read_text
     from chartkit.report.outputs import write_over
-    from chartkit.values.lint.files import fix_values
+    from chartkit.values.lint.files import defaults, fix_values
+    from chartkit.values.lint.umbrella import chart_of, engine_keys, of_another_chart
 
     for file in files:
-        text, done = fix_values(read_source(file), str(file), defaults)
+        text, owner = read_source(file), chart_of(file, chart)
+        keys = engine_keys(owner)
+        documents = read_text(text, str(file))
+        if documents and not keys and not chart and of_another_chart(owner, documents):
+            continue
+        own = defaults(None if keys else chart)
+        text, done = fix_values(text, str(file), own, keys)
         if done:
             write_over(file, text)
             click.echo(f"{file}: fixed {', '.join(done)}", err=True)

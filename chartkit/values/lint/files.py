@@ -15,6 +15,7 @@ from chartkit.charts.engine import high_availability
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, Source, empty_document, read_file, read_text
+from chartkit.documents.unread import unread_at
 from chartkit.errors import HelmMissingError, InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
@@ -41,6 +42,7 @@ from chartkit.values.lint import (
     VALUES_RULES,
     ChartValues,
     lint,
+    umbrella,
 )
 from chartkit.values.lint.rules import RULES
 
@@ -52,10 +54,16 @@ _EVERYWHERE = frozenset({"", "global"})
 def check_each(
     files: Sequence[Path], chart: Path | None, highly_available: bool
 ) -> list[Diagnostic]:
-    """Return what is wrong with values files, each by itself; see `check_files`."""
+    """Return what is wrong with values files, each by itself; see `check_files`. Of several, one
+    that cannot be read is a row."""
     found: list[Diagnostic] = []
     for file in files:
-        own = check_files([file], chart, highly_available)
+        try:
+            own = check_files([file], chart, highly_available)
+        except InputError as error:
+            if len(files) == 1:
+                raise
+            own = [unread_at(Location(str(file)), error)]
         if len(files) > 1:
             own = [_with_file(each, file) for each in own]
         found += own
@@ -75,7 +83,23 @@ def check_files(
     overlays = [_one(read_file(file), str(file)) for file in files]
     for overlay in overlays:
         require_no_object(overlay)
-    return check_documents(overlays, chart, highly_available)
+    owner = umbrella.chart_of(files[-1], chart)
+    keys = umbrella.engine_keys(owner)
+    another = None if keys or chart else umbrella.of_another_chart(owner, overlays)
+    if another is not None:
+        return [another]
+    if not keys:
+        return check_documents(overlays, chart, highly_available)
+    for overlay in overlays:
+        require_single_keys(overlay)
+    base = (chart or files[-1].parent) / "values.yaml"
+    if base.is_file() and not any(base.samefile(each) for each in files):
+        overlays.insert(0, _one(read_file(base), str(base)))
+    found: list[Diagnostic] = []
+    for key in keys:
+        parts = [umbrella.part_of(each, key) for each in overlays]
+        found += check_documents(parts, None, highly_available)
+    return found
 
 
 def check_documents(
@@ -217,11 +241,14 @@ def _in_values(subject: ChartValues, found: Diagnostic) -> Diagnostic:
     return found if path is None else replace(found, location=subject.locate(path))
 
 
-def fix_values(text: str, file: str, defaults: Body) -> tuple[str, list[str]]:
+def fix_values(
+    text: str, file: str, defaults: Body, keys: Sequence[str] = ()
+) -> tuple[str, list[str]]:
     """Return a values file with every fix that applies, and the ids of the rules. A fix changes
     only what has no effect as it is; comments and order stay.
 
-    file: its name in messages; defaults: the chart's own values. Raise InputError for a text that
+    file: its name in messages; defaults: the chart's own values; keys: those below which its values
+    stand, none where they are the whole file. Raise InputError for a text that
     cannot be read, or not be edited without a change to other lines.
     """
     documents = read_text(text, file)
@@ -235,7 +262,10 @@ def fix_values(text: str, file: str, defaults: Body) -> tuple[str, list[str]]:
         raise InputError(error.message, error.location, hint) from None
     if not isinstance(document, dict):
         return text, []
-    done = [rule.id for rule in RULES if rule.fixes and rule.fix(document, defaults)]
+    parts = [document.get(key) for key in keys] if keys else [document]
+    parts = [each for each in parts if isinstance(each, dict)]
+    fixes = [rule for rule in RULES if rule.fixes]
+    done = [rule.id for rule in fixes if True in [rule.fix(each, defaults) for each in parts]]
     if not done:
         return text, []
     out = io.StringIO()

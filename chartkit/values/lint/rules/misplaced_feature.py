@@ -68,14 +68,15 @@ def _takes_features(values: Body) -> bool:
 def _misplaced(
     values: Body, defaults: Body, features: Body, path: FieldPath = ()
 ) -> Iterator[FieldPath]:
-    """Yield the paths of features where the chart has no such key."""
+    """Yield the paths of features where the chart has no such key; what stands below an unknown key
+    is not the chart's."""
     for key, value in values.items():
         at = (*path, key)
         if not path and key in _NAMESAKES:
             continue
         if key in features and key not in defaults and (not path or path[-1] not in _PLACES):
             yield at
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and key in defaults:
             yield from _misplaced(value, mapping_at(defaults, key), features, at)
 
 

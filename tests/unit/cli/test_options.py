@@ -25,7 +25,7 @@ def field_names(parsed: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("command", "parsed", "others"),
-    [(scan, ScanOptions, set()), (preview, RequestOptions, {"outputs", "query"})],
+    [(scan, ScanOptions, set()), (preview, RequestOptions, {"outputs", "query", "show_secrets"})],
     ids=["scan", "preview"],
 )
 def test_each_option_is_a_field(command: click.Command, parsed: type, others: set[str]) -> None:

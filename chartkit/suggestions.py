@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 
-def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+def nearest(name: str, known: Iterable[str], most: int = 3, similarity: float = 0.6) -> list[str]:
     """Return the known names that are similar to another, the most similar first; letters' case
-    does not count."""
+    does not count. similarity: from 0 to 1, the least."""
     import difflib  # Only errors need it.
 
     by_lower = {each.lower(): each for each in known}
-    return [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, most)]
+    found = difflib.get_close_matches(name.lower(), by_lower, most, similarity)
+    return [by_lower[each] for each in found]
 
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -23,7 +22,7 @@ from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of, parse_api_vers
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.scan.gate.suppressions import ANNOTATION
-from chartkit.suggestions import did_you_mean
+from chartkit.suggestions import did_you_mean, nearest
 
 RULE: Final = "scan-input"
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -187,7 +186,7 @@ def overlooked(
 
 @lru_cache(maxsize=1024)
 def _is_misspelt(annotation: str) -> bool:
-    alike = get_close_matches(annotation, [ANNOTATION], 1, _ALIKE)
+    alike = nearest(annotation, [ANNOTATION], 1, _ALIKE)
     return bool(alike) and annotation != ANNOTATION
 
 

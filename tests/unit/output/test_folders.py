@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -35,10 +37,14 @@ def _vendored(folder: Path, files: Mapping[str, str]) -> None:
     vendored_folder.publish(folder / "lib", content, lock, folder)
 
 
+def _adopted(files: Mapping[str, str]) -> Any:
+    return SimpleNamespace(files=lambda _: files, set_baselines=lambda _: None)
+
+
 _WRITERS: dict[str, Writer] = {
     "files": write_below,
     "an adopted project": lambda folder, files: write(Adoption(folder, dict(files), ())),
-    "a trial of an adopted project": lambda _folder, files: try_out(files, ()),
+    "a trial of an adopted project": lambda folder, files: try_out(_adopted(files), (), folder),
     "pages of policies": lambda folder, files: pages.publish(files, folder / "pages"),
     "a vendored library": _vendored,
     "a chart for Helm": lambda _folder, files: render_chart(

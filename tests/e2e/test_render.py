@@ -259,8 +259,9 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 def test_an_unreadable_file(project: Path) -> None:
     (project / "workloads" / "binary.yaml").write_bytes(b"apiVersion: v1\nkind: \xff\n")
     done = chartkit(project, "render")
-    assert (done.code, done.out) == (2, "")
-    assert done.line.startswith("workloads/binary.yaml: is not UTF-8 text")
+    assert (done.code, done.err) == (2, "")
+    row = "fail  unread (dev, qa, prd)  workloads/binary.yaml\n  is not UTF-8 text (byte 21)\n"
+    assert row in done.out
 
 
 def test_a_cycle_in_extends(project: Path) -> None:

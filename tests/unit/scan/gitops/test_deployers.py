@@ -1,0 +1,42 @@
+"""What is said of how and where an object deploys Kyverno."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.documents.reader import read_text
+from chartkit.model import Diagnostic
+from chartkit.scan.gitops.values import released_values
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: kyverno, namespace: argocd}
+spec:
+  destination: {namespace: %s}
+  source: {chart: kyverno, repoURL: "https://charts.example.com", targetRevision: 3.9.1}
+  syncPolicy: {syncOptions: [%s]}
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: kyverno, namespace: kube-system}
+spec:
+  chart: {spec: {chart: kyverno, sourceRef: {kind: HelmRepository, name: kyverno}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (APPLICATION % ("kyverno", "CreateNamespace=true, ServerSideApply=true"), []),
+        (APPLICATION % ("kyverno", "CreateNamespace=true"), ["without ServerSideApply=true"]),
+        (APPLICATION % ("default", "ServerSideApply=true"), ["the namespace 'default'"]),
+        (RELEASE, ["the namespace 'kube-system'"]),
+    ],
+)
+def test_faults(text: str, wanted: list[str]) -> None:
+    found: list[Diagnostic] = []
+    assert len(list(released_values(read_text(text, "x.yaml"), [], found.append))) == 1
+    assert len(found) == len(wanted)
+    assert all(part in row.message for part, row in zip(wanted, found, strict=True))

@@ -11,7 +11,7 @@ from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, World
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind, is_custom
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Resource, RuleResult
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, Track, untracked
 from chartkit.network.cluster.installed import (
     entries_there,
     exceptions_there,
@@ -103,15 +103,19 @@ class Survey:
         return live_world(self.reader, given, self._entries)
 
     def objects(
-        self, policies: Sequence[RunnablePolicy], kinds: Container[GroupVersionKind] = ()
+        self,
+        policies: Sequence[RunnablePolicy],
+        kinds: Container[GroupVersionKind] = (),
+        track: Track = untracked,
     ) -> Iterator[Resource]:
-        """Yield the objects of the kinds that policies match, and of others, as they are read.
+        """Yield the objects of the kinds that policies match, and of others, as they are read;
+        track: shows how many kinds are.
 
         Raise SourceError once the cluster does not answer, be it a policy or the scan itself.
         """
         read = kinds_to_read(policies, self.reader.discovery)
         others = (each for each in self.reader.discovery.all if each.kind in kinds)
-        for served in dict.fromkeys((*read, *others)):
+        for served in track(list(dict.fromkeys((*read, *others)))):
             for found in self.reader.objects(served):
                 yield found
                 if self.reader.source.fault is not None:

@@ -12,7 +12,7 @@ from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
-from chartkit.cli.terminal import take_back
+from chartkit.cli.terminal import take_back, track
 from chartkit.rollout.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
 
 _FILE = click.Path(path_type=Path)
@@ -81,7 +81,7 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
     outputs.parsed()
     if not options.dry_run:
         take_back(options.folder)
-    adoption = run.adopt(options, sys.stdin)
+    adoption = run.adopt(options, sys.stdin, track)
     if not options.dry_run:
         run.write(adoption)
     show(report(adoption), outputs)

@@ -19,7 +19,7 @@ from chartkit.library.policies import Library
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.migration.proof import Aspect, Difference, Proof, ProofOptions, prove
-from chartkit.model import Body, Resource, mapping_at
+from chartkit.model import Body, Resource, Track, mapping_at, untracked
 from chartkit.rollout.adopt.actions import without_actions
 from chartkit.rollout.adopt.model import Outcome, Row
 from chartkit.rollout.adopt.policies import AdoptedPolicy
@@ -36,9 +36,11 @@ _VALIDATING: Final = "ValidatingPolicy"
 _TITLE: Final = "policies.kyverno.io/title"
 
 
-def compare_meanings(policies: Sequence[AdoptedPolicy], library: Library) -> Iterator[Row]:
+def compare_meanings(
+    policies: Sequence[AdoptedPolicy], library: Library, track: Track = untracked
+) -> Iterator[Row]:
     """Note the policies that mean the same, with a row for each candidate that was compared;
-    library: of others, built-in and vendored."""
+    library: of others, built-in and vendored; track: shows how many were."""
     found = [
         (policy, candidate)
         for policy in policies
@@ -48,10 +50,11 @@ def compare_meanings(policies: Sequence[AdoptedPolicy], library: Library) -> Ite
     ]
     rendered = {each.policy.qualified: each for each in _templates(found[:_MOST])}
     end = time.process_time() + _TOTAL
-    for left, (policy, candidate) in zip(range(len(found[:_MOST]), 0, -1), found, strict=False):
+    compared = found[:_MOST]
+    for done, (policy, candidate) in enumerate(track(compared)):
         template = rendered.get(candidate.qualified)
         if template is not None and template.bodies:
-            budget = max(0.0, min(BUDGET, (end - time.process_time()) / left))
+            budget = max(0.0, min(BUDGET, (end - time.process_time()) / (len(compared) - done)))
             yield from _compared(policy, template, budget)
     for policy, candidate in found[_MOST:]:
         message = (

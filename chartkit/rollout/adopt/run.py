@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from chartkit import bundled
 from chartkit.documents.unread import EXIT_CODE
 from chartkit.errors import InputError
 from chartkit.library.policies import read_library, vendored_libraries
-from chartkit.model import Location, Resource
+from chartkit.model import Location, Resource, Track, untracked
 from chartkit.network.cluster.recording import is_recording
 from chartkit.output import atomic_folder
 from chartkit.output.folders import path_below
@@ -59,8 +59,11 @@ class Adoption:
         return EXIT_CODE if Outcome.UNREAD in outcomes else int(Outcome.LEFT in outcomes)
 
 
-def adopt(options: AdoptOptions, stdin: TextIO) -> Adoption:
-    """Return the project for what is in use; write nothing but the recording of a cluster.
+def adopt(
+    options: AdoptOptions, stdin: TextIO, track: Callable[[str], Track] = lambda _: untracked
+) -> Adoption:
+    """Return the project for what is in use; write nothing but the recording of a cluster; track:
+    shows the progress of what takes long, by its label.
 
     Raise InputError for options that cannot be combined, input that cannot be read, versions that
     nothing tells, and files of a project that are there already; SourceError where a cluster does
@@ -68,9 +71,9 @@ def adopt(options: AdoptOptions, stdin: TextIO) -> Adoption:
     """
     with ExitStack() as clusters:
         estates = list(_estates(options, stdin, clusters))
-        project, rows = _project(estates, options)
+        project, rows = _project(estates, options, track)
         _require_free(options, project.files(str))
-        trial = try_out(project, estates, options.folder)
+        trial = try_out(project, estates, options.folder, track)
         for estate in estates:
             rows += [*estate.rows, *unread_rows(estate)]
     files = project.files(lambda path: os.path.relpath(path, options.folder))
@@ -158,11 +161,13 @@ def _clusters(options: AdoptOptions, own: Sequence[str]) -> Iterator[ClusterSour
             yield ClusterSource(recording=Path(path))
 
 
-def _project(estates: Sequence[Estate], options: AdoptOptions) -> tuple[AdoptedProject, list[Row]]:
+def _project(
+    estates: Sequence[Estate], options: AdoptOptions, track: Callable[[str], Track]
+) -> tuple[AdoptedProject, list[Row]]:
     library = read_library([bundled.library_dir()], upstream=vendored_libraries(options.folder))
     inventory = take_policies(estates, lambda variants: substitute(variants, library))
     policies = list(inventory.policies.values())
-    rows = [*inventory.rows, *compare_meanings(policies, library)]
+    rows = [*inventory.rows, *compare_meanings(policies, library, track("comparing"))]
     project = AdoptedProject([], policies)
     for estate in estates:
         rows += _add_environment(project, estate, inventory, options)

@@ -4,7 +4,7 @@ in use."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
@@ -14,7 +14,7 @@ from chartkit.documents.unread import UNREAD
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.errors import ChartkitError
-from chartkit.model import Location, Resource
+from chartkit.model import Location, Resource, Track
 from chartkit.network.cluster.source import SourceError
 from chartkit.output.folders import write_below
 from chartkit.project.environment import Environment
@@ -41,10 +41,12 @@ _WORDS: Final = {
 }
 
 
-def try_out(adopted: AdoptedProject, estates: Sequence[Estate], folder: Path) -> list[Row]:
+def try_out(
+    adopted: AdoptedProject, estates: Sequence[Estate], folder: Path, track: Callable[[str], Track]
+) -> list[Row]:
     """Render a project, give each of its environments a baseline of what violates the policies of
     its charts, and compare these policies and exceptions with what is in use; folder: in which the
-    project will be.
+    project will be; track: shows the progress, by its label.
 
     Return a row for each baseline, each difference, and what `chartkit render` refuses.
     """
@@ -54,7 +56,7 @@ def try_out(adopted: AdoptedProject, estates: Sequence[Estate], folder: Path) ->
         write_below(root, adopted.files(lambda path: str(Path(path).absolute())))
         found: dict[str, str] = {}
         try:
-            return list(_rows(root, estates, folder, found))
+            return list(_rows(root, estates, folder, found, track))
         except SourceError:
             raise
         except ChartkitError as error:
@@ -66,11 +68,16 @@ def try_out(adopted: AdoptedProject, estates: Sequence[Estate], folder: Path) ->
 
 
 def _rows(
-    root: Path, estates: Sequence[Estate], folder: Path, baselines: dict[str, str]
+    root: Path,
+    estates: Sequence[Estate],
+    folder: Path,
+    baselines: dict[str, str],
+    track: Callable[[str], Track],
 ) -> Iterator[Row]:
     project = read_project(root)
     environments = project.environments
-    options = RenderOptions(tuple(environments.values()), update_baseline=True)
+    tracked = track("rendering")
+    options = RenderOptions(tuple(environments.values()), update_baseline=True, track=tracked)
     result = render_project(project, options)
     failed = [row for row in result.rows if row.outcome is Check.FAIL]
     for row in (each for each in failed if each.check != UNREAD):  # These have rows already.
@@ -85,7 +92,7 @@ def _rows(
             after = of_environment(project, environment, estate.name, hooks=False)
         kept = tuple(filter(_is_compared, after.resources))
         known = _known(environment.baseline, estate, folder)
-        baselines[estate.name], about = baseline_of(estate, kept, known)
+        baselines[estate.name], about = baseline_of(estate, kept, known, track("reading"))
         yield from about
         if not failed:
             yield from _differences(estate, environment, after, kept)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chartkit.engine import read_exceptions
 from chartkit.errors import CompileError
-from chartkit.model import Resource, RuleResult, mappings_at
+from chartkit.model import Resource, RuleResult, Track, mappings_at, untracked
 from chartkit.render.checks.engine import compiled_set
 from chartkit.rollout.adopt.model import Estate, Outcome, Piece, Row
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
@@ -56,15 +56,18 @@ def usable_exceptions(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def baseline_of(
-    estate: Estate, installed: Sequence[Resource], rendered: Iterable[KnownViolation]
+    estate: Estate,
+    installed: Sequence[Resource],
+    rendered: Iterable[KnownViolation],
+    track: Track = untracked,
 ) -> tuple[str, list[Row]]:
     """Return the text of the baseline of an environment, empty without violations, with a row about
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations
-    that a render finds."""
+    that a render finds; track: shows how many kinds of a cluster are read."""
     counts: dict[Violation, int] = {each.violation: each.count for each in rendered}
     known = _Known(made={object_name(each) for each in filter(is_made, estate.objects)})
     if estate.survey is not None:
-        _scan_cluster(estate, installed, known)
+        _scan_cluster(estate, installed, known, track)
         for each in known.matcher.updated(lambda _: True):
             counts[each.violation] = max(each.count, counts.get(each.violation, 0))
     if not counts:
@@ -82,7 +85,9 @@ def baseline_of(
     return baseline_text(Baseline(Path()), entries), [row]
 
 
-def _scan_cluster(estate: Estate, installed: Sequence[Resource], known: _Known) -> None:
+def _scan_cluster(
+    estate: Estate, installed: Sequence[Resource], known: _Known, track: Track
+) -> None:
     survey = estate.survey
     assert survey is not None
     compiled = compiled_set(installed)
@@ -90,4 +95,4 @@ def _scan_cluster(estate: Estate, installed: Sequence[Resource], known: _Known) 
     requests = Requests(compiled, (), survey.namespaces, survey.namespace_objects, inputs)
     context = requests.context(survey.world(inputs))
     context = replace(context, plural_of=survey.reader.discovery.plural)
-    run_scan(compiled.policies, survey.objects(compiled.policies), known.add, context)
+    run_scan(compiled.policies, survey.objects(compiled.policies, track=track), known.add, context)

@@ -12,6 +12,7 @@ import pytest
 from chartkit.catalog.pages import folder as pages
 from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
+from chartkit.model import untracked
 from chartkit.network.downloads import vendored_folder
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
 from chartkit.output.folders import path_below, write_below
@@ -44,7 +45,9 @@ def _adopted(files: Mapping[str, str]) -> Any:
 _WRITERS: dict[str, Writer] = {
     "files": write_below,
     "an adopted project": lambda folder, files: write(Adoption(folder, dict(files), ())),
-    "a trial of an adopted project": lambda folder, files: try_out(_adopted(files), (), folder),
+    "a trial of an adopted project": lambda folder, files: try_out(
+        _adopted(files), (), folder, lambda _: untracked
+    ),
     "pages of policies": lambda folder, files: pages.publish(files, folder / "pages"),
     "a vendored library": _vendored,
     "a chart for Helm": lambda _folder, files: render_chart(

@@ -220,9 +220,13 @@ class FindingFormat(ABC):
     ) -> Finding:
         places = field_places(resource, result, self.most_places)
         first, *others = places or (FieldPlace("", resource.location),)
+        rule = self._rule(result)
+        level = _LEVELS.get(result.status, Severity.NOTE)
+        if level is Severity.ERROR and self._options.is_below(rule.severity):
+            level = Severity.WARNING
         return Finding(
-            self._rule(result),
-            _LEVELS.get(result.status, Severity.NOTE),
+            rule,
+            level,
             str(result.status),
             result.message,
             first.location,

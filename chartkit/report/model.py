@@ -19,6 +19,7 @@ SCHEMA_VERSION: Final = 1
 without a new one."""
 SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
 """The severities of policies, the worst first."""
+_NO_THRESHOLD: Final = "none"
 KYVERNO: Final = "kyverno"
 """The source of results of policies with rules."""
 
@@ -81,7 +82,8 @@ class ReportOptions:
     live: the stream for formats that write each result at once, None where a report is written
     whole; owner_label: the label that names an object's owner; comment_limit: the most
     characters of a report in Markdown, 0 for no limit; width: of the terminal that shows the
-    report, None for a file or a pipe; course: of the run, which `finish` can ask."""
+    report, None for a file or a pipe; course: of the run, which `finish` can ask; fail_on: the
+    least severity that fails the run, `none` if no violation does, None for all."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -95,6 +97,15 @@ class ReportOptions:
     comment_limit: int = 0
     width: int | None = None
     course: Course = field(default_factory=Course)
+    fail_on: str | None = None
+
+    def is_below(self, severity: str) -> bool:
+        """Report whether a violation of a severity fails no run; one of unknown severity does: it
+        may be critical."""
+        if self.fail_on is None or self.fail_on == _NO_THRESHOLD:
+            return self.fail_on is not None
+        rank = severity.lower()
+        return rank in SEVERITIES and SEVERITIES.index(rank) > SEVERITIES.index(self.fail_on)
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """Return the facts of a result's policy."""

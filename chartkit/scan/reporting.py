@@ -29,7 +29,7 @@ from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.outcome import conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
-from chartkit.scan.options import ScanOptions
+from chartkit.scan.options import DEFAULT_PROFILE, ScanOptions
 from chartkit.scan.parallel.judged import Shown
 from chartkit.scan.parallel.reported import ReportedPart, Reports
 from chartkit.scan.policies import PolicySet
@@ -121,6 +121,7 @@ class ScanReport:
             width=console.screen.width,
             per=ReportPer(options.report_per),
             quiet=options.gate.quiet,
+            fail_on=options.gate.fail_on,
             owner_label=options.owner_label,
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
@@ -133,6 +134,8 @@ class ScanReport:
         self._gate = self._reports.gate
         self._console = console
         self.shown = _shown_places({each.format for each in outputs})
+        beside = options.env, options.cluster.policies_from, options.cluster.cluster_policies
+        self._uses_default = not (options.request.named_policies or options.is_json or any(beside))
         self._has_text = Output("text") in outputs
         self._asks_registries = options.request.registry.asks_registries
         self._timings = Timings() if options.timings else None
@@ -185,6 +188,9 @@ class ScanReport:
         outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
         timings = self._timing_rows()
         self._reports.outputs.finish(self._gate.tally.statuses, timings=timings)
+        if self._uses_default and self._has_text and not self._console.quiet:
+            line = f"policies: {DEFAULT_PROFILE} (default); -p names others"
+            self._console.stdout.write(f"{line}\n")
         self._write_below(timing_lines(timings or (), self.options.width))
         self._write_below(map(str, self._deprecations))
         if (unasked := self._reports.unasked) and not self._asks_registries:

@@ -162,6 +162,15 @@ def test_severity_decides_what_fails(folder: Path, options: tuple[str, ...], cod
     assert scan(folder, *options).code == code
 
 
+def test_violations_below_the_threshold_are_counted_and_warnings(folder: Path) -> None:
+    done = scan(folder, "--fail-on", "critical", "-o", "github")
+    assert "::warning file=" in done.out
+    assert "::error file=" not in done.out
+    assert "below critical do" in done.err
+    assert "fail the run (--fail-on critical)" in done.err
+    assert "::error file=" in scan(folder, "--fail-on", "high", "-o", "github").out
+
+
 def test_policy_without_a_severity_fails_at_any_threshold(folder: Path) -> None:
     bare = POLICIES.replace("policies.kyverno.io/severity: high", "other: x")
     (folder / "policies.yaml").write_text(bare)

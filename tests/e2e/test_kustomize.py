@@ -83,7 +83,7 @@ def test_a_gone_environment_and_drift(written: Path, tmp_path: Path) -> None:
     assert (project / "kustomize/kyverno/notes.yaml").is_file()
     (file,) = (each for each in project.glob("kustomize/kyverno/**/*.yaml") if _deploys(each))
     file.write_text(file.read_text("utf-8").replace("kind: Deployment", "kind: X", 1), "utf-8")
-    done = chartkit(project, "render", "--kustomize", "--check")
+    done = chartkit(project, "render", "--kustomize", "--check", "--diff")
     assert done.code == 1
     assert "-kind: X\n+kind: Deployment\n" in done.out
     assert done.out.count("+++ ") == 1

@@ -12,12 +12,14 @@ from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
 from chartkit.scan.gate.baseline_text import baseline_text
 from chartkit.scan.gate.gate import Gate
-from chartkit.scan.gate.options import GateOptions
+from chartkit.scan.gate.options import GateOptions, Threshold
 from chartkit.scan.gate.violation import Violation
+from chartkit.wording import counted
 
 STALE: Final = "CK602"
 EXPIRED: Final = "CK603"
 NOTHING: Final = "CK604"
+THRESHOLD: Final = "threshold"
 _LISTED: Final = 20
 _EXPLANATIONS: Final = (
     Explanation(
@@ -69,6 +71,8 @@ def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool
     # What is broken may be why nothing matched.
     if is_nothing and (options.fail_on_nothing or not is_broken):
         found.append(_nothing(options.fail_on_nothing))
+    if tally.below:
+        found.append(_below(tally.below, options.fail_on or Threshold.NONE))
     fails = is_broken or tally.failing or any(each.severity is Severity.ERROR for each in found)
     warns = tally.statuses[Status.WARN] or tally.below
     code = 1 if fails else (options.warn_exit_code or 0) if warns else 0
@@ -97,6 +101,13 @@ def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> 
     else:
         return False
     return True
+
+
+def _below(count: int, least: str) -> Diagnostic:
+    many = counted(count, "violation", "violations")
+    what = f"{many} below {least}" if least != Threshold.NONE else many
+    message = f"{what} {'does' if count == 1 else 'do'} not fail the run"
+    return Diagnostic(THRESHOLD, Severity.NOTE, message, None, f"--fail-on {least}")
 
 
 def _nothing(fails: bool) -> Diagnostic:

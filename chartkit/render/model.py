@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.model import Diagnostic, Location, Severity
+from chartkit.network.downloads.lockfile import VENDOR
 from chartkit.project.project import Project
 
 HELM_WARNINGS: Final = "helm warnings"
@@ -84,6 +87,19 @@ def written_folders(project: Project) -> tuple[Path, ...]:
     """Return the folders in which a project's generated folders are."""
     manifests = () if project.manifests is None else (project.manifests,)
     return (project.charts, *manifests, project.root / KUSTOMIZE, project.root / GITOPS)
+
+
+def own_folders(project: Project, path: Path) -> tuple[str, ...]:
+    """Return the project's own folders below a path, as patterns relative to it: the generated ones
+    and those of policies, which hold no workloads."""
+    top = Path(os.path.abspath(path))
+    own = (*written_folders(project), *project.library, project.root / VENDOR)
+    below = [Path(os.path.abspath(each)) for each in own]
+    return tuple(
+        f"/{glob.escape(each.relative_to(top).as_posix())}/"
+        for each in below
+        if each != top and each.is_relative_to(top)
+    )
 
 
 def findings(

@@ -30,12 +30,13 @@ from chartkit.kyverno.controllers import allows_http
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.template_places import source_location
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status, mapping_at
+from chartkit.project.project import Project
 from chartkit.project.settings import Workload
 from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.exceptions import heeded
-from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, rows
+from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, own_folders, rows
 from chartkit.report.findings import field_places
 from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
 from chartkit.scan.policies import PolicySet, as_refusals, compile_all, compile_one
@@ -101,8 +102,7 @@ def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = (
 
 def _definitions(subject: CheckTarget) -> Iterator[Resource]:
     """Yield the definitions of custom kinds among the workloads and charts of an environment."""
-    kube_version = subject.environment.kube_version
-    found = [each for one in subject.workloads for each in read_workload(one, kube_version)[0]]
+    found = [each for one in subject.workloads for each in _objects(subject, one)[0]]
     for chart in subject.others:
         rendered = chart.rendered()
         found += (*rendered.crds, *rendered.resources)
@@ -140,7 +140,7 @@ def workloads(
         message = "chartkit.yaml names no workloads to scan"
         yield Row(env.name, "workloads", Outcome.NOTE, message, env.locate())
     for workload in subject.workloads:
-        found, notes = read_workload(workload, env.kube_version)
+        found, notes = _objects(subject, workload)
         shown = workload.path.as_posix()
         yield from findings(env.name, UNREAD, filter(is_unread, notes), workload.location)
         warnings = filterfalse(is_unread, notes)
@@ -177,18 +177,24 @@ def _own(
     return _scan(subject, compiled, unsent, accepted, found, what, chart.values.location)
 
 
-def read_workload(workload: Workload, kube_version: str) -> Workloads:
-    """Return the objects of a workload that can be read, with Helm's warnings and a row for each
-    input that cannot; raise InputError for a path that is not there."""
+def _objects(subject: CheckTarget, workload: Workload) -> Workloads:
+    return read_workload(subject.project, workload, subject.environment.kube_version)
+
+
+def read_workload(project: Project, workload: Workload, kube_version: str) -> Workloads:
+    """Return the objects of a workload that can be read, without those of the project's own
+    folders, with Helm's warnings and a row for each input that cannot; raise InputError for a path
+    that is not there."""
     if not workload.path.exists():
         hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
         raise InputError(f"there is no '{workload.path}'", workload.location, hint)
-    return _read(workload, kube_version if is_chart(workload.path) else "")
+    own = own_folders(project, workload.path)
+    return _read(workload, kube_version if is_chart(workload.path) else "", own)
 
 
 @lru_cache(maxsize=256)
-def _read(workload: Workload, kube_version: str) -> Workloads:
-    """Read a workload once for all environments."""
+def _read(workload: Workload, kube_version: str, own: tuple[str, ...]) -> Workloads:
+    """Read a workload once for all environments; own: patterns of what is none."""
     options = ChartOptions(
         values=workload.values,
         release=workload.release,
@@ -197,7 +203,7 @@ def _read(workload: Workload, kube_version: str) -> Workloads:
     )
     notes: list[Diagnostic] = []
     try:
-        found = read_inputs([str(workload.path)], StringIO(), notes.append, options)
+        found = read_inputs([str(workload.path)], StringIO(), notes.append, options, excluded=own)
     except UNREADABLE as error:
         return (), (*notes, unread_at(Location(str(workload.path)), error))
     return tuple(in_namespace(each, workload.namespace) for each in found), tuple(notes)

@@ -124,7 +124,7 @@ def _plan(project: Project, environment: Environment, options: PromoteOptions) -
         Judge(wanted, target, scope, options.owner_label), policies, options, notes
     )
     if wanted:
-        reading.workloads(environment)
+        reading.workloads(project, environment)
         reading.given()
         reading.live()
     planned = tuple(decided(each, options, scope) for each in wanted)

@@ -12,6 +12,7 @@ from chartkit.engine import NO_ATTACHMENTS
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.project.environment import Environment
+from chartkit.project.project import Project
 from chartkit.render.checks.engine import read_workload
 from chartkit.rollout.promote.evidence import Judge
 from chartkit.rollout.promote.options import PromoteOptions
@@ -39,10 +40,10 @@ class EvidenceReader:
     notes: list[str]
     sources: dict[str, int] = field(default_factory=dict)
 
-    def workloads(self, environment: Environment) -> None:
+    def workloads(self, project: Project, environment: Environment) -> None:
         """Judge the workloads that chartkit.yaml names."""
         for workload in environment.workloads:
-            found, rows = read_workload(workload, environment.kube_version)
+            found, rows = read_workload(project, workload, environment.kube_version)
             require_read = strict(lambda _: None)
             for row in rows:
                 require_read(row)

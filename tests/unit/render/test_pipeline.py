@@ -141,6 +141,15 @@ def test_a_violation_of_several_environments_is_one_row(tmp_path: Path) -> None:
     assert row.subject == "Pod/default/pod"
 
 
+def test_what_a_project_writes_is_no_workload_of_its_own(tmp_path: Path) -> None:
+    environment = '    kyverno: "1.19"\n    kubernetes: "1.34"\n    action: Audit\n'
+    folder = project(tmp_path, environment, "workloads: [.]\n")
+    first = rows(run(folder), "workloads")
+    assert (folder / "charts" / "kyverno" / "Chart.yaml").is_file()
+    assert rows(run(folder), "workloads") == first
+    assert {row.subject for row in first} == {"Pod/default/pod"}
+
+
 def test_an_action_of_one_policy(tmp_path: Path) -> None:
     environment = NEW + "    policies: {disallow-latest-tag: {action: Audit}}\n"
     done = run(project(tmp_path, environment, "workloads: [pod.yaml]\n"))

@@ -32,7 +32,7 @@ def made() -> Iterator[Copies]:
 
 
 def _opened(path: Path | str, made: Copies) -> Stream | None:
-    options = SimpleNamespace(paths=(str(path),), crds=(), api_defaults=False)
+    options = SimpleNamespace(paths=(str(path),), crds=(), exclude=(), api_defaults=False)
     return open_stream(cast(RequestOptions, options), made)
 
 

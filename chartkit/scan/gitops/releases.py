@@ -126,7 +126,9 @@ def _name_chart(release: DeclaredRelease) -> None:
     if not release.origin:
         where = "is not in this repository"
     told = f"its chart '{release.chart}' {where}: its objects are not scanned"
-    hint = "helm template … | chartkit scan -"
+    if not release.chart:
+        told = "it names no chart, as a patch may: no object is scanned"
+    hint = "helm template … | chartkit scan -" if release.chart else "scan the kustomization"
     release.note(told, release.pointer, hint)
 
 

@@ -128,3 +128,9 @@ def test_list_items_that_nothing_sets() -> None:
         named.set("b[60000]", "x")
     with pytest.raises(ValueNameError):
         NamedValues().set("a[70000]", "x")
+
+
+def test_a_release_without_a_chart_is_a_patch() -> None:
+    notes: list[Diagnostic] = []
+    assert release_objects([_helm_release({"values": {}})], [], ChartOptions(), notes.append) == []
+    assert "it names no chart, as a patch may" in str(notes[0])

@@ -132,8 +132,13 @@ def is_of_engine(path: Path) -> bool:
     """Return whether a key is of the engine's chart, and not of names and labels that both have."""
     if path[0] in ("nameOverride", "customLabels"):
         return False
+    return path[0] in _first_keys()
+
+
+@cache
+def _first_keys() -> Set[str]:
     old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}
-    return path[0] in old or path[0] in engine_chart.catalogue().entries
+    return old | engine_chart.catalogue().entries.keys()
 
 
 _SHARED = frozenset(

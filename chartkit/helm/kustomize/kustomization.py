@@ -85,12 +85,12 @@ class Kustomization:
 
     @property
     def is_component(self) -> bool:
-        """Whether others build it in, and it is nothing by itself."""
+        """True if other kustomizations build it in, and it is not built by itself."""
         return self.body.get("kind") == COMPONENT
 
     @property
     def is_plain(self) -> bool:
-        """Whether its objects are those of its files and folders, unchanged."""
+        """True if its objects are those of its files and folders, unchanged."""
         return not self.is_component and all(
             key in _PLAIN or key in _CHARTS for key, value in self.body.items() if value
         )

@@ -18,6 +18,7 @@ from typing import Final
 
 import yaml
 
+from chartkit.documents.checkout import checkout_top
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError, MissingChartError
 from chartkit.helm.chart_folder import Entry, entries, read
@@ -218,7 +219,7 @@ def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:
 
 def _root(chart: Path) -> Path:
     real = Path(os.path.realpath(chart))
-    return next((each for each in real.parents if (each / ".git").exists()), real.parent)
+    return checkout_top(real.parent) or real.parent
 
 
 def _missing(files: Mapping[str, bytes], names: Iterable[str]) -> tuple[Dependency, ...]:

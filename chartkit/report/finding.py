@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import ClassVar, Final
 
+from chartkit.documents.checkout import checkout_top
 from chartkit.model import (
     Body,
     Diagnostic,
@@ -138,7 +139,7 @@ def _in_repository(file: str, here: str) -> str:
         return file
     whole = Path(os.path.normpath(whole))
     for folder in (Path(here), whole.parent):
-        top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+        top = checkout_top(folder)
         if top is not None and whole.is_relative_to(top):
             return whole.relative_to(top).as_posix()
     return file

@@ -9,6 +9,7 @@ from typing import Final
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
+from chartkit.documents.checkout import checkout_top
 from chartkit.errors import InputError
 from chartkit.model import Body, Json
 from chartkit.project.environment import Environment
@@ -86,7 +87,7 @@ def read_repository(project: Project, url: str | None, revision: str | None) -> 
         hint = "give --repository URL, or `sources: [URL]` in chartkit.yaml"
         raise InputError("which repository holds the charts is not known", project.locate(), hint)
     root = project.root.resolve()
-    top = next((each for each in (root, *root.parents) if (each / ".git").exists()), root)
+    top = checkout_top(root) or root
     path = root.relative_to(top)
     inside = "" if path == Path() else path.as_posix()
     return Repository(found, revision or _DEFAULT_REVISION, inside)

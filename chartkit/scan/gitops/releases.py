@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.checkout import checkout_top
 from chartkit.documents.unread import UNREAD
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import ChartkitError, InputError, RenderError
@@ -76,7 +77,7 @@ def release_objects(
 def checkout_of(file: Path) -> Path | None:
     """Return the root of the git checkout that a file is in; None for none."""
     whole = file.absolute()
-    root = next((each for each in whole.parents if (each / ".git").exists()), None)
+    root = checkout_top(whole.parent)
     if root is None:
         return None
     # Messages name files as the user does, where they are below the current folder.

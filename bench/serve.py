@@ -25,10 +25,10 @@ from typing import Any, Final
 from bench.load import Exchange, Measured, Target, put_load
 from bench.measure import BIN, ROOT
 from bench.pods import distinct_pods
+from chartkit.addons.serve.admission.judge import Judge
+from chartkit.addons.serve.admission.review import parse_review
+from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.network.admission.judge import Judge
-from chartkit.network.admission.review import parse_review
-from chartkit.network.admission.served_policies import Served
 from chartkit.scan.policies import load_policies
 
 FIXTURES: Final = ROOT.parent / "shared" / "conformance" / "psa" / "v1.35"

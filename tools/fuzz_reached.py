@@ -154,7 +154,7 @@ def _others() -> list[Scenario]:
                 "v.yaml": ENGINE,
             },
             weight=30,
-            left_out=("chartkit.rollout.adopt.run.try_out",),
+            left_out=("chartkit.addons.operate.adopt.run.try_out",),
         ),
         Scenario(
             "urls",

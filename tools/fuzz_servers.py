@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
+from chartkit.addons.serve.admission.application import Application
+from chartkit.addons.serve.admission.logs import Log
+from chartkit.addons.serve.admission.metrics import Metrics
+from chartkit.addons.serve.admission.reloading import PolicyReloader
+from chartkit.addons.serve.admission.reports import ReportFolder, Reports
+from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.settings import ServerSettings
+from chartkit.addons.serve.admission.spans import NoSpans
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import RunnablePolicy, compile_any
 from chartkit.engine.cleanup import Cleaner
 from chartkit.errors import CompileError
-from chartkit.network.admission.application import Application
-from chartkit.network.admission.logs import Log
-from chartkit.network.admission.metrics import Metrics
-from chartkit.network.admission.reloading import PolicyReloader
-from chartkit.network.admission.reports import ReportFolder, Reports
-from chartkit.network.admission.served_policies import Served
-from chartkit.network.admission.settings import ServerSettings
-from chartkit.network.admission.spans import NoSpans
 
 ANSWERS: Final = "answers.json"
 """The file with the answers of an API server, by the paths of requests."""

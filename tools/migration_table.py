@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import Aspect, Difference, Proof, ProofOptions, prove
+from chartkit.addons.migrate.proof.known import NamedDifferences
 from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError
-from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import convert
-from chartkit.migration.files.run import proof_options
-from chartkit.migration.proof import Aspect, Difference, Proof, ProofOptions, prove
-from chartkit.migration.proof.known import NamedDifferences
 from chartkit.model import Resource
 
 _LEGACY: Final = ("ClusterPolicy", "Policy", "ClusterCleanupPolicy", "CleanupPolicy")

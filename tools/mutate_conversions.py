@@ -18,14 +18,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import prove
 from chartkit.documents.reader import read_file
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.syntax import Expr, format_expression, read, tree
 from chartkit.errors import ChartkitError
-from chartkit.migration.convert import convert
-from chartkit.migration.files.run import proof_options
-from chartkit.migration.proof import prove
 from chartkit.model import Body, Json, Resource
 
 _LEGACY: Final = frozenset(("ClusterPolicy", "Policy", "CleanupPolicy", "ClusterCleanupPolicy"))

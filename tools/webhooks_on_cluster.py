@@ -13,14 +13,18 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from chartkit.addons.serve.admission.selection import Webhook
+from chartkit.addons.serve.admission.webhooks.configurations import (
+    Endpoint,
+    hook_of,
+    policy_webhooks,
+)
+from chartkit.addons.serve.admission.webhooks.webhook import Scope
 from chartkit.documents.reader import read_text
 from chartkit.engine import compile_any
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.kubernetes.kinds import kind_of, resource_name
 from chartkit.model import Resource
-from chartkit.network.admission.selection import Webhook
-from chartkit.network.admission.webhooks.configurations import Endpoint, hook_of, policy_webhooks
-from chartkit.network.admission.webhooks.webhook import Scope
 from chartkit.network.cluster.client import Cluster, connect
 from chartkit.network.cluster.errors import ClusterError
 from tools.serve_on_cluster import Checks

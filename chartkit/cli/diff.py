@@ -105,7 +105,7 @@ def _warn(*sides: Side) -> None:
 
 def _live(project: Project, names: Sequence[str], context: str | None) -> Comparison:
     """Compare an environment with the Helm releases of a cluster."""
-    from chartkit.cli.rollout.install import connected
+    from chartkit.addons.operate.commands.install import connected
     from chartkit.render.compare.report import comparison
     from chartkit.render.compare.sides import Side, installed_charts, of_environment
 

@@ -18,7 +18,7 @@ from chartkit.suggestions import suggestion
 COMMANDS = {
     "init": ("chartkit.cli.init:init", "Start a project with chartkit.yaml and a first workload."),
     "adopt": (
-        "chartkit.cli.rollout.adopt:adopt",
+        "chartkit.addons.operate.commands.adopt:adopt",
         "Write a project for the policies and the Kyverno that are in use.",
     ),
     "render": ("chartkit.cli.render:render", "Write the charts and check every environment."),
@@ -31,31 +31,40 @@ COMMANDS = {
         "Compare two environments, or an environment with a revision.",
     ),
     "plan": (
-        "chartkit.cli.rollout.plan:plan",
+        "chartkit.addons.operate.commands.plan:plan",
         "Show the order in which to upgrade Kyverno and Kubernetes.",
     ),
     "promote": (
-        "chartkit.cli.rollout.promote:promote",
+        "chartkit.addons.operate.commands.promote:promote",
         "Set policies from Audit to Enforce by evidence.",
     ),
     "install": (
-        "chartkit.cli.rollout.install:install",
+        "chartkit.addons.operate.commands.install:install",
         "Install an environment in a cluster, or upgrade it there.",
     ),
     "uninstall": (
-        "chartkit.cli.rollout.install:uninstall",
+        "chartkit.addons.operate.commands.install:uninstall",
         "Remove an environment from a cluster, with its webhooks.",
     ),
     "rescue": (
-        "chartkit.cli.rollout.rescue:rescue",
+        "chartkit.addons.operate.commands.rescue:rescue",
         "Open a cluster that Kyverno's webhooks lock.",
     ),
-    "package": ("chartkit.cli.rollout.publish:package", "Check the charts and pack them."),
-    "push": ("chartkit.cli.rollout.publish:push", "Push packed charts to an OCI registry."),
+    "package": (
+        "chartkit.addons.operate.commands.publish:package",
+        "Check the charts and pack them.",
+    ),
+    "push": (
+        "chartkit.addons.operate.commands.publish:push",
+        "Push packed charts to an OCI registry.",
+    ),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
-    "serve": ("chartkit.cli.serve:serve", "Answer an API server's admission reviews, for tests."),
+    "serve": (
+        "chartkit.addons.serve.command:serve",
+        "Answer an API server's admission reviews, for tests.",
+    ),
     "estimate": (
-        "chartkit.cli.reports.estimate:estimate",
+        "chartkit.addons.serve.estimate.command:estimate",
         "Estimate the load of policies on a cluster.",
     ),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
@@ -71,7 +80,7 @@ COMMANDS = {
     "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
     "migrate": (
-        "chartkit.cli.migrate:migrate",
+        "chartkit.addons.migrate.command:migrate",
         "Leave the policies of kyverno.io behind, before Kyverno refuses them.",
     ),
     "explain": (

@@ -116,10 +116,10 @@ def migrate_values(
     Prints the new values, and on standard error what changed for each key, why, and what is left to
     do. Comments are kept. Exits 1 if something is left for you to decide.
     """
+    from chartkit.addons.migrate.values.report import FORMATS
+    from chartkit.addons.migrate.values.run import migrate, read_values
     from chartkit.kyverno.versions import parse_version
     from chartkit.report.outputs import write_over, write_whole
-    from chartkit.values.migrate.report import FORMATS
-    from chartkit.values.migrate.run import migrate, read_values
 
     if write and output is not None:
         raise click.UsageError("--write and --output exclude each other")

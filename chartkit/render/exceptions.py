@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.addons.migrate.assembly import Made
+from chartkit.addons.migrate.exceptions import Takeover, convert_exception
+from chartkit.addons.migrate.matching.scope import scope_of
+from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.installed import InstalledPolicy
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.kyverno.versions import Version
-from chartkit.migration.assembly import Made
-from chartkit.migration.exceptions import Takeover, convert_exception
-from chartkit.migration.matching.scope import scope_of
-from chartkit.migration.rule import ConvertedRule
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.project.environment import Environment
 from chartkit.render.model import Outcome, Row

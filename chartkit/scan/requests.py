@@ -359,9 +359,9 @@ def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs
                 message = f"{option} has no effect: registries are not asked"
                 raise InputError(message, hint="add --registry")
         return inputs
+    from chartkit.addons.signatures.source import Signatures
     from chartkit.network.registry.images import Registries
     from chartkit.network.registry.settings import read_settings
-    from chartkit.network.signatures.source import Signatures
 
     settings = read_settings(
         options.registry_mirrors,

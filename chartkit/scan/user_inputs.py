@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from chartkit.addons.signatures.local_blobs import LocalBlobs, trusted_by
+from chartkit.addons.signatures.trust.secret_keys import ScannedSecrets
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine import (
     OFFLINE,
@@ -44,8 +46,6 @@ from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
-from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
-from chartkit.network.signatures.trust.secret_keys import ScannedSecrets
 from chartkit.scan.inputs import existing, walk
 
 CLI_GROUP: Final = "cli.kyverno.io/"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from chartkit.addons.signatures.local_blobs import LocalBlobs
 from chartkit.documents.reader import Document
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
@@ -32,7 +33,6 @@ from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports import Cluster, labels_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
-from chartkit.network.signatures.local_blobs import LocalBlobs
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
 

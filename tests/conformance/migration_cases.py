@@ -10,6 +10,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from chartkit.addons.migrate.assumptions import meets
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.differences import (
+    ASCII_CASE,
+    DECIMALS,
+    DECODED,
+    FAILING_CONDITIONS,
+    PARENT_FOLDERS,
+    READ_TEXTS,
+    TIMES,
+)
+from chartkit.addons.migrate.proof.requests.cluster import world_of
 from chartkit.engine import World
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cli_files.world import UserApi
@@ -19,19 +32,6 @@ from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.request.request import Request, User
 from chartkit.errors import ChartkitError
-from chartkit.migration.assumptions import meets
-from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import convert
-from chartkit.migration.differences import (
-    ASCII_CASE,
-    DECIMALS,
-    DECODED,
-    FAILING_CONDITIONS,
-    PARENT_FOLDERS,
-    READ_TEXTS,
-    TIMES,
-)
-from chartkit.migration.proof.requests.cluster import world_of
 from chartkit.model import Body, Json, Location, Resource, Status
 
 _WIDGET: Body = {

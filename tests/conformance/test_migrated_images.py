@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from chartkit.migration.conversion import Conversion
-from chartkit.migration.convert import convert
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import convert
 from chartkit.model import Body, Resource
+from tests.addons.signatures.cosign_bench import IDENTITY, ISSUER, Bench
 from tests.conformance.image_registry import run_command
 from tests.conformance.signed_images import Case, Signed, cases, pod, policy
 from tests.signing import notary
 from tests.signing.authority import key_pem
 from tests.signing.bundle import Instance
 from tests.unit.network.registry.registry_server import serving
-from tests.unit.network.signatures.cosign_bench import IDENTITY, ISSUER, Bench
 
 _REFUSED = {"fail", "error"}
 _TYPE = "https://example.com/built"

@@ -9,9 +9,9 @@ from typing import Any
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import is_exception, is_policy
+from tests.addons.operate.rescue.locked_cluster import LockedCluster
 from tests.api_server import ApiServer
 from tests.e2e.command import Done, chartkit
-from tests.unit.rollout.rescue.locked_cluster import LockedCluster
 
 _POLICIES = """\
 apiVersion: kyverno.io/v1

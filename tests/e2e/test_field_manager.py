@@ -8,7 +8,7 @@ import sys
 import pytest
 
 _CODE = """
-from chartkit.rollout.install.library import write_as_helm
+from chartkit.addons.operate.install.library import write_as_helm
 assert write_as_helm()
 print(open("/proc/self/cmdline", "rb").read().split(b"\\0")[0].decode())
 """

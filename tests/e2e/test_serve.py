@@ -16,10 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.admission_server import AdmissionServer, admission_server, exchange
-from tests.e2e.transcript import check_page
-from tests.loopback import at_length
-from tests.unit.network.admission.bodies import (
+from tests.addons.serve.admission.bodies import (
     AUDITED,
     CEL,
     LABELS,
@@ -28,6 +25,9 @@ from tests.unit.network.admission.bodies import (
     changed,
     review,
 )
+from tests.admission_server import AdmissionServer, admission_server, exchange
+from tests.e2e.transcript import check_page
+from tests.loopback import at_length
 
 pytest.importorskip("granian")
 

@@ -11,10 +11,10 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.model import Body
+from tests.addons.serve.admission.bodies import AUDITED, POD, TEAM, changed, review
 from tests.admission_server import admission_server
 from tests.api_server import Api, ApiServer
 from tests.loopback import at_length
-from tests.unit.network.admission.bodies import AUDITED, POD, TEAM, changed, review
 
 pytest.importorskip("granian")
 pytest.importorskip("kubernetes")

@@ -12,14 +12,14 @@ from typing import Final
 
 import pytest
 
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.texts import object_text
+from chartkit.addons.migrate.plan.inventory import LegacyObject
+from chartkit.addons.migrate.plan.origin import origin_of
+from chartkit.addons.migrate.rules import legacy_rules
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import compile_any
-from chartkit.migration.convert import convert
-from chartkit.migration.files.migrated import MigratedObject
-from chartkit.migration.files.texts import object_text
-from chartkit.migration.plan.inventory import LegacyObject
-from chartkit.migration.plan.origin import origin_of
-from chartkit.migration.rules import legacy_rules
 from chartkit.model import Body, Resource
 from tests.conftest import Golden
 from tests.policy_library import library, render

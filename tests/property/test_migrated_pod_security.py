@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chartkit.addons.migrate.convert import convert
 from chartkit.engine import evaluate
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
@@ -15,7 +16,6 @@ from chartkit.engine.cluster_policy.podsecurity.checks import CONTROLS
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
-from chartkit.migration.convert import convert
 from chartkit.model import Body, Resource, Status
 
 _REFUSED = (Status.FAIL, Status.ERROR)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from chartkit.addons.signatures.local_blobs import LocalBlobs, trusted_by
+from chartkit.addons.signatures.trust.secret_keys import held_key, not_found
 from chartkit.engine import OFFLINE, World
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
@@ -28,8 +30,6 @@ from chartkit.network.cluster.recording import Recorder
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
 from chartkit.network.http.limits import pauses
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
-from chartkit.network.signatures.trust.secret_keys import held_key, not_found
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Iterator
 from importlib import import_module
 
 import click
 
-import chartkit.cli
+import chartkit
 from chartkit.cli.main import COMMANDS, cli
 
 
@@ -16,7 +17,8 @@ def declared() -> Iterator[click.Command]:
     """Yield the commands of the package that belong to no group."""
     commands = [
         one
-        for each in pkgutil.walk_packages(chartkit.cli.__path__, "chartkit.cli.")
+        for each in pkgutil.walk_packages(chartkit.__path__, "chartkit.")
+        if re.match(r"chartkit\.(cli|addons)\b", each.name)
         for one in vars(import_module(each.name)).values()
         if isinstance(one, click.Command)
     ]

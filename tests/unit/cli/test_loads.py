@@ -20,7 +20,7 @@ from chartkit.render.model import RenderResult
 ROOT = Path(__file__).parents[3]
 
 _BASE = frozenset({"cli", "errors", "model", "safe_text", "suggestions"})
-_OUTPUT = frozenset({"atomic", "report", "rollout", "scan"})
+_OUTPUT = frozenset({"addons", "atomic", "report", "scan"})
 """Options of outputs and of scans, which only declare."""
 _CLICK = frozenset({"click"})
 _MORE = {
@@ -28,7 +28,7 @@ _MORE = {
     | {"temporary", "jmespath", "semver", "wording", "yaml", "cython_runtime"},
     "explain": {"charts", "documents", "helm", "kyverno", "registration", "schemas", "values"}
     | {"yaml", "cython_runtime"},
-    "migrate": {"documents", "engine", "go", "kyverno", "migration", "registration", "schemas"}
+    "migrate": {"documents", "engine", "go", "kyverno", "registration", "schemas"}
     | {"re2", "wording", "yaml", "cython_runtime"},
 }
 """What further commands may load for their help."""
@@ -54,7 +54,7 @@ spec:
 _POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostIPC: true}\n"
 _NOT_FOR_A_SCAN = (
     *("ssl", "urllib3", "http", "socketserver", "cryptography", "jinja2", "jsonschema", "rich"),
-    *("kubernetes", "chartkit.engine.cel", "chartkit.library", "chartkit.migration"),
+    *("kubernetes", "chartkit.engine.cel", "chartkit.library", "chartkit.addons.migrate"),
     *("chartkit.project", "chartkit.network.http.urls", "chartkit.network.registry.client"),
     *(
         f"chartkit.engine.cluster_policy.{kind}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
-from tests.unit.network.admission.bodies import LABELS, TEAM
+from tests.addons.serve.admission.bodies import LABELS, TEAM
 
 _PRINTED = ("-p", "team.yaml", "--print-webhooks")
 

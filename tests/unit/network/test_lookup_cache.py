@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from chartkit.addons.signatures.source import body_key, question_key
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.signatures.source import body_key, question_key
 
 
 def _counting(answer: str | LookupFailed) -> tuple[Callable[[], str], list[None]]:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from chartkit.addons.operate.adopt.run import Adoption, write
+from chartkit.addons.operate.adopt.trial import try_out
 from chartkit.catalog.pages import folder as pages
 from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
@@ -17,8 +19,6 @@ from chartkit.network.downloads import vendored_folder
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
 from chartkit.output.folders import path_below, write_below
 from chartkit.output.write import GeneratedChart, Tree, lay_out, publish
-from chartkit.rollout.adopt.run import Adoption, write
-from chartkit.rollout.adopt.trial import try_out
 
 _NAMES = (
     "../outside",

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from chartkit.addons.signatures.source import Signatures
 from chartkit.cli.main import main
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, Settings
-from chartkit.network.signatures.source import Signatures
 from tests.hasty import hasty
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push

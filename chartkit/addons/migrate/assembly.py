@@ -1,0 +1,306 @@
+"""New policies assembled from converted rules: metadata, actions, settings and expressions.
+
+Rules that speak of the same requests with the same action become one policy, as far as their
+variables agree; the others one each. A single policy of a kind keeps the legacy policy's name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.wildcards import fits_any
+from chartkit.addons.migrate.matching.scope import Condition
+from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.engine.cel.syntax import Expr, format_expression
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.match import bind_match
+from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, GroupVersionKind
+from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
+from chartkit.model import Body, Json, Resource
+
+API_VERSION: Final = f"{CEL_GROUP}/v1"
+_WIDTH: Final = 88
+_NAME_LENGTH: Final = 63
+_DIGITS: Final = 6
+_NAMED: Final = _NAME_LENGTH - _DIGITS - 1
+"""The characters of a name before the digits that tell it from another."""
+_LEFT_OUT: Final = ("kubectl.kubernetes.io/last-applied-configuration", autogen.ANNOTATION)
+_LISTS: Final = {CelKind.VALIDATING: "validations", CelKind.GENERATING: "generate"}
+"""By kind whose policies may hold several rules: the field in which they are listed."""
+_DENY: Final = {"Enforce": ["Deny"], "Audit": ["Audit"]}
+_GVKS: Final = {
+    each.kind: GroupVersionKind(each.group, each.version, each.kind) for each in CONTROLLERS
+}
+_EXTENDED: Final = frozenset(each.kind for each in CONTROLLERS if each.group)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A converted rule, its place among the legacy policy's rules, and where its action holds.
+
+    action: `Enforce` or `Audit`; empty for a rule that refuses nothing; excepted: the exceptions
+    from it, which are from a whole policy.
+    """
+
+    rule: Rule
+    converted: ConvertedRule
+    action: str
+    where: tuple[Condition, ...] = ()
+    base: bool = True
+    excepted: frozenset[tuple[str, str]] = frozenset()
+
+
+def by_action(policy: Policy, rule: Rule, converted: ConvertedRule) -> list[Made]:
+    """Return a rule once for each action that it has in some namespaces.
+
+    Raises `NotConvertible` for overrides by label.
+    """
+    if converted.kind not in (CelKind.VALIDATING, CelKind.IMAGE_VALIDATING):
+        return [Made(rule, converted, "")]
+    own = rule.validate
+    overrides = own.failure_action_overrides or policy.failure_action_overrides
+    base = (own.failure_action or policy.failure_action).capitalize()
+    if rule.verify_images:
+        named = [each.get("failureAction") for each in rule.verify_images]
+        base = next((each.capitalize() for each in named if each), base)
+    different = [each for each in overrides if each.action.capitalize() != base]
+    if not different:
+        return [Made(rule, converted, base)]
+    if any(each.namespace_selector is not None for each in overrides):
+        raise NotConvertible(
+            "its action differs by the labels of namespaces", "failureActionOverrides"
+        )
+    other = different[0].action.capitalize()
+    there = _overridden(overrides, other)
+    return [
+        Made(rule, converted, base, (Condition("action", cel.negate(there)),)),
+        Made(rule, converted, other, (Condition("action", there),), base=False),
+    ]
+
+
+def _overridden(overrides: Sequence[ActionOverride], action: str) -> Expr:
+    """Return whether the first override that names the namespace has this action."""
+    namespace = cel.path("request", "namespace")
+    found: Expr = cel.FALSE
+    for each in reversed(overrides):
+        here = cel.TRUE if each.namespaces is None else fits_any(namespace, each.namespaces)
+        holds = each.action.capitalize() == action
+        found = cel.any_of((here, found)) if holds else cel.all_of((cel.negate(here), found))
+        if found == cel.any_of((here, cel.FALSE)):
+            found = here
+    return found
+
+
+def assemble(
+    policy: Policy, made: Sequence[Made], others: Collection[str] = ()
+) -> list[tuple[Body, tuple[Made, ...]]]:
+    """Return the new policies, each with the rules that it took over; others: names that other
+    policies have, which no new one gets."""
+    groups: list[list[Made]] = []
+    for each in made:
+        group = next((group for group in groups if _belongs(policy, each, group)), None)
+        if group is None:
+            groups.append([each])
+        else:
+            group.append(each)
+    counts: dict[tuple[CelKind, bool], int] = {}
+    for group in groups:
+        key = group[0].converted.kind, group[0].base
+        counts[key] = counts.get(key, 0) + 1
+    documents = []
+    names: set[tuple[CelKind, str]] = set()
+    for group in groups:
+        alone = counts[group[0].converted.kind, group[0].base] == 1
+        rule = group[0].converted.name or group[0].rule.name
+        name = _name(policy.name, "" if alone else rule, group[0])
+        kind = group[0].converted.kind
+        if (kind, name) in names or (not alone and _is_of_another(name, policy.name, others)):
+            name = f"{name[:_NAMED]}-{_digest(f'{policy.name}/{rule}/{group[0].action}')}"
+        names.add((kind, name))
+        documents.append((_document(policy, group, name), tuple(group)))
+    return documents
+
+
+def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
+    first = group[0]
+    return (
+        one.converted.kind in _LISTS
+        and one.converted.kind is first.converted.kind
+        and _independent(one)
+        and _independent(first)
+        and (one.action, one.where) == (first.action, first.where)
+        and one.excepted == first.excepted
+        and one.converted.scope == first.converted.scope
+        and one.converted.conditions == first.converted.conditions
+        and one.converted.background is first.converted.background
+        and _controllers(policy, one) == _controllers(policy, first)
+        and _settings(one) == _settings(first)
+        and all(_agree(one.converted, each.converted) for each in group)
+    )
+
+
+def _independent(one: Made) -> bool:
+    """Return whether nothing in a rule can keep another one's objects from being generated."""
+    return one.converted.kind is not CelKind.GENERATING or not one.converted.may_fail
+
+
+def _settings(one: Made) -> Body:
+    list_ = _LISTS.get(one.converted.kind)
+    return {key: value for key, value in one.converted.spec.items() if key != list_}
+
+
+def _agree(one: ConvertedRule, other: ConvertedRule) -> bool:
+    known = {each.name: each.expression for each in other.variables}
+    return all(known.get(each.name, each.expression) == each.expression for each in one.variables)
+
+
+def _name(policy: str, rule: str, made: Made) -> str:
+    suffix = "" if made.base else f"-{made.action.lower()}"
+    name = f"{policy}-{rule}" if rule else policy
+    return name[: _NAME_LENGTH - len(suffix)].rstrip("-.") + suffix
+
+
+def _is_of_another(name: str, policy: str, others: Collection[str]) -> bool:
+    """Return whether another policy has a name, or a rule of it may get it."""
+    longer = (each for each in others if each.startswith(f"{policy}-"))
+    return any(name == each or name.startswith(f"{each}-") for each in longer)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
+    first = group[0]
+    kind = str(first.converted.kind)
+    metadata = metadata_of(policy.resource, name, policy.namespace)
+    return {
+        "apiVersion": API_VERSION,
+        "kind": f"{NAMESPACED}{kind}" if policy.namespace else kind,
+        "metadata": metadata,
+        "spec": _spec(policy, group),
+    }
+
+
+def metadata_of(legacy: Resource, name: str, namespace: str) -> Body:
+    """Return the metadata of a new object, with the labels and annotations of the old one."""
+    metadata: Body = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    body: Body = legacy.body["metadata"]
+    if body.get("labels"):
+        metadata["labels"] = dict(body["labels"])
+    annotations = body.get("annotations") or {}
+    kept = {key: text for key, text in annotations.items() if key not in _LEFT_OUT}
+    if kept:
+        metadata["annotations"] = kept
+    return metadata
+
+
+def _spec(policy: Policy, group: Sequence[Made]) -> Body:
+    first = group[0]
+    converted = first.converted
+    spec: Body = {}
+    if first.action:
+        warns = ["Warn"] if policy.resource.body["spec"].get("emitWarning") else []
+        spec["validationActions"] = [*_DENY[first.action], *warns]
+    spec |= _failure(policy, converted.kind) | _evaluation(policy, group)
+    controllers = _controllers(policy, first)
+    if controllers is not None:
+        spec["autogen"] = {"podControllers": {"controllers": controllers}}
+    spec["matchConstraints"] = converted.scope.constraints
+    conditions = _conditions(policy, first)
+    if conditions:
+        spec["matchConditions"] = conditions
+    variables = {each.name: each.expression for one in group for each in one.converted.variables}
+    if variables:
+        spec["variables"] = [
+            {"name": name, "expression": text(expr)} for name, expr in variables.items()
+        ]
+    for key, value in converted.spec.items():
+        if key == _LISTS.get(converted.kind):
+            value = [each for one in group for each in one.converted.spec[key]]
+        if key != "evaluation":
+            spec[key] = printed(value)
+    return spec
+
+
+def _conditions(policy: Policy, made: Made) -> list[Body]:
+    converted = made.converted
+    webhook = [dict(each) for each in policy.match_conditions]
+    own = (*converted.scope.conditions, *made.where, *converted.conditions)
+    return [*webhook, *({"name": each.name, "expression": text(each.expression)} for each in own)]
+
+
+def _failure(policy: Policy, kind: CelKind) -> Body:
+    if kind is CelKind.GENERATING:
+        return {}
+    spec = policy.resource.body["spec"]
+    webhook: Body = spec.get("webhookConfiguration") or {}
+    made: Body = {}
+    failure = webhook.get("failurePolicy") or spec.get("failurePolicy")
+    if failure == "Ignore":
+        made["failurePolicy"] = failure
+    seconds = webhook.get("timeoutSeconds") or spec.get("webhookTimeoutSeconds")
+    if seconds:
+        made["webhookConfiguration"] = {"timeoutSeconds": seconds}
+    return made
+
+
+def _evaluation(policy: Policy, group: Sequence[Made]) -> Body:
+    made: Body = {}
+    if not policy.admission:
+        made["admission"] = {"enabled": False}
+    first = group[0]
+    if first.action and not (policy.background and first.converted.background):
+        made["background"] = {"enabled": False}
+    if first.converted.kind is CelKind.MUTATING:
+        # Scans report what a MutatingPolicy would change as failures; of rules they report nothing.
+        made["background"] = {"enabled": False}
+    made |= first.converted.spec.get("evaluation") or {}
+    return {"evaluation": made} if made else {}
+
+
+def _controllers(policy: Policy, made: Made) -> list[str] | None:
+    """Return the controllers that the new policy is extended to; None for Kyverno's default."""
+    if not made.converted.scope.about_pods or made.converted.kind is CelKind.GENERATING:
+        return None
+    if not made.converted.is_extended:
+        return []
+    allowed = autogen.controllers(policy)
+    only = replace(policy, rules=(made.rule,))
+    extended = {
+        kind
+        for kind in allowed & _EXTENDED
+        if any(
+            rule is not made.rule and bind_match(rule.match, rule.exclude, "", _GVKS[kind], "")
+            for rule in autogen.rules_for_kind(only, allowed, kind)
+        )
+    }
+    if extended == _EXTENDED:
+        return None
+    return [each.plural for each in CONTROLLERS if each.kind in extended]
+
+
+def text(expression: Expr | str) -> str:
+    """Return an expression as a policy holds it."""
+    return expression if isinstance(expression, str) else format_expression(expression, _WIDTH)
+
+
+_TREES: Final = Expr.__args__ if hasattr(Expr, "__args__") else ()
+
+
+def printed(value: Json) -> Any:
+    """Return a value with every tree in it printed."""
+    if isinstance(value, Mapping):
+        return {key: printed(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [printed(each) for each in value]
+    return text(value) if isinstance(value, _TREES) else value

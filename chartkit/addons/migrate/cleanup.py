@@ -1,0 +1,126 @@
+"""CleanupPolicy and ClusterCleanupPolicy as DeletingPolicy and NamespacedDeletingPolicy."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.addons.migrate.assembly import API_VERSION, metadata_of, text
+from chartkit.addons.migrate.assumptions import described
+from chartkit.addons.migrate.conditions import blocks_hold
+from chartkit.addons.migrate.context import Context, context_of
+from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, left
+from chartkit.addons.migrate.expressions.absence import reads_absent
+from chartkit.addons.migrate.expressions.place import TEXT
+from chartkit.addons.migrate.jmespath import Names, Value
+from chartkit.addons.migrate.jmespath.terms import computed
+from chartkit.addons.migrate.matching.facts import ObjectFacts
+from chartkit.addons.migrate.matching.scope import Condition, Scope, scope_of_objects
+from chartkit.addons.migrate.rules import CLEANUP
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import NoLiteralError
+from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
+from chartkit.engine.cleanup import read_cleanup_policy
+from chartkit.engine.cleanup.policy import KINDS
+from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
+from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.model import Body, Resource
+
+__all__ = ["KINDS", "convert_cleanup"]
+
+_ABSENT: Final = (
+    "{path} may be absent, and one of several alternatives cannot be told then: give it a default, "
+    "as in {{{{ … || '' }}}}"
+)
+
+
+def convert_cleanup(legacy: Resource) -> Conversion:
+    """Convert a cleanup policy; raises CompileError for one that Kyverno refuses."""
+    policy = read_cleanup_policy(legacy)
+    if policy.diagnostics:
+        return _left(legacy, NotConvertible(policy.diagnostics[0].message))
+    try:
+        scope, body = _converted(legacy)
+    except NotConvertible as reason:
+        return _left(legacy, reason)
+    except NoLiteralError as error:
+        return _left(legacy, NotConvertible(str(error)))
+    kind = f"{NAMESPACED}{CelKind.DELETING}" if policy.namespace else str(CelKind.DELETING)
+    document: Body = {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": metadata_of(legacy, policy.name, policy.namespace),
+        "spec": body,
+    }
+    assumed = scope.object.assumed or {}
+    said = described(assumed)
+    outcome = RuleOutcome(
+        "",
+        CLEANUP,
+        legacy.location,
+        (f"{kind}/{legacy.name}",),
+        changes=(said,) if said else (),
+        assumed=assumed,
+    )
+    return Conversion(legacy, (document,), (outcome,))
+
+
+def _left(legacy: Resource, reason: NotConvertible) -> Conversion:
+    return Conversion(legacy, (), (left(legacy, CLEANUP, reason),), legacy.body)
+
+
+def _converted(legacy: Resource) -> tuple[Scope, Body]:
+    spec: Body = legacy.body["spec"]
+    exclude = spec.get("exclude")
+    scope = scope_of_objects(
+        read_match(spec["match"]), None if exclude is None else read_match(exclude)
+    )
+    namespace = legacy.namespace if legacy.kind == "CleanupPolicy" else ""
+    context = context_of(spec.get("context"), names_of_objects(scope), namespace)
+    tests = _conditions(spec.get("conditions"), scope, context)
+    conditions = list(scope.conditions)
+    if tests:
+        conditions.append(Condition("conditions", cel.all_of(tests)))
+    variables = context.used_in(tests)
+    made: Body = {"schedule": spec["schedule"], "matchConstraints": scope.constraints}
+    for key, named in (("variables", variables), ("conditions", conditions)):
+        if named:
+            made[key] = [{"name": each.name, "expression": text(each.expression)} for each in named]
+    if spec.get("deletionPropagationPolicy"):
+        made["deletionPropagationPolicy"] = spec["deletionPropagationPolicy"]
+    return scope, made
+
+
+def _conditions(body: Body | None, scope: Scope, context: Context) -> list[Expr]:
+    """Return conditions as the cleanup controller reads them: all of `all`, one of `any` unless
+    that is empty."""
+    if body is None:
+        return []
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        parsed = Blocks(None, parsed.conditions)
+    tests = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.all or ()]
+    alternatives = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.any or ()]
+    if len(alternatives) > 1:
+        for each in alternatives:
+            _refuse_absent(each, scope)
+        if context.used_in(alternatives):
+            raise NotConvertible("one of several alternatives asks what may fail", "conditions")
+    return [*tests, cel.any_of(alternatives)] if alternatives else tests
+
+
+def _refuse_absent(test: Expr, scope: Scope) -> None:
+    path = reads_absent(test, scope.object)
+    if path:
+        raise NotConvertible(_ABSENT.format(path=path), "conditions")
+
+
+def names_of_objects(scope: Scope) -> Names:
+    """Return the names that a cleanup policy's conditions see."""
+    namespace = ObjectFacts(known=scope.kinds).own_namespace
+    return Names(
+        {
+            ("target",): Value(scope.object),
+            ("request", "namespace"): computed(namespace, TEXT),
+        }
+    )

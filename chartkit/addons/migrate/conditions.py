@@ -1,0 +1,347 @@
+"""Conditions (`key`, `operator`, `value`) as tests in CEL: one function an operator's family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import CONDITION_MESSAGES, FAILING_CONDITIONS
+from chartkit.addons.migrate.equality_operators import equals, equals_constant, is_one_of, natural
+from chartkit.addons.migrate.expressions.names import is_name
+from chartkit.addons.migrate.expressions.place import TEXT, TIME, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.wildcards import fits, fits_value
+from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
+from chartkit.addons.migrate.jmespath.terms import is_json, is_path, is_truthy
+from chartkit.addons.migrate.order_operators import durations, ordered, whole_number
+from chartkit.addons.migrate.texts import term_of
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
+from chartkit.engine.cel.syntax.tree import Select, count
+from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.parse import (
+    Blocks,
+    Condition,
+    FlatList,
+    parse_conditions,
+)
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go.int64 import mark_literals
+from chartkit.model import Json
+
+Test = Callable[[Term, Term], Expr]
+_LABELS: Final = "metadata.labels."
+_OTHERS: Final = ("variables", "resource", "image", "http", "globalContext")
+"""Names of what an API server, a registry or a service answers, and of variables, which may."""
+
+
+def conditions_hold(body: Json, names: Names) -> Expr:
+    """Return whether conditions hold; raises `NotConvertible`, `ConditionsMalformed`."""
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        parsed = Blocks(None, parsed.conditions)
+    return _together(parsed, names, ())
+
+
+def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:
+    """Return whether blocks of conditions hold: one of `any`, and all of `all`.
+
+    preceding: those of them before a condition that has been taken out. They decide whether a rule
+    applies, of which no message tells.
+    """
+    if any(each.message for each in (*(blocks.any or ()), *(blocks.all or ()))):
+        names.note(CONDITION_MESSAGES)
+    return _together(blocks, names, preceding)
+
+
+def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> Expr:
+    one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
+    for each in (*(*one, *every)[:-1], *preceding):
+        if _may_fail(each, names):
+            names.note(FAILING_CONDITIONS)
+    together = [condition_holds(each, names) for each in every]
+    if blocks.any is None:
+        return conjunction(*together)
+    return conjunction(disjunction(*(condition_holds(each, names) for each in one)), *together)
+
+
+def may_fail(body: Json, names: Names) -> bool:
+    """Return whether one of several conditions is an error where what it names is not there."""
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        return any(_may_fail(each, names) for each in parsed.conditions)
+    return any(_may_fail(each, names) for each in (*(parsed.any or ()), *(parsed.all or ())))
+
+
+def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
+    """Return conditions without those that a YAML alias repeats."""
+    return list({(each.identity, each.message): each for each in conditions}.values())
+
+
+def _may_fail(condition: Condition, names: Names) -> bool:
+    """Return whether a condition is an error where what it names is not there."""
+    terms = (term_of(each, names) for each in (condition.key, condition.value))
+    return any(_is_error(each, names) for each in terms)
+
+
+def _is_error(term: Term, names: Names) -> bool:
+    """Return whether a term may be an error: for want of a field, or of what is asked of others."""
+    match term:
+        case Value(place, strict):
+            expression = place.value
+            if strict and (place.is_optional or not is_path(place.root)):
+                return True
+        case Stream():
+            expression = term.list()
+        case _:
+            return False
+    return any(count(expression, cel.ident(each)) for each in (*_OTHERS, *names.others))
+
+
+def condition_holds(condition: Condition, names: Names) -> Expr:
+    """Return whether a condition holds; raises `NotConvertible`."""
+    test = _OPERATORS.get(condition.operator)
+    if test is None:
+        raise NotConvertible(f"the operator {condition.operator or '(none)'} has no form in CEL")
+    key, value = (_as_text(term_of(each, names)) for each in (condition.key, condition.value))
+    if isinstance(key, Constant) and isinstance(value, Constant):
+        return _of_constants(condition.operator, key.value, value.value)
+    if isinstance(key, Value) and key.place.is_optional and not key.strict:
+        # No operator holds of null.
+        held = test(Value(key.place.settled()), value)
+        return conjunction(key.place.is_present(), held)
+    held = test(key, value)
+    if isinstance(key, Value | Stream) and key.blank:
+        return _with_blank(held, key, condition.operator, value)
+    return held
+
+
+def _with_blank(held: Expr, key: Term, operator: str, value: Term) -> Expr:
+    """Return whether a condition holds of a key that is an empty text in place of an empty list;
+    held: whether it holds of the list."""
+    if not isinstance(value, Constant):
+        raise NotConvertible("a key that is a list or an empty text, and a value that is computed")
+    some = is_truthy(key)
+    if _of_constants(operator, "", value.value) == cel.TRUE:
+        return held if operator in _OF_ALL else disjunction(cel.negate(some), held)
+    return conjunction(some, held) if operator in _OF_ALL else held
+
+
+def _as_text(term: Term) -> Term:
+    """Return a time as the text that conditions compare."""
+    match term:
+        case Value(place, strict) if place.type == TIME:
+            written = cel.call("string", place.settled().value)
+            return Value(replace(place, root=written, optional=(), type=TEXT), strict)
+    return term
+
+
+def _of_constants(operator: str, key: Json, value: Json) -> Expr:
+    """Return whether a condition holds that says nothing of the request."""
+    if not is_json(key) or not is_json(value):
+        raise NotConvertible("the request as a whole")
+    compare = OPERATORS[operator](mark_literals(value))
+    return cel.literal(bool(compare(mark_literals(key))))
+
+
+def _not_equals(key: Term, value: Term) -> Expr:
+    return cel.negate(equals(key, value))
+
+
+def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
+    """Return the test whether a value is one of several constants, as texts with wildcards."""
+
+    def test(place: Place) -> Expr:
+        if not place.is_known:
+            types = {natural(each) for each in values}
+            place = place.taken_for(types.pop() if len(types) == 1 else TEXT)
+        if place.type == "int":
+            numbers = [number for each in values if (number := whole_number(each)) is not None]
+            if len(numbers) == 1:
+                return cel.equal(place.value, numbers[0])
+            return cel.contains(cel.list_of(numbers), place.value) if numbers else cel.FALSE
+        if place.type == "bool":
+            words = [each for each in (True, False) if each in _booleans(values)]
+            tests = [place.value if word else cel.negate(place.value) for word in words]
+            return disjunction(*tests)
+        if place.type not in (TEXT, UNKNOWN):
+            raise NotConvertible("an object or a list is looked for in a list")
+        texts = [each for each in values if isinstance(each, str)]
+        if len(texts) != len(values):
+            raise NotConvertible("a text is looked for among values that are none")
+        return is_one_of(place, texts)
+
+    return test
+
+
+def _booleans(values: Sequence[Json]) -> list[bool]:
+    """Return the booleans among values, those that are written as texts, too."""
+    words = {"true": True, "false": False}
+    texts = [words[each] for each in values if isinstance(each, str) and each in words]
+    return [*texts, *(each for each in values if isinstance(each, bool))]
+
+
+def _range(text: str) -> Callable[[Place], Expr] | None:
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdigit() and high.isdigit()):
+        return None
+
+    def test(place: Place) -> Expr:
+        if place.type != "int":
+            raise NotConvertible("a range is compared with a value that is no number")
+        least = cel.compare(">=", place.value, int(low))
+        return conjunction(least, cel.compare("<=", place.value, int(high)))
+
+    return test
+
+
+def _member(value: Term) -> Callable[[Place], Expr]:
+    """Return the test whether a value is among those of a condition."""
+    match value:
+        case Constant(list() as values):
+            return _among(values)
+        case Constant(str() as text):
+            return _range(text) or _among([_single(text)])
+        case Constant():
+            raise NotConvertible("the values of a condition are no list")
+        case Stream():
+            return lambda place: value.exists(lambda item: fits_value(place.value, item.value))
+        case Value(list_) if list_.type == f"[]{TEXT}":
+            return lambda place: cel.contains(list_.value, place.taken_for(TEXT).value)
+        case Value(list_) if list_.is_list:
+            return lambda place: cel.contains(list_.value, place.value)
+        case Value(single) if single.type == TEXT:
+            return lambda place: _in_text(single, place.taken_for(TEXT).value)
+    raise NotConvertible("the values of a condition have a type that is not known")
+
+
+def _in_text(place: Place, wanted: Operand) -> Expr:
+    """Return whether a value is a text, or in it where the text is a list in JSON."""
+    if is_name(place) or place.path.startswith(_LABELS) or _is_of_request(place.value):
+        return cel.equal(wanted, place.value)
+    listed = cel.method(cel.ident("json"), "unmarshal", place.value)
+    is_list = cel.method(place.value, "startsWith", "[")
+    texts = cel.conditional(is_list, listed, cel.list_of([place.value]))
+    return cel.contains(texts, wanted)
+
+
+def _is_of_request(value: Expr) -> bool:
+    while isinstance(value, Select):
+        value = value.operand
+    return value == cel.ident("request")
+
+
+def _single(text: str) -> str:
+    if text.startswith(("[", '"')) or text in ("null", "true", "false") or text.isdigit():
+        raise NotConvertible(f"the text {text} is read as JSON")
+    return text
+
+
+def _constant_in(value: Term) -> Callable[[Json], Expr]:
+    """Return the test whether a constant is among values that are not."""
+
+    def test(constant: Json) -> Expr:
+        if not isinstance(constant, str | bool):
+            raise NotConvertible("a number is looked for in a list")
+        match value:
+            case Stream() if has_wildcard(str(constant)):
+                return value.exists(lambda item: fits(item.value, str(constant)))
+            case Stream():
+                return value.exists(lambda item: equals_constant(item, constant))
+            case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
+                test = fits(cel.ident("item"), str(constant))
+                return cel.macro(place.value, "exists", "item", test)
+            case Value(place) if has_wildcard(str(constant)):
+                raise NotConvertible(f"a wildcard is looked for in {place.type}")
+            case Value(place) if place.is_list:
+                return cel.contains(place.value, constant)
+            case Value(place) if place.type == TEXT:
+                return _in_text(place, constant)
+        raise NotConvertible("the values of a condition have a type that is not known")
+
+    return test
+
+
+def _presence(term: Term) -> Expr:
+    """Return whether there is a list at all: no operator holds of null."""
+    match term:
+        case Stream():
+            return term.presence
+        case Value(place, strict) if not strict:
+            return place.is_present()
+    return cel.TRUE
+
+
+def _in(*, every: bool, negated: bool) -> Test:
+    """Return the test of a family's operator: for keys that are lists, whether of every or of any
+    key; negated: that they are not among the values."""
+
+    def test(key: Term, value: Term) -> Expr:
+        match key:
+            case Constant(list() as keys):
+                member = _constant_in(value)
+                tests = [cel.negate(member(k)) if negated else member(k) for k in keys]
+                joined = conjunction(*tests) if every else disjunction(*tests)
+                return conjunction(_presence(value), joined)
+            case Constant(scalar):
+                found = _constant_in(value)(scalar)
+                return conjunction(_presence(value), cel.negate(found) if negated else found)
+            case Value(place) if place.is_list:
+                item = Place(cel.ident("item"), (), place.type.removeprefix("[]"))
+                inner = _member(value)(item)
+                body = cel.negate(inner) if negated else inner
+                judged = cel.macro(place.value, "all" if every else "exists", "item", body)
+                return conjunction(_presence(value), judged)
+            case Value(place):
+                inner = _member(value)(place)
+                return conjunction(_presence(value), cel.negate(inner) if negated else inner)
+            case Stream():
+                member_of = _member(value)
+
+                def judge(item: Place) -> Expr:
+                    return cel.negate(member_of(item)) if negated else member_of(item)
+
+                judged = conjunction(key.presence, key.all(judge)) if every else key.exists(judge)
+                return conjunction(_presence(value), judged)
+
+    return test
+
+
+def _listed(test: Test) -> Test:
+    """Return the test of an old operator, of which only lists of values are converted."""
+
+    def checked(key: Term, value: Term) -> Expr:
+        is_text = isinstance(value, Value) and not value.place.is_list
+        if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
+            raise NotConvertible("In and NotIn with a value that is no list")
+        return test(key, value)
+
+    return checked
+
+
+_OF_ALL: Final = ("AllIn", "AllNotIn", "In")
+"""Operators that hold of an empty list."""
+_OPERATORS: Final[Mapping[str, Test]] = {
+    "Equal": equals,
+    "Equals": equals,
+    "NotEqual": _not_equals,
+    "NotEquals": _not_equals,
+    "In": _listed(_in(every=True, negated=False)),
+    "NotIn": _listed(_in(every=False, negated=True)),
+    "AnyIn": _in(every=False, negated=False),
+    "AllIn": _in(every=True, negated=False),
+    "AnyNotIn": _in(every=False, negated=True),
+    "AllNotIn": _in(every=True, negated=True),
+    "GreaterThan": ordered(">"),
+    "GreaterThanOrEquals": ordered(">="),
+    "LessThan": ordered("<"),
+    "LessThanOrEquals": ordered("<="),
+    "DurationGreaterThan": durations(">"),
+    "DurationGreaterThanOrEquals": durations(">="),
+    "DurationLessThan": durations("<"),
+    "DurationLessThanOrEquals": durations("<="),
+}
+"""By operator: the test of a key and a value."""

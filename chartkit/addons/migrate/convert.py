@@ -1,0 +1,292 @@
+"""A legacy policy converted: each rule by the converter of its type, then assembled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policies, changes_of
+from chartkit.addons.migrate.assembly import Made, assemble, by_action
+from chartkit.addons.migrate.assumptions import described
+from chartkit.addons.migrate.cleanup import KINDS as CLEANUP_KINDS
+from chartkit.addons.migrate.cleanup import convert_cleanup
+from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome
+from chartkit.addons.migrate.differences import PROPERTIES
+from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
+from chartkit.addons.migrate.generate import convert_generate
+from chartkit.addons.migrate.mutate import convert_mutate
+from chartkit.addons.migrate.rule import ConvertedRule, RuleConverter
+from chartkit.addons.migrate.rules import type_of
+from chartkit.addons.migrate.validate import convert_validate
+from chartkit.addons.migrate.validate.cel_rule import convert_cel
+from chartkit.addons.migrate.validate.pod_security import convert_pod_security
+from chartkit.addons.migrate.verify_images import convert_verify_images
+from chartkit.engine import compile_any, is_exception
+from chartkit.engine.cel.syntax.build import NoLiteralError
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
+from chartkit.engine.policies import EXCEPTION
+from chartkit.errors import ChartkitError, CompileError
+from chartkit.model import Body, Resource, mappings_at, single_line
+
+CONVERTERS: Final[Mapping[RuleKind, RuleConverter]] = {
+    RuleKind.VALIDATE: convert_validate,
+    RuleKind.CEL: convert_cel,
+    RuleKind.POD_SECURITY: convert_pod_security,
+    RuleKind.MUTATE: convert_mutate,
+    RuleKind.GENERATE: convert_generate,
+    RuleKind.VERIFY_IMAGES: convert_verify_images,
+}
+
+
+_REASONS: Final[Mapping[RuleKind, str]] = {
+    RuleKind.MANIFESTS: (
+        "no kind of policies.kyverno.io verifies the signature of a manifest, and no function of "
+        "CEL does"
+    ),
+    RuleKind.MUTATE_EXISTING: (
+        "Kyverno applies a MutatingPolicy to its targets whenever the policy changes and at every "
+        "background scan, whether or not a trigger is there, and its mutations do not see the "
+        "trigger; a rule with targets changes them when its trigger changes"
+    ),
+}
+"""By kind of rule without a converter: why there is none."""
+
+
+def convert(legacy: Resource) -> Conversion:
+    """Convert a legacy object on its own; raises CompileError for one that Kyverno refuses."""
+    return Batch([legacy]).convert(legacy)
+
+
+class Batch:
+    """Legacy objects that belong together, each converted when it is asked for."""
+
+    def __init__(
+        self,
+        resources: Iterable[Resource],
+        target: Target = KYVERNO,
+        names: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """names: those of further policies, each with its namespace."""
+        resources = list(resources)
+        named_policies = (each for each in resources if each.kind in POLICY_KINDS)
+        self._names = frozenset(names) | {(one.namespace, one.name) for one in named_policies}
+        self._target = target
+        self._exceptions: list[PolicyException] = []
+        self._takeovers: dict[str, Takeover] = {}
+        written = [each for each in resources if each.kind == EXCEPTION]
+        for each in written:
+            with suppress(CompileError):
+                self._exceptions.append(read_exception(each))
+        named = {entry.policy for each in self._exceptions for entry in each.excepted}
+        self._policies = {
+            policy_key(each): each
+            for each in resources
+            if each.kind in POLICY_KINDS and policy_key(each) in named
+        }
+        self._together = (*written, *self._policies.values())
+
+    def __reduce__(
+        self,
+    ) -> tuple[type[Batch], tuple[tuple[Resource, ...], Target, frozenset[tuple[str, str]]]]:
+        """Another process needs what depends on each other alone."""
+        return Batch, (self._together, self._target, self._names)
+
+    def convert(self, legacy: Resource) -> Conversion:
+        """Convert one of them.
+
+        Raises CompileError for one that Kyverno refuses, and NotConvertible for one whose new form
+        it would refuse.
+        """
+        conversion = self._converted(legacy)
+        for body in conversion.documents:
+            _require_accepted(Resource(body, legacy.location))
+        return conversion
+
+    def exceptions_from(self, legacy: Resource) -> tuple[list[Resource], list[Resource]]:
+        """Return the exceptions that name a policy, and those of both forms that take their
+        place."""
+        key = policy_key(legacy)
+        old, new = list[Resource](), list[Resource]()
+        for each in self._together:
+            if each.kind != EXCEPTION or not excepts(each, key):
+                continue
+            try:
+                conversion = self.convert(each)
+            except ChartkitError:
+                continue  # it is reported as an object of its own
+            old.append(each)
+            stays = [conversion.remaining] if conversion.remaining is not None else []
+            new += [Resource(body, each.location) for body in (*conversion.documents, *stays)]
+        return old, new
+
+    def _converted(self, legacy: Resource) -> Conversion:
+        if legacy.kind in CLEANUP_KINDS:
+            return convert_cleanup(legacy)
+        if legacy.kind == EXCEPTION:
+            return convert_exception(legacy, self._takeover)
+        return self._policy(legacy)[0]
+
+    def _takeover(self, key: str) -> Takeover:
+        if key not in self._policies:
+            raise NotConvertible(f"policy {key} is not among what is converted", "exceptions")
+        if key not in self._takeovers:
+            try:
+                takeover = self._policy(self._policies[key])[1]
+                for body, _ in takeover.documents:
+                    _require_accepted(Resource(body, self._policies[key].location))
+                self._takeovers[key] = takeover
+            except CompileError as error:
+                raise NotConvertible(f"policy {key}: {error.message}", "exceptions") from None
+        return self._takeovers[key]
+
+    def _policy(self, legacy: Resource) -> tuple[Conversion, Takeover]:
+        policy = read_policy(legacy)
+        made: list[Made] = []
+        refused: dict[int, NotConvertible] = {}
+        for index, rule in enumerate(policy.rules):
+            excepted = excepting(policy, rule, self._exceptions)
+            try:
+                converted = _converted(rule, policy)
+                parts = [
+                    part
+                    for each in (converted, *converted.others)
+                    for part in by_action(policy, rule, each)
+                ]
+            except NotConvertible as reason:
+                refused[index] = reason
+            else:
+                made += (replace(each, excepted=excepted) for each in parts)
+        documents, said = self._targeted(assemble(policy, made, self._others(legacy)))
+        outcomes = []
+        for index, rule in enumerate(policy.rules):
+            names = [
+                f"{body['kind']}/{body['metadata']['name']}"
+                for body, took in documents
+                if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
+            ]
+            outcome = _outcome(policy, index, rule, refused.get(index), made, tuple(names))
+            outcomes.append(replace(outcome, changes=(*outcome.changes, *said.get(rule.name, ()))))
+        bodies = tuple(body for body, _ in documents)
+        conversion = Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
+        left = tuple(policy.rules[index] for index in refused)
+        return conversion, Takeover(policy, tuple(documents), left)
+
+    def _others(self, legacy: Resource) -> frozenset[str]:
+        """Return the names of the other policies where a policy is."""
+        named = (name for namespace, name in self._names if namespace == legacy.namespace)
+        return frozenset(named) - {legacy.name}
+
+    def _targeted(
+        self, documents: Sequence[tuple[Body, tuple[Made, ...]]]
+    ) -> tuple[list[tuple[Body, tuple[Made, ...]]], Mapping[str, Sequence[str]]]:
+        """Return the documents, Kubernetes' own where these are wanted and can be, and what is to
+        be said of rules, by their names."""
+        found: list[tuple[Body, tuple[Made, ...]]] = []
+        said: dict[str, list[str]] = {}
+        for body, took in documents:
+            bodies, notes = self._native(body, took)
+            found += ((each, took) for each in bodies)
+            for each in took:
+                said.setdefault(each.rule.name, []).extend(notes)
+        return found, said
+
+    def _native(self, body: Body, took: Sequence[Made]) -> tuple[Sequence[Body], Sequence[str]]:
+        if not self._target.wants(body):
+            return [body], ()
+        try:
+            if any(each.excepted for each in took):
+                raise NotConvertible("an API server knows no exceptions, and there are some")
+            return admission_policies(body, self._target), changes_of(body)
+        except NotConvertible as reason:
+            return [body], (f"it becomes a policy of Kyverno, and not of Kubernetes: {reason}",)
+
+
+def _require_accepted(new: Resource) -> None:
+    if is_exception(new) or is_binding(new):
+        return
+    try:
+        compile_any(new)
+    except CompileError as error:
+        message = single_line(error.message)
+        reason = f"{new.kind}/{new.name}, which it converts to, is refused: {message}"
+        raise NotConvertible(reason) from None
+
+
+def policy_key(legacy: Resource) -> str:
+    """Return the name by which an exception names a policy."""
+    if legacy.kind == "Policy":
+        return f"{legacy.namespace or DEFAULT_NAMESPACE}/{legacy.name}"
+    return legacy.name
+
+
+def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
+    converter = CONVERTERS.get(rule.kind)
+    if converter is None:
+        reason = f"rules of type {type_of(rule.body)} are not converted"
+        raise NotConvertible(_REASONS.get(rule.kind, reason))
+    if rule.cel_preconditions and rule.kind is not RuleKind.CEL:
+        raise NotConvertible("celPreconditions next to a rule that is not CEL")
+    if policy.apply_one and len(policy.rules) > 1:
+        raise NotConvertible("applyRules: One makes rules depend on each other")
+    try:
+        return converter(rule, policy)
+    except NoLiteralError as error:
+        raise NotConvertible(str(error)) from None
+
+
+def _outcome(
+    policy: Policy,
+    index: int,
+    rule: Rule,
+    refused: NotConvertible | None,
+    made: list[Made],
+    names: tuple[str, ...],
+) -> RuleOutcome:
+    place = replace(policy.resource.location, path=f"/spec/rules/{index}")
+    if refused is not None:
+        location = replace(place, path=f"{place.path}/{refused.path}") if refused.path else place
+        return RuleOutcome(
+            rule.name, type_of(rule.body), location, reason=refused.message, nearest=refused.nearest
+        )
+    changes = dict.fromkeys(
+        change for each in made if each.rule is rule for change in each.converted.changes
+    )
+    assumed = {
+        path: type_
+        for each in made
+        if each.rule is rule
+        for path, type_ in each.converted.assumed.items()
+    }
+    if rule.body.get("reportProperties"):
+        changes[PROPERTIES] = None
+    said = described(assumed)
+    return RuleOutcome(
+        rule.name,
+        type_of(rule.body),
+        place,
+        names,
+        changes=(*changes, *([said] if said else [])),
+        assumed=assumed,
+    )
+
+
+def _remaining(policy: Policy, refused: Mapping[int, NotConvertible]) -> Body | None:
+    """Return the legacy policy with the rules alone that are left to be done by hand."""
+    if not refused:
+        return None
+    body = policy.resource.body
+    rules = body["spec"]["rules"]
+    return {**body, "spec": {**body["spec"], "rules": [rules[index] for index in sorted(refused)]}}
+
+
+def excepts(exception: Resource, policy: str) -> bool:
+    """Return whether a PolicyException names a policy (`name` or `namespace/name`)."""
+    listed = mappings_at(exception.body, "spec", "exceptions")
+    return any(each.get("policyName") == policy for each in listed)

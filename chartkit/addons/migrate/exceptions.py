@@ -1,0 +1,224 @@
+"""PolicyExceptions of kyverno.io as exceptions from the policies that took over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.addons.migrate.assembly import API_VERSION, Made, metadata_of, text
+from chartkit.addons.migrate.conditions import conditions_hold
+from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome, left
+from chartkit.addons.migrate.expressions.absence import reads_absent
+from chartkit.addons.migrate.expressions.place import object_of
+from chartkit.addons.migrate.expressions.verdict import as_bool
+from chartkit.addons.migrate.expressions.wildcards import fits_any
+from chartkit.addons.migrate.matching.environment import names_of
+from chartkit.addons.migrate.matching.scope import Condition, Scope, excepted, operations_of
+from chartkit.addons.migrate.rules import EXCEPTION
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Ident, children
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
+from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
+from chartkit.model import Body, Resource
+
+KIND: Final = "PolicyException"
+_CONTROLLERS: Final = tuple(
+    GroupVersionKind(each.group, each.version, each.kind) for each in CONTROLLERS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """A policy and the documents that took over its rules; left: the rules that are left."""
+
+    policy: Policy
+    documents: tuple[tuple[Body, tuple[Made, ...]], ...]
+    left: tuple[Rule, ...] = ()
+
+
+Takeovers = Callable[[str], Takeover]
+"""From a policy's name or `namespace/name` to what took over; raises `NotConvertible`."""
+
+
+def names_by_kind(policy: Policy, rule: Rule) -> Mapping[GroupVersionKind | None, frozenset[str]]:
+    """Return the names under which results of a rule are reported, by the kinds that it is
+    extended to; None: those of all other kinds."""
+    allowed = autogen.controllers(policy)
+    only = replace(policy, rules=(rule,))
+    names: dict[GroupVersionKind | None, frozenset[str]] = {None: frozenset((rule.name,))}
+    for kind in _CONTROLLERS:
+        found = frozenset(
+            each.name
+            for each in autogen.rules_for_kind(only, allowed, kind.kind)
+            if bind_match(each.match, each.exclude, "", kind, "")
+        )
+        if found and found != names[None]:
+            names[kind] = found
+    return names
+
+
+def excepting(
+    policy: Policy, rule: Rule, exceptions: Iterable[PolicyException]
+) -> frozenset[tuple[str, str]]:
+    """Return the exceptions that name a rule, each with the kind for which it does, empty for those
+    that it is not extended to: rules of which they differ do not share a policy."""
+    return frozenset(
+        (each.key, kind.kind if kind is not None else "")
+        for each in exceptions
+        for kind, names in names_by_kind(policy, rule).items()
+        if any(each.names(policy.key, name) for name in names)
+    )
+
+
+def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
+    """Convert a PolicyException; raises CompileError for one that Kyverno refuses.
+
+    Where it names rules that are not converted it stays for these, next to the new one.
+    """
+    exception = read_exception(legacy)
+    parts: list[_Part] = []
+    stays: list[NotConvertible] = []
+    for policy in dict.fromkeys(each.policy for each in exception.excepted):
+        try:
+            if exception.pod_security:
+                raise NotConvertible("it lifts single controls of pod security", "podSecurity")
+            takeover = takeovers(policy)
+            stays += _rules_left(exception, takeover)
+            parts += _parts(legacy, exception, takeover)
+        except NotConvertible as reason:
+            stays.append(reason)
+    if not parts and not stays:
+        stays.append(NotConvertible("it takes no object of the policies it names", "exceptions"))
+    documents = tuple(_documents(legacy, parts))
+    names = tuple(f"{KIND}/{each['metadata']['name']}" for each in documents)
+    if stays:
+        outcome = replace(left(legacy, EXCEPTION, stays[0]), replaced_by=names)
+        return Conversion(legacy, documents, (outcome,), legacy.body)
+    place = replace(legacy.location, path="")
+    return Conversion(legacy, documents, (RuleOutcome("", EXCEPTION, place, names),))
+
+
+def _rules_left(exception: PolicyException, takeover: Takeover) -> Iterator[NotConvertible]:
+    policy = takeover.policy
+    for rule in takeover.left:
+        if excepting(policy, rule, [exception]):
+            reason = f"rule {rule.name} of {policy.key} is not converted"
+            yield NotConvertible(reason, "exceptions")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A policy that is named, and the conditions under which the exception lifts it."""
+
+    kind: str
+    name: str
+    conditions: tuple[Condition, ...]
+
+
+def _parts(legacy: Resource, exception: PolicyException, takeover: Takeover) -> Iterator[_Part]:
+    for body, rules in takeover.documents:
+        conditions = _conditions(legacy, exception, takeover.policy, rules)
+        if conditions is not None:
+            yield _Part(body["kind"], body["metadata"]["name"], tuple(conditions))
+
+
+def _conditions(
+    legacy: Resource, exception: PolicyException, policy: Policy, rules: Sequence[Made]
+) -> list[Condition] | None:
+    """Return the conditions under which an exception lifts a policy, None where it never does."""
+    covered = [_coverage(exception, policy, each) for each in rules]
+    if any(each != covered[0] for each in covered):
+        raise NotConvertible("it names some rules of a policy for some kinds", "exceptions")
+    kinds, named, is_named = covered[0]
+    if not is_named:
+        return None
+    conditions: list[Condition] = []
+    if policy.namespace:
+        here = cel.equal(cel.path("request", "namespace"), policy.namespace)
+        conditions.append(Condition("namespace", here))
+    if any(_may_match(exception, each) for each in kinds if each not in named):
+        of_kind = fits_any(cel.path("request", "kind", "kind"), [each.kind for each in named])
+        conditions.append(Condition("kinds", of_kind))
+        kinds = named
+    matched = excepted(exception.match, kinds)
+    if matched == cel.FALSE:
+        return None
+    if matched != cel.TRUE:
+        conditions.append(Condition("match", matched))
+    scope = replace(rules[0].converted.scope, kinds=kinds, object=object_of(kinds))
+    conditions += _own_conditions(legacy, scope)
+    if "DELETE" in operations_of(scope):
+        for each in conditions:
+            if not isinstance(each.expression, str) and _names_object(each.expression):
+                raise NotConvertible("the policy speaks of deletions, which have no object")
+    return conditions
+
+
+def _coverage(
+    exception: PolicyException, policy: Policy, made: Made
+) -> tuple[tuple[GroupVersionKind, ...], tuple[GroupVersionKind, ...], bool]:
+    """Return the kinds that a rule speaks of, its extensions among them, those for which an
+    exception names it, and whether it names it for any."""
+    by_kind = names_by_kind(policy, made.rule)
+    own = made.converted.scope.kinds
+
+    def is_named(kind: GroupVersionKind | None) -> bool:
+        names = by_kind.get(kind, by_kind[None])
+        return all(exception.names(policy.key, name) for name in names)
+
+    extensions = filter(None, by_kind) if made.converted.is_extended else ()
+    kinds = tuple(dict.fromkeys((*own, *extensions))) if own else ()
+    if not kinds:
+        return (), (), is_named(None)
+    named = tuple(filter(is_named, kinds))
+    return kinds, named, bool(named)
+
+
+def _may_match(exception: PolicyException, kind: GroupVersionKind) -> bool:
+    filters = (*exception.match.any, *exception.match.all)
+    return any(not each.kinds or compile_kinds(each.kinds)(kind, "") for each in filters)
+
+
+def _own_conditions(legacy: Resource, scope: Scope) -> list[Condition]:
+    body = legacy.body["spec"].get("conditions")
+    if body is None:
+        return []
+    test = conditions_hold(body, names_of(scope))
+    absent = reads_absent(test, scope.object)
+    if absent:
+        raise NotConvertible(
+            f"{absent} may be absent, and Kyverno passes over an exception then: give it a "
+            "default, as in {{ … || '' }}",
+            "conditions",
+        )
+    return [Condition("conditions", as_bool(test))]
+
+
+def _names_object(expr: Expr) -> bool:
+    return expr == Ident("object") or any(map(_names_object, children(expr)))
+
+
+def _documents(legacy: Resource, parts: Sequence[_Part]) -> Iterator[Body]:
+    """Yield an exception for each set of conditions, with the policies that share it."""
+    shared: dict[tuple[Condition, ...], list[_Part]] = {}
+    for part in parts:
+        shared.setdefault(part.conditions, []).append(part)
+    for number, (conditions, named) in enumerate(shared.items(), 1):
+        name = legacy.name if number == 1 else f"{legacy.name}-{number}"
+        spec: Body = {"policyRefs": [{"kind": each.kind, "name": each.name} for each in named]}
+        if conditions:
+            spec["matchConditions"] = [
+                {"name": each.name, "expression": text(each.expression)} for each in conditions
+            ]
+        yield {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "metadata": metadata_of(legacy, name, legacy.namespace),
+            "spec": spec,
+        }

@@ -1,0 +1,300 @@
+"""Places in an object as expressions reach them, with what is known of their types.
+
+Of Kubernetes' own kinds the table of shapes knows the fields, their types and which are required:
+an optional is written only where a field may be absent. Of other kinds nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.engine.cel.shapes import Field, fields_of, type_of_kind
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+
+UNKNOWN: Final = "dyn"
+TEXT: Final = "string"
+MIXED: Final = "one of several"
+"""The type of a value that is of one of several types, which nothing takes for any of them."""
+TIME: Final = "timestamp"
+"""The type of a time that functions give: a timestamp in CEL, a text in JMESPath."""
+SPAN: Final = "duration"
+"""The type of a span between times: a duration in CEL, a text in JMESPath."""
+QUANTITY: Final = "quantity"
+SIZE: Final = "size"
+"""The type of what arithmetic of sizes gives: a quantity in CEL, a text in JMESPath."""
+_LIST: Final = "[]"
+_MAP: Final = "{}"
+_RULES: Final = "[]rbac.v1.PolicyRule"
+"""Go's type of a role's rules has no `omitempty`: of an aggregated role they are null."""
+_EITHER: Final = "|"
+_TEMPLATE: Final = "template of "
+OBJECT: Final = "object"
+"""The type of an object of a kind that the table does not have."""
+_ALWAYS: Final = {"apiVersion": TEXT, "kind": TEXT, "metadata": "meta.v1.ObjectMeta"}
+ANY_LIST: Final = f"{_LIST}{UNKNOWN}"
+ANY_MAP: Final = f"{_MAP}{UNKNOWN}"
+IMAGE: Final = "image"
+"""The type of what a registry knows of an image."""
+CONFIG_MAP: Final = "read ConfigMap"
+"""The type of a ConfigMap that an expression reads: where it or its data is missing, it fails."""
+IMAGE_REFERENCE: Final = "image reference"
+"""The type of a text that names an image, of whose parts expressions speak."""
+_IMAGES: Final[Mapping[str, Mapping[str, Field]]] = {
+    IMAGE: {
+        **dict.fromkeys(("image", "resolvedImage", "registry"), Field(TEXT, True)),
+        **dict.fromkeys(("repository", "identifier"), Field(TEXT, True)),
+        "manifest": Field("image.manifest", True),
+        "configData": Field("image.config", True),
+    },
+    "image.manifest": {
+        "layers": Field("[]image.layer", True),
+        "annotations": Field("{}string", False),
+    },
+    "image.layer": {"size": Field("double", True), "digest": Field(TEXT, True)},
+    "image.config": {"config": Field("image.settings", True)},
+    "image.settings": {
+        **dict.fromkeys(("User", "WorkingDir"), Field(TEXT, False)),
+        **dict.fromkeys(("Env", "Cmd", "Entrypoint"), Field("[]string", False)),
+        "Labels": Field("{}string", False),
+        "Volumes": Field("{}dyn", False),
+    },
+}
+"""The types of what a registry knows of an image; numbers are doubles."""
+_OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}
+"""By type and key: the name of a field in CEL where it differs."""
+_LIST_OF: Final = "list:"
+_OPTIONAL: Final = cel.ident("optional")
+_TIMES: Final = ("metadata.creationTimestamp", "metadata.deletionTimestamp")
+"""Texts that API servers write; null in what is created."""
+_HOLDERS: Final = frozenset({"spec", "template", "jobTemplate"})
+"""Fields that an object must have because something in them is required."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in an object.
+
+    root: the expression that the optional steps start from, which is always there; optional: the
+    steps from there, the first of which may be absent; type: as the table of shapes writes it
+    (`string`, `int`, `bool`, `quantity`, `int-or-string`, `[]T`, `{}T`, a type's name), `dyn` for
+    one that is not known; path: where it is in the object, `spec.hosts[]`; assumed: what was taken
+    for granted of fields of unknown types, by path, for all places of an object; whole: whether
+    there is an object at all, as the old one of a CREATE is not; given: what else must hold for
+    there to be a value; among: the texts that it may be, none where they are not known.
+    """
+
+    root: Expr
+    optional: tuple[str | int | Expr, ...] = ()
+    type: str = UNKNOWN
+    path: str = ""
+    whole: bool = True
+    assumed: dict[str, str] | None = field(default=None, compare=False, repr=False)
+    given: Expr = cel.TRUE
+    among: tuple[str, ...] = ()
+
+    @property
+    def is_optional(self) -> bool:
+        """Return whether there may be nothing here."""
+        return bool(self.optional) or self.given != cel.TRUE
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the type is known; values of another are refused by the API server."""
+        return self.type != UNKNOWN
+
+    @property
+    def is_list(self) -> bool:
+        """Return whether it is known to be a list."""
+        return self.type.startswith(_LIST)
+
+    @property
+    def is_map(self) -> bool:
+        """Return whether it is known to be an object or a map."""
+        return self.type.startswith(_MAP) or all(map(_fields, self.type.split(_EITHER)))
+
+    @property
+    def value(self) -> Expr:
+        """Return the value; evaluated where there is none, it is an error."""
+        return cel.path(self.root, *self.optional)
+
+    @property
+    def as_optional(self) -> Expr:
+        """Return the value as an optional: `root.?a.?b`, none where a step is absent."""
+        if self.given == cel.TRUE:
+            return cel.optional_field(self.root, *self.optional)
+        inner = replace(self, given=cel.TRUE)
+        some = inner.as_optional if self.optional else cel.method(_OPTIONAL, "of", self.value)
+        return cel.conditional(self.given, some, cel.method(_OPTIONAL, "none"))
+
+    def or_value(self, default: Operand) -> Expr:
+        """Return the value, or a default where there may be none and is none."""
+        if self.given != cel.TRUE:
+            inner = replace(self, given=cel.TRUE).or_value(default)
+            if default == cel.NULL:
+                # Of a type that CEL knows there is no null.
+                inner = cel.call("dyn", inner)
+            return cel.conditional(self.given, inner, default)
+        if not self.optional:
+            return self.value
+        if self._may_be_null:
+            absent = cel.equal(cel.or_value(self.as_optional, cel.NULL), cel.NULL)
+            return cel.conditional(absent, default, self.value)
+        return cel.or_value(self.as_optional, default)
+
+    @property
+    def _may_be_null(self) -> bool:
+        """Return whether an API server writes null where there is nothing."""
+        return self.type == _RULES and self.optional[-1] == "rules"
+
+    def is_present(self) -> Expr:
+        """Return whether there is a value: true where it is always there."""
+        if self.given != cel.TRUE:
+            there = replace(self, given=cel.TRUE).is_present()
+            return cel.all_of(each for each in (self.given, there) if each != cel.TRUE)
+        match self.optional:
+            case ():
+                return cel.TRUE
+            case (str() as key,):
+                return cel.has(self.root, key)
+            case _:
+                return cel.method(self.as_optional, "hasValue")
+
+    def child(self, key: str) -> Place:
+        """Return the place of a field, or of an entry of a map."""
+        type_, required = self._field(key)
+        path = f"{self.path}.{key}" if self.path else key
+        key = _OTHER_NAMES.get((self.type, key), key)
+        if self.optional or not (required and self.whole):
+            return replace(self, optional=(*self.optional, key), type=type_, path=path)
+        return replace(self, root=cel.step(self.root, key), type=type_, path=path)
+
+    def entry(self, key: Expr) -> Place:
+        """Return the place of a map's entry by a key that is computed."""
+        inner = self.type.removeprefix(_MAP)
+        return replace(self, optional=(*self.optional, key), type=inner, path=f"{self.path}.*")
+
+    def taken_for(self, type_: str) -> Place:
+        """Return the place with a type where none is known, and note that it was assumed.
+
+        Raises `NotConvertible` where another type was assumed before.
+        """
+        if self.is_known:
+            return self
+        if self.assumed is not None and self.path and self.path not in _TIMES:
+            before = self.assumed.setdefault(self.path, type_)
+            if before != type_:
+                raise NotConvertible(
+                    f"{self.path} is compared with values of several types, and its own type is "
+                    "not known"
+                )
+        return replace(self, type=type_)
+
+    def at(self, index: int) -> Place:
+        """Return the place of an element of the list here, which may not be there."""
+        inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
+        optional = (*self.optional, index)
+        return replace(self, optional=optional, type=inner, path=f"{self.path}[]")
+
+    @property
+    def requires_something(self) -> bool:
+        """Return whether an object here cannot be empty."""
+        return all(
+            any(each.required for each in _fields(type_).values())
+            for type_ in self.type.split(_EITHER)
+        )
+
+    def element(self, variable: str) -> Place:
+        """Return the place of a loop's variable over the list here."""
+        inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
+        path = f"{self.path}[]" if self.path else ""
+        return replace(
+            self, root=cel.ident(variable), optional=(), type=inner, path=path, given=cel.TRUE
+        )
+
+    def settled(self) -> Place:
+        """Return the same place where it is known to be there: after `is_present`."""
+        return replace(self, root=self.value, optional=(), given=cel.TRUE)
+
+    def _field(self, key: str) -> tuple[str, bool]:
+        if self.type.startswith(_MAP):
+            return self.type.removeprefix(_MAP), False
+        known = _fields(self.type).get(key)
+        if known is None:
+            return UNKNOWN, False
+        holds = key in _HOLDERS and any(each.required for each in _fields(known.type).values())
+        return known.type, known.required or holds
+
+
+def of_templates(pod: Place) -> Place:
+    """Return the place of a Pod as it is in a rule that is extended to controllers: what stands
+    for its metadata is that of a template, which may have none."""
+    return replace(pod, type=f"{_TEMPLATE}{pod.type}")
+
+
+def not_extended(whole: Place) -> Place:
+    """Return the place of an object as Kyverno does not find it where it extends an expression
+    to controllers: there it is the controller itself."""
+    type_ = whole.type.removeprefix(_TEMPLATE)
+    return replace(whole, root=cel.call(UNKNOWN, whole.root), type=type_)
+
+
+def list_type(type_: str) -> str:
+    """Return the type of the list that an API server answers with, its elements in `items`."""
+    return f"{_LIST_OF}{type_}"
+
+
+def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") -> Place:
+    """Return the place of an object of one of several kinds; none: of any kind."""
+    known = [type_of_kind(kind) or OBJECT for kind in kinds]
+    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or OBJECT, assumed={})
+
+
+@cache
+def _fields(type_name: str) -> Mapping[str, Field]:
+    """Return the fields that all of several types have, with what is the same of each."""
+    fields, *others = (_fields_of_one(each) for each in type_name.split(_EITHER))
+    for other in others:
+        fields = {
+            name: Field(
+                either(fields[name].type, other[name].type),
+                fields[name].required and other[name].required,
+            )
+            for name in fields
+            if name in other
+        }
+    return fields
+
+
+def either(one: str, other: str) -> str:
+    """Return the type of a value that is of one of two types."""
+    for holder in (_LIST, _MAP):
+        if one.startswith(holder) and other.startswith(holder):
+            return holder + either(one.removeprefix(holder), other.removeprefix(holder))
+    names = set(one.split(_EITHER)) | set(other.split(_EITHER))
+    is_mixed = len(names) > 1 and any(each.startswith((_LIST, _MAP)) for each in names)
+    return UNKNOWN if UNKNOWN in names or is_mixed else _EITHER.join(sorted(names))
+
+
+def _fields_of_one(type_name: str) -> Mapping[str, Field]:
+    if type_name.startswith(_LIST_OF):
+        return {"items": Field(f"{_LIST}{type_name.removeprefix(_LIST_OF)}", required=True)}
+    if type_name.startswith(_TEMPLATE):
+        fields = _fields_of_one(type_name.removeprefix(_TEMPLATE))
+        return {**fields, "metadata": Field(fields["metadata"].type, required=False)}
+    if type_name in _IMAGES:
+        return _IMAGES[type_name]
+    if type_name == CONFIG_MAP:
+        return {**fields_of("core.v1.ConfigMap"), "data": Field("{}string", required=True)}
+    if type_name == OBJECT:
+        return {name: Field(kind, required=True) for name, kind in _ALWAYS.items()}
+    fields = fields_of(type_name)
+    if "metadata" not in fields or "kind" not in fields:
+        return fields
+    return {**fields} | {name: Field(fields[name].type, required=True) for name in _ALWAYS}

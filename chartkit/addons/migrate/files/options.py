@@ -1,0 +1,84 @@
+"""The options of `chartkit migrate policies`, as the command line gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.admission import Target
+from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.errors import InputError
+from chartkit.go.duration import parse_duration
+from chartkit.kyverno.versions import parse_version
+
+_KINDS: Final = {"vap": CelKind.VALIDATING_ADMISSION, "map": CelKind.MUTATING_ADMISSION}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigrationOptions:
+    """inventory: the inputs; folder: for a file of each legacy file; write: in place; check: write
+    nothing; allowed: policies whose differences are taken, each `POLICY=REASON`; jobs: processes;
+    budget: of a proof, as Go writes a duration; kinds: `vap`, `map`."""
+
+    inventory: InventoryOptions
+    folder: Path | None
+    write: bool
+    check: bool
+    prove: bool
+    budget: str
+    objects: tuple[str, ...]
+    allowed: tuple[str, ...]
+    jobs: int
+    kinds: tuple[str, ...] = ()
+
+    def checked(self) -> MigrationOptions:
+        """Return the options; raise InputError for those that cannot be combined."""
+        chosen = [
+            name
+            for name, given in (
+                ("--output", self.folder is not None),
+                ("--write", self.write),
+                ("--check", self.check),
+            )
+            if given
+        ]
+        if len(chosen) > 1:
+            raise InputError(f"{' and '.join(chosen)} exclude each other")
+        if not self.prove and (self.objects or self.allowed):
+            raise InputError("--objects and --allow-difference are for proofs, and need --prove")
+        return self
+
+    @property
+    def seconds(self) -> float:
+        """The budget in seconds; raise InputError."""
+        try:
+            seconds = parse_duration(self.budget) / 1e9
+        except ValueError:
+            raise InputError(
+                f"--budget {self.budget}", hint="write a time as 5s or 500ms"
+            ) from None
+        if seconds <= 0:
+            raise InputError(f"--budget {self.budget} leaves no time")
+        return seconds
+
+    @property
+    def target(self) -> Target:
+        """The kinds to convert to; raise InputError for a version that is none."""
+        given = self.inventory.kube_version
+        version = None if given is None else parse_version(given, "--kube-version")
+        return Target(frozenset(_KINDS[each] for each in self.kinds), version)
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """The reasons for which differences are taken, by policy; raise InputError."""
+        reasons = {}
+        for each in self.allowed:
+            policy, _, reason = each.partition("=")
+            if not policy or not reason.strip():
+                hint = "write POLICY=REASON"
+                raise InputError(f"--allow-difference {each} has no reason", hint=hint)
+            reasons[policy] = reason.strip()
+        return reasons

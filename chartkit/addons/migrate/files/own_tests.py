@@ -1,0 +1,347 @@
+"""The `kyverno-test.yaml` files of migrated policies: rewritten, and run in the new form."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.surroundings import Mention
+from chartkit.addons.migrate.files.texts import FileText
+from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.engine.cel_policies.policy import NAMESPACED
+from chartkit.engine.kubernetes.kinds import resource_name
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
+from chartkit.output.round_trip import loaded
+from chartkit.testing.inputs import plain_path
+from chartkit.testing.model import Row, TestFile, Verdict
+from chartkit.testing.reader import FILE_NAME, find_tests, parse_tests, read_test_file
+from chartkit.testing.runner import run_test
+from chartkit.testing.sources import Sources
+
+_HIDDEN: Final = ".kyverno-test"
+_STRENGTH: Final = ("skip", "pass", "warn", "error", "fail")
+"""The results of rules of one policy; the last of them is the policy's."""
+_VALUES: Final = "values for rules of {name}, which the new policy does not read"
+_PODS: Final = "pods"
+_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The test files as they are to be, and what of them is not carried along."""
+
+    files: tuple[FileText, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+
+
+def test_files(paths: Sequence[str]) -> list[Path]:
+    """Return the test files below folders, and next to files; raise InputError."""
+    found: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        near = (path.parent / FILE_NAME, path.parent / _HIDDEN / FILE_NAME)
+        beside = [each for each in near if path.is_file() and each.is_file()]
+        named = find_tests(path) if path.is_dir() else beside
+        found = {each.resolve(): each for each in named} | found
+    return sorted(found.values())
+
+
+test_files.__test__ = False  # type: ignore[attr-defined]
+
+
+def objects_of_tests(paths: Iterable[Path]) -> dict[Path, list[Resource]]:
+    """Return the objects of the tests of each policy file, for proofs."""
+    found: dict[Path, list[Resource]] = {}
+    sources = Sources()
+    for path in paths:
+        try:
+            for test in read_test_file(path):
+                objects = [
+                    one for name in test.resources for one in sources.objects(test.folder / name)
+                ]
+                for name in test.policies:
+                    found.setdefault((test.folder / name).resolve(), []).extend(objects)
+        except ChartkitError:
+            continue  # `rewritten` names it
+    return found
+
+
+def rewritten(
+    paths: Iterable[Path], migrated: Sequence[MigratedObject], files: Sequence[FileText]
+) -> Rewritten:
+    """Return the test files with new policies in place of those that they name."""
+    policies: dict[Path, list[MigratedObject]] = {}
+    for each in migrated:
+        if each.legacy.document is not None:
+            place = Path(each.legacy.document.source.file).resolve()
+            policies.setdefault(place, []).append(each)
+    texts = {Path(file.file).resolve(): file for file in files}
+    found: list[FileText] = []
+    mentions: list[Mention] = []
+    for path in paths:
+        try:
+            one = _TestFile(path, policies, texts)
+            text = one.text()
+        except ChartkitError as error:
+            where = error.location or Location(str(path))
+            mentions.append(Mention(where, f"the test is not rewritten: {error.message}"))
+            continue
+        mentions += one.mentions
+        if text is not None:
+            found.append(text)
+    return Rewritten(tuple(found), tuple(mentions))
+
+
+@dataclass(slots=True)
+class _Group:
+    """Results of one new policy that differ in the result and in objects alone.
+
+    item: the first of them; wanted: the result by object, `""` without objects; rules: those of the
+    legacy policy that it takes over.
+    """
+
+    item: Any
+    rules: int
+    wanted: dict[str, str] = field(default_factory=dict)
+
+
+class _TestFile:
+    """A test file while it is rewritten."""
+
+    def __init__(
+        self,
+        path: Path,
+        policies: Mapping[Path, Sequence[MigratedObject]],
+        texts: Mapping[Path, FileText],
+    ) -> None:
+        self._path = path
+        self._policies = policies
+        self._texts = texts
+        self._lines = 0
+        self.mentions: list[Mention] = []
+
+    def text(self) -> FileText | None:
+        """Return the file's new text, None where it names no policy that converts; raise
+        ChartkitError for one that cannot be read."""
+        documents = read_file(self._path)
+        tests = parse_tests(self._path, documents)
+        parts, at, changes = [], 0, False
+        for document, test in zip(documents, tests, strict=True):
+            source = document.source.text
+            region = source[document.start : document.end]
+            new = self._document(document, test, region)
+            parts += [source[at : document.start], region if new is None else new]
+            at, changes = document.end, changes or new is not None
+        if not changes:
+            return None
+        before = documents[0].source.text
+        return FileText(str(self._path), before, "".join([*parts, before[at:]]))
+
+    def _document(self, document: Document, test: TestFile, region: str) -> str | None:
+        named = {
+            each.legacy.resource.name: each
+            for name in test.policies
+            for each in self._policies.get((test.folder / name).resolve(), ())
+            if each.documents
+        }
+        results = (document.body or {}).get("results") or []
+        if not any(_policy(item) in named for item in results):
+            return None
+        self._mention_values(document, test, named)
+        self._lines = document.source.text.count("\n", 0, document.start)
+        yaml, body = loaded(region, str(self._path), self._lines)
+        kept, groups = _grouped(body["results"], named)
+        plain = [item for group in groups for item in _exploded(group)]
+        self._adopt(test, document, kept, groups, plain)
+        body["results"][:] = [*kept, *(item for group in groups for item in _merged(group))]
+        out = io.StringIO()
+        yaml.dump(body, out)
+        lead = "---\n" if region.startswith("---") and not out.getvalue().startswith("---") else ""
+        return lead + out.getvalue()
+
+    def _mention_values(
+        self, document: Document, test: TestFile, named: Mapping[str, MigratedObject]
+    ) -> None:
+        given: list[tuple[Document, tuple[str, ...]]] = [(document, ("values",))]
+        if test.variables:
+            given = [(each, ()) for each in read_file(test.folder / test.variables)]
+        for one, path in given:
+            for index, entry in enumerate(mappings_at(one.body, *path, "policies")):
+                name = str(entry.get("name"))
+                if name in named:
+                    place = one.locate(*path, "policies", index)
+                    self.mentions.append(Mention(place, _VALUES.format(name=name)))
+
+    def _adopt(
+        self,
+        test: TestFile,
+        document: Document,
+        kept: Sequence[Any],
+        groups: Sequence[_Group],
+        items: Sequence[Any],
+    ) -> None:
+        """Run the test in its new form, and take the result of a policy for that of its rules."""
+        every = [*kept, *items]
+        body = {**document.body, "results": json.loads(json.dumps(every, default=str))}
+        (new,) = parse_tests(self._path, read_text(json.dumps(body), str(self._path)))
+        expectations = [
+            replace(each, location=self._place(item, index))
+            for index, (each, item) in enumerate(zip(new.expectations, every, strict=True))
+        ]
+        sources = Sources(self._new_documents(test))
+        done = run_test(replace(new, expectations=tuple(expectations)), "", sources)
+        if done.error:
+            text = f"the test is rewritten and was not run: {done.error}"
+            self.mentions.append(Mention(document.location, text))
+        owners = [(group, name) for group in groups for name in group.wanted]
+        before: Sequence[Row] | None = None
+        for index, row in _failed(done.rows):
+            group, name = owners[index - len(kept)] if index >= len(kept) else (None, "")
+            if group is not None and _may_adopt(group, row):
+                group.wanted[name] = row.got
+                continue
+            if before is None:
+                before = run_test(test, "", Sources()).rows
+            if _passed(before, row):
+                text = f"the test of {row.policy} and {row.resource} fails now: {row.reason}"
+                self.mentions.append(Mention(replace(row.location, path=""), text))
+
+    def _place(self, item: Any, index: int) -> Location:
+        """Return the place of a result in the file, with its index among the new ones."""
+        line, column = self._lines + item.lc.line + 1, item.lc.col + 1
+        return Location(str(self._path), line, column, f"/results/{index}")
+
+    def _new_documents(self, test: TestFile) -> dict[Path, list[Document]]:
+        found = {}
+        for name in test.policies:
+            path = test.folder / name
+            file = self._texts.get(path.resolve())
+            if file is not None:
+                found[plain_path(path)] = read_text(file.after, file.file)
+        return found
+
+
+def _passed(rows: Sequence[Row], row: Row) -> bool:
+    """Return whether no row about the object of another one fails."""
+    return all(each.verdict is not Verdict.FAIL for each in rows if each.resource == row.resource)
+
+
+def _policy(item: Any) -> str:
+    return str(item.get("policy") or "").rpartition("/")[2]
+
+
+def _grouped(
+    items: Iterable[Any], named: Mapping[str, MigratedObject]
+) -> tuple[list[Any], list[_Group]]:
+    """Return the results that stay, and those of new policies in groups."""
+    kept: list[Any] = []
+    groups: dict[str, _Group] = {}
+    for item in items:
+        migrated = named.get(_policy(item))
+        replacing = [] if migrated is None else list(_replacing(migrated, item))
+        if migrated is None or not _takes_over_all(migrated, item):
+            kept.append(item)
+        for body in replacing:
+            new = _renamed(item, body)
+            rest = {key: new[key] for key in new if key not in ("result", "resources")}
+            rules = (
+                sum(
+                    f"{body['kind']}/{body['metadata']['name']}" in one.replaced_by
+                    for one in migrated.outcomes
+                )
+                if migrated
+                else 0
+            )
+            group = groups.setdefault(
+                json.dumps(rest, sort_keys=True, default=str), _Group(new, rules)
+            )
+            for name in item.get("resources") or [""]:
+                wanted = str(item.get("result") or "")
+                group.wanted[name] = max(group.wanted.get(name, wanted), wanted, key=_strength)
+    return kept, list(groups.values())
+
+
+def _strength(result: str) -> int:
+    return _STRENGTH.index(result) if result in _STRENGTH else -1
+
+
+def _outcomes(migrated: MigratedObject, item: Any) -> Iterator[Any]:
+    rule = str(item.get("rule") or "")
+    for prefix in _AUTOGEN:
+        rule = rule.removeprefix(prefix)
+    return (one for one in migrated.outcomes if not rule or one.rule == rule)
+
+
+def _takes_over_all(migrated: MigratedObject, item: Any) -> bool:
+    outcomes = list(_outcomes(migrated, item))
+    return bool(outcomes) and all(one.converted for one in outcomes)
+
+
+def _replacing(migrated: MigratedObject, item: Any) -> Iterator[Body]:
+    """Yield the new policies that take over what a result is about."""
+    names = {name for one in _outcomes(migrated, item) for name in one.replaced_by}
+    found = [
+        body for body in migrated.documents if f"{body['kind']}/{body['metadata']['name']}" in names
+    ]
+    kind = str(item.get("kind") or "").rpartition("/")[2]
+    yield from [body for body in found if _may_be_about(body, kind)] or found
+
+
+def _may_be_about(body: Body, kind: str) -> bool:
+    """Return whether a new policy may be asked about objects of a kind."""
+    rules = mappings_at(body, "spec", "matchConstraints", "resourceRules")
+    named = {str(each).partition("/")[0] for one in rules for each in one.get("resources") or ()}
+    controllers = mapping_at(body, "spec", "autogen", "podControllers").get("controllers")
+    is_extended = named == {_PODS} and controllers != []
+    return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})
+
+
+def _renamed(item: Any, body: Body) -> Any:
+    """Return a result of a new policy: its name, its kind and no rule."""
+    new = copy(item)
+    namespace, slash, _ = str(item["policy"]).rpartition("/")
+    new["policy"] = f"{namespace}{slash}{body['metadata']['name']}"
+    new.pop("rule", None)
+    new[f"is{str(body['kind']).removeprefix(NAMESPACED)}"] = True
+    return new
+
+
+def _exploded(group: _Group) -> Iterator[Any]:
+    for name, wanted in group.wanted.items():
+        yield _with(group.item, wanted, [name] if name else None)
+
+
+def _merged(group: _Group) -> Iterator[Any]:
+    for wanted in dict.fromkeys(group.wanted.values()):
+        names = [name for name, each in group.wanted.items() if each == wanted]
+        yield _with(group.item, wanted, None if names == [""] else names)
+
+
+def _with(item: Any, result: str, resources: list[str] | None) -> Any:
+    new = copy(item)
+    new["result"] = result
+    if resources is not None:
+        new["resources"] = resources
+    return new
+
+
+def _failed(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
+    """Yield the rows that fail, with the index of their result."""
+    for row in rows:
+        if row.verdict is Verdict.FAIL:
+            yield int(row.location.path.rpartition("/")[2]), row
+
+
+def _may_adopt(group: _Group, row: Row) -> bool:
+    """Return whether another rule of the same policy explains a result: it says more than one
+    rule's, or it has no word for rules that pass over an object."""
+    if row.wanted == row.got:
+        return False  # what is made of the object is another one
+    harmless = {row.wanted, row.got} <= {"pass", "skip"}
+    return bool(row.got) and (harmless or (group.rules > 1 and "Want" in row.reason))

@@ -1,0 +1,258 @@
+"""Legacy objects migrated: converted, proved, and written where the user wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TextIO
+
+from chartkit.addons.migrate.conversion import Conversion
+from chartkit.addons.migrate.convert import Batch, excepts, policy_key
+from chartkit.addons.migrate.files.kustomize.carried import Carried, carried
+from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.options import MigrationOptions
+from chartkit.addons.migrate.files.own_tests import objects_of_tests, rewritten, test_files
+from chartkit.addons.migrate.files.surroundings import Mention, mentions, patch_files
+from chartkit.addons.migrate.files.targets import left_outside, targets
+from chartkit.addons.migrate.files.texts import SEPARATOR, FileText, file_texts, object_text
+from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, read_inventory
+from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
+from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
+from chartkit.documents.unread import strict
+from chartkit.engine import is_exception, read_exceptions
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
+from chartkit.model import Location, Resource
+from chartkit.network.cluster.recording import is_recording
+from chartkit.output.transaction import write_together
+from chartkit.report.outputs import with_line_ends
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.inputs import STDIN, Note, read_inputs
+from chartkit.scan.parallel.pool import in_order
+from chartkit.suggestions import suggestion
+
+Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
+"""A function that shows the progress of so many steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """objects: in the order of the inputs; files: those that they are in; tests: the
+    `kyverno-test.yaml` files that name them; mentions: what is not carried along; inventory: as it
+    was read; patches: those of kustomize that follow."""
+
+    inventory: Inventory
+    objects: Sequence[MigratedObject] = ()
+    files: Sequence[FileText] = ()
+    tests: Sequence[FileText] = ()
+    mentions: Sequence[Mention] = ()
+    patches: Carried = field(default_factory=Carried)
+
+    @property
+    def text(self) -> str:
+        """The new policies, one document after the other."""
+        found: dict[object, list[MigratedObject]] = {}
+        for each in self.objects:
+            document = each.legacy.document
+            key = id(each) if document is None else (document.source.file, document.start)
+            found.setdefault(key, []).append(each)
+        return SEPARATOR.join(filter(None, map(object_text, found.values())))
+
+    def exit_code(self, check: bool) -> int:
+        """2 for input that cannot be used, 1 where something is left to be done by hand or, with
+        check, would change, else 0."""
+        if self.inventory.faults:
+            return 2
+        left = any(not each.is_whole for each in self.objects) or self.mentions
+        return 1 if left or self.inventory.unread or (check and self.objects) else 0
+
+
+def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Progress) -> Migration:
+    """Return the migration of the inputs; nothing is converted where some cannot be used."""
+    options = options.checked()
+    reasons, _ = options.reasons, options.seconds
+    paths = options.inventory.paths
+    inventory, patching = _without_patches(read_inventory(options.inventory, stdin, note))
+    if inventory.faults:
+        return Migration(inventory)
+    _check_reasons(reasons, {each.resource.name for each in inventory.objects})
+    tests = test_files(paths)
+    batch = Batch((each.resource for each in inventory.objects), options.target)
+    migrator = _Migrator(options, (), {}, batch)
+    if options.prove:
+        given = given_objects(options.objects, inventory.objects, stdin, note)
+        migrator = _Migrator(options, given, objects_of_tests(tests), batch)
+    with progress(len(inventory.objects)) as step:
+        migrated = []
+        for each in _each(migrator, inventory.objects, options):
+            migrated.append(each)
+            step()
+    migrated = _with_exceptions(migrated)
+    files = file_texts(migrated)
+    following = carried(inventory, migrated, migrator.migrated)
+    found = rewritten(tests, migrated, files)
+    outside = left_outside(found.files, paths) if options.folder is not None else ()
+    around = (*mentions(inventory, migrated, patching, following), *found.mentions, *outside)
+    return Migration(inventory, migrated, files, found.files, around, following)
+
+
+def _check_reasons(reasons: Iterable[str], names: Set[str]) -> None:
+    """Refuse a difference that is allowed for a policy that is not there."""
+    for each in sorted(reasons):
+        if each not in names:
+            message = f"--allow-difference {each}: no policy has this name"
+            raise InputError(message, hint=suggestion(each, names))
+
+
+def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
+    """Return the objects without the new exceptions from policies that stay since they differ."""
+    staying = {policy_key(each.legacy.resource) for each in migrated if each.differs}
+    found = []
+    for each in migrated:
+        resource = each.legacy.resource
+        named = {
+            policy for policy in staying if is_exception(resource) and excepts(resource, policy)
+        }
+        if named:
+            reason = f"policy {min(named)} stays, since its proof does not hold"
+            each = MigratedObject(each.legacy, None, reason)
+        found.append(each)
+    return found
+
+
+def _without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]]:
+    """Return the inventory without the objects of files that are kustomize patches, and these."""
+    patches = patch_files(inventory)
+    if not patches:
+        return inventory, []
+    patching = [each for each in inventory.objects if _file(each.resource.location) in patches]
+    kept = tuple(each for each in inventory.objects if each not in patching)
+    faults = tuple(
+        one for one in inventory.faults if not (one.location and _file(one.location) in patches)
+    )
+    return replace(inventory, objects=kept, faults=faults), patching
+
+
+def _file(place: Location) -> Path:
+    return Path(place.file).resolve()
+
+
+def _each(
+    one: Callable[[LegacyObject], MigratedObject],
+    objects: Sequence[LegacyObject],
+    options: MigrationOptions,
+) -> Iterator[MigratedObject]:
+    """Yield the migrated objects in order; proofs run in several processes."""
+    jobs = min(options.jobs, len(objects)) if options.prove else 1
+    migrated = in_order(jobs, one, objects, lambda legacy: ("a proof", legacy.resource.location))
+    for legacy, made in zip(objects, migrated, strict=True):
+        # The object itself stays here: its identity tells the items of a List apart.
+        yield MigratedObject(legacy, made.conversion, made.reason, made.proof, made.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Migrator:
+    """The migration of one object; given: objects for every proof, tested: those of tests, by the
+    policy's file."""
+
+    options: MigrationOptions
+    given: Sequence[Resource]
+    tested: Mapping[Path, Sequence[Resource]]
+    batch: Batch
+
+    def __call__(self, legacy: LegacyObject) -> MigratedObject:
+        return self.migrated(legacy, self.options.prove)
+
+    def migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
+        """Return an object migrated, with a proof or without one."""
+        with Bugs(legacy.resource.location):
+            return self._migrated(legacy, proves)
+
+    def _migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
+        resource = legacy.resource
+        try:
+            conversion = self.batch.convert(resource)
+            proof = self._proof(legacy, conversion) if proves else None
+        except CompileError as error:
+            return MigratedObject(legacy, None, f"does not compile: {error.message}")
+        except ChartkitError as error:
+            return MigratedObject(legacy, None, error.message)
+        allowed = self.options.reasons.get(resource.name, "")
+        return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
+
+    def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
+        """Return the proof of a conversion; the rules that are left are in both forms. An exception
+        says nothing by itself."""
+        if not conversion.documents or is_exception(legacy.resource):
+            return None
+        place = legacy.resource.location
+        forms = [Resource(body, place) for body in conversion.documents]
+        if conversion.remaining is not None:
+            forms.append(Resource(conversion.remaining, place))
+        objects = (*self.tested.get(_file(place), ()), *self.given)
+        old, new = self.batch.exceptions_from(legacy.resource)
+        options = replace(
+            proof_options(conversion, self.options.seconds),
+            exceptions=tuple(old),
+            legacy_attachments=read_exceptions(old),
+            new_attachments=read_exceptions(new),
+        )
+        return prove(legacy.resource, forms, objects, options=options)
+
+
+def proof_options(conversion: Conversion, seconds: float) -> ProofOptions:
+    """Return the settings of a proof that knows what the conversion says differs."""
+    outcomes = conversion.outcomes
+    changes = [change for outcome in outcomes for change in outcome.changes]
+    assumed = {path: kind for outcome in outcomes for path, kind in outcome.assumed.items()}
+    named = NamedDifferences(True, changes, assumed, wildcards_of(conversion.legacy))
+    return ProofOptions(budget=seconds, passed_over=frozenset({Aspect.MESSAGE}), named=named)
+
+
+def write(migration: Migration, options: MigrationOptions) -> None:
+    """Write the files, in place or into a folder: all of them, or none and raise InputError."""
+    if options.write:
+        if STDIN in options.inventory.paths:
+            raise InputError("standard input cannot be written in place", hint="name a file")
+        written = (*migration.files, *migration.tests, *migration.patches.files)
+        changed = [file for file in written if file.changes]
+        texts = {Path(file.file): file.after for file in changed}
+        write_together({path: with_line_ends(path, text) for path, text in texts.items()})
+    elif options.folder is not None:
+        texts = targets(
+            migration.objects,
+            [*migration.files, *migration.patches.files],
+            migration.tests,
+            options.folder,
+            options.inventory.paths,
+        )
+        write_together(texts)
+
+
+def given_objects(
+    paths: Sequence[str], legacy: Sequence[LegacyObject], stdin: TextIO, note: Note
+) -> list[Resource]:
+    """Return the objects at paths; of a recording, those of kinds that the policies match.
+
+    Raise InputError and SourceError for what cannot be read.
+    """
+    found: list[Resource] = []
+    for path in paths:
+        if is_recording(Path(path)):
+            found += _recorded(Path(path), legacy)
+        else:
+            found += read_inputs([path], stdin, strict(note))
+    return found
+
+
+def _recorded(folder: Path, legacy: Sequence[LegacyObject]) -> Iterator[Resource]:
+    from chartkit.network.cluster.installed import kinds_to_read
+    from chartkit.scan.cluster import open_cluster
+
+    policies = [compile_policy(one.resource) for one in legacy if one.resource.kind in KINDS]
+    with open_cluster(ClusterSource(None, folder, "", None)) as reader:
+        for served in kinds_to_read(policies, reader.discovery):
+            yield from reader.objects(served)

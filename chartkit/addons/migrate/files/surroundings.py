@@ -1,0 +1,213 @@
+"""Text around policies that does not follow them: it is named, with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.convert import policy_key
+from chartkit.addons.migrate.files.kustomize.carried import Carried
+from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, references
+from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, is_status
+from chartkit.addons.migrate.plan.origin import Tool
+from chartkit.documents.reader import Document, read_file, resources
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.engine.kubernetes.kinds import group_of
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location, Resource, list_of, mapping_at, mappings_at
+from chartkit.report.model import resource_id
+from chartkit.scan.inputs import is_object
+
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml")
+_DEPLOYED: Final = ("HelmRelease", "Application", "ApplicationSet", "ConfigMap")
+"""Kinds of objects that hold values of charts."""
+_KEYS: Final = (
+    r"validationFailureAction\w*|policyExclude|policyPreconditions|failurePolicyByPolicyName"
+    r"|autogenControllers|backgroundByPolicyName|skipBackgroundRequests\w*"
+)
+_VALUES: Final = re.compile(_KEYS)
+_IN_TEXT: Final = re.compile(rf"^[ \t]*({_KEYS})[ \t]*:", re.MULTILINE)
+_VALUE: Final = "a value of a chart of ClusterPolicies, which the new policies do not read"
+_RENDERED: Final = "is rendered from a chart, whose template stays: change it by hand"
+_IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
+_STATUS: Final = "a test waits for the status of {name}, which the new policies replace"
+_PRESENT: Final = "{name} is there already, and what {legacy} becomes has the same name"
+_EXCEPTION: Final = "names {name}, which converts: the new policy applies without this exception"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A part of the inputs that is left to be done by hand, although the policies convert."""
+
+    location: Location
+    what: str
+
+
+def mentions(
+    inventory: Inventory,
+    migrated: Sequence[MigratedObject],
+    patches: Iterable[LegacyObject],
+    carried: Carried,
+) -> list[Mention]:
+    """Return what is not carried along: values, kustomize patches, templates and exceptions.
+
+    patches: the policies of the inventory that are patches; carried: those patches that follow.
+    """
+    found = list(_patched(patches, carried))
+    files = _Files(
+        {each.legacy.resource.name for each in migrated if each.documents},
+        {_identity(Resource(body)): each for each in migrated for body in each.documents},
+    )
+    for documents in inventory.documents.values():
+        found += files.mentions(documents, carried)
+    for chart in inventory.charts:
+        found += _in_chart(chart)
+    found += _rendered(migrated)
+    found += _exceptions(migrated)
+    return found
+
+
+def _patched(patches: Iterable[LegacyObject], carried: Carried) -> Iterator[Mention]:
+    for each in patches:
+        file = Path(each.resource.location.file)
+        if not carried.follows(file):
+            text = PATCH.format(name=resource_id(each.resource))
+            yield Mention(each.resource.location, _with_reason(text, carried.reason(file)))
+
+
+def _with_reason(text: str, reason: str) -> str:
+    return f"{text}: {reason}" if reason else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The search of files; names: those of policies that convert; new: the legacy object of each
+    new one, by its identity."""
+
+    names: Collection[str]
+    new: Mapping[tuple[str, ...], MigratedObject]
+
+    def mentions(self, documents: Iterable[Document], carried: Carried) -> Iterator[Mention]:
+        """Yield what the documents of a file have that is not carried along."""
+        for document in documents:
+            if is_object(document):
+                yield from filter(None, map(self._object, _objects(document)))
+            file = Path(document.source.file)
+            for steps, text in references(document, self.names):
+                if not carried.follows(file, steps):
+                    what = _with_reason(text, carried.reason(file, steps))
+                    yield Mention(document.locate(*steps), what)
+            yield from _values_in(document)
+
+    def _object(self, resource: Resource) -> Mention | None:
+        name = resource_id(resource)
+        if is_legacy(resource) and is_status(resource):
+            return Mention(resource.location, _STATUS.format(name=name))
+        same = self.new.get(_identity(resource))
+        if same is None:
+            return None
+        legacy = resource_id(same.legacy.resource)
+        return Mention(resource.location, _PRESENT.format(name=name, legacy=legacy))
+
+
+def _objects(document: Document) -> list[Resource]:
+    try:
+        return resources([document])
+    except InputError:
+        return []  # of a patch; the inventory names others
+
+
+def _identity(resource: Resource) -> tuple[str, ...]:
+    return group_of(resource), resource.kind, resource.namespace, resource.name
+
+
+def _in_chart(folder: Path) -> Iterator[Mention]:
+    """Yield the values that a chart has for charts which it depends on."""
+    for file in sorted(folder.glob("values*.y*ml")):
+        try:
+            documents = read_file(file)
+        except InputError:
+            continue  # Helm names it
+        for document in documents:
+            for key, values in mapping_at(document.body).items():
+                for steps, name in _values(values, (key,)):
+                    yield _value(document, steps, name)
+
+
+def _values_in(document: Document) -> Iterator[Mention]:
+    body = document.body
+    is_schema = isinstance(body, dict) and "$schema" in body
+    if is_schema or (is_object(document) and body["kind"] not in _DEPLOYED):
+        return
+    for steps, name in _values(body, ()):
+        yield _value(document, steps, name)
+
+
+def _value(document: Document, steps: Steps, name: str) -> Mention:
+    return Mention(document.locate(*steps), f"{name} is {_VALUE}")
+
+
+def _values(value: Json, steps: Steps) -> Iterator[tuple[Steps, str]]:
+    """Yield the values of charts of ClusterPolicies: the way to each, and its name."""
+    match value:
+        case dict():
+            named = value.get("name")
+            if "value" in value and isinstance(named, str) and _VALUES.fullmatch(named):
+                yield steps, named  # a parameter of Argo CD
+            for key, each in value.items():
+                if isinstance(key, str) and _VALUES.fullmatch(key):
+                    yield (*steps, key), key
+                else:
+                    yield from _values(each, (*steps, key))
+        case list():
+            for index, each in enumerate(value):
+                yield from _values(each, (*steps, index))
+        case str():
+            yield from ((steps, each[1]) for each in _IN_TEXT.finditer(value))
+
+
+def patch_files(inventory: Inventory) -> frozenset[Path]:
+    """Return the files that the kustomizations among the inputs have as patches: parts of policies,
+    not policies."""
+    return frozenset(
+        (file.parent / name).resolve()
+        for file, documents in inventory.documents.items()
+        if file.name in KUSTOMIZATIONS
+        for document in documents
+        for name in _patch_names(mapping_at(document.body))
+    )
+
+
+def _patch_names(kustomization: Body) -> Iterator[str]:
+    for key in PATCHES:
+        for patch in list_of(kustomization.get(key)):
+            name = patch if isinstance(patch, str) else mapping_at(patch).get("path")
+            if isinstance(name, str) and "\n" not in name and "\x00" not in name:
+                yield name
+
+
+def _rendered(migrated: Iterable[MigratedObject]) -> Iterator[Mention]:
+    for each in migrated:
+        if each.legacy.document is None:
+            resource = each.legacy.resource
+            text = _RENDERED if each.legacy.origin.tool is Tool.CHART else _IN_CLUSTER
+            yield Mention(resource.location, f"{resource_id(resource)} {text}")
+
+
+def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:
+    """Yield the exceptions that stay and name a policy which does not."""
+    replaced = {policy_key(each.legacy.resource): each for each in migrated if each.documents}
+    for each in migrated:
+        if each.legacy.resource.kind != "PolicyException" or each.documents:
+            continue
+        listed = mappings_at(each.legacy.resource.body, "spec", "exceptions")
+        for index, one in enumerate(listed):
+            policy = replaced.get(str(one.get("policyName")))
+            if policy is not None:
+                place = each.legacy.locate(f"/spec/exceptions/{index}")
+                text = _EXCEPTION.format(name=resource_id(policy.legacy.resource))
+                yield Mention(place, text)

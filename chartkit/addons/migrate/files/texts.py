@@ -1,0 +1,277 @@
+"""The texts of migrated files: each legacy document replaced, the rest as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from chartkit.addons.migrate.files.comments import Comment, comments_in, composed
+from chartkit.addons.migrate.files.migrated import MigratedObject
+from chartkit.addons.migrate.files.notes import (
+    difference_notes,
+    indented,
+    is_note,
+    reason_note,
+    without_notes,
+)
+from chartkit.addons.migrate.files.printed import margins, printed
+from chartkit.documents.reader import Document, read_text
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.errors import InputError
+from chartkit.model import Body, Resource
+
+SEPARATOR: Final = "---\n"
+_MARKER: Final = re.compile(r"^---(?:[ \t]+#.*|[ \t]*)$\n?", re.MULTILINE)
+_NO_CONTENT: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*|%.*)?(?:\n|\Z))*")
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file with legacy objects: its text before and after."""
+
+    file: str
+    before: str
+    after: str
+
+    @property
+    def changes(self) -> bool:
+        """Return whether the migration changes it."""
+        return self.before != self.after
+
+
+def file_texts(migrated: Iterable[MigratedObject]) -> list[FileText]:
+    """Return the texts of the files that the objects are in; those of charts and clusters have
+    none."""
+    files: dict[str, dict[int, list[MigratedObject]]] = {}
+    documents: dict[tuple[str, int], Document] = {}
+    for each in migrated:
+        document = each.legacy.document
+        if document is not None:
+            file = document.source.file
+            files.setdefault(file, defaultdict(list))[document.start].append(each)
+            documents[file, document.start] = document
+    return [
+        _file(file, [(documents[file, start], found) for start, found in sorted(parts.items())])
+        for file, parts in files.items()
+    ]
+
+
+def _file(file: str, parts: Sequence[tuple[Document, list[MigratedObject]]]) -> FileText:
+    before = parts[0][0].source.text
+    if file.endswith(".json"):
+        return FileText(file, before, _as_json(parts[0][0], parts[0][1]))
+    after, at = [], 0
+    for document, found in parts:
+        region = _Region.of(document)
+        after += [before[at : region.start], region.lead, _joined(_pieces(region, found))]
+        at = document.end
+    return FileText(file, before, "".join([*after, before[at:]]))
+
+
+def object_text(found: Sequence[MigratedObject]) -> str:
+    """Return the new text of the objects of one document, with the comments before it."""
+    document = found[0].legacy.document
+    if document is None:
+        return _joined(piece for each in found for piece in _anew(each))
+    region = _Region.of(document)
+    comments = [line for line in region.lead.splitlines(keepends=True) if line.startswith("#")]
+    text = _joined(_pieces(region, found))
+    return "".join(comments) + text if text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """The text of a document: start: its first character in the file, lead: what stands up to its
+    `---`, text: the rest."""
+
+    document: Document
+    start: int
+    lead: str
+    text: str
+
+    @staticmethod
+    def of(document: Document) -> _Region:
+        """Return the region of a document; that of the first has the comments before it."""
+        whole, start = document.source.text, document.start
+        if _NO_CONTENT.fullmatch(whole, 0, start):
+            start = 0
+        region = whole[start : document.end]
+        content = composed(region)
+        begin = 0 if content is None else content.start_mark.index
+        marker = _MARKER.search(region, 0, begin)
+        if marker is not None:
+            return _Region(document, start, region[: marker.end()], region[marker.end() :])
+        if region.startswith("---"):
+            return _Region(document, start, SEPARATOR, region[3:].lstrip(" "))
+        return _Region(document, start, "", region)
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    return SEPARATOR.join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces)
+
+
+def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
+    """Yield the documents that a legacy document becomes."""
+    if region.document.body is not found[0].legacy.resource.body:
+        yield from _list_pieces(region.document, found)
+        return
+    (each,) = found
+    comments = [one for one in comments_in(region.text) if not is_note(one.text)]
+    yield from _new(each, comments)
+    remaining = each.remaining
+    if remaining is None:
+        return
+    if each.differs and each.proof is not None:
+        yield annotated(region.text, difference_notes(each.proof, ""))
+    elif not remaining.get("spec", {}).get("rules") or each.conversion is None:
+        notes = [line for one in each.outcomes for line in reason_note(one)]
+        yield annotated(region.text, list(dict.fromkeys(notes)))
+    else:
+        kept = {at: reason_note(one) for at, one in enumerate(each.outcomes) if not one.converted}
+        yield left_text(region.text, kept, remaining)
+
+
+def _new(each: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str]:
+    documents = each.documents
+    if not documents:
+        return
+    names = [f"{body['kind']}/{body['metadata']['name']}" for body in documents]
+    place_of = {
+        index: names.index(one.replaced_by[0])
+        for index, one in enumerate(each.outcomes)
+        if one.converted and one.replaced_by and one.replaced_by[0] in names
+    }
+    made = margins(comments, documents, place_of)
+    if each.proof is not None and not each.proof.equal:
+        first = made[0].above.setdefault(("apiVersion",), [])
+        first += difference_notes(each.proof, each.allowed)
+    for body, margin in zip(documents, made, strict=True):
+        yield printed(body, margin)
+
+
+def _anew(each: MigratedObject) -> Iterator[str]:
+    """Yield the documents of an object that has no text of its own."""
+    yield from _new(each)
+    if each.remaining is not None:
+        notes = [line for one in each.outcomes if not one.converted for line in reason_note(one)]
+        if each.differs and each.proof is not None:
+            notes = difference_notes(each.proof, "")
+        yield annotated(dump_yaml(each.remaining), list(dict.fromkeys(notes)))
+
+
+def _list_pieces(document: Document, found: Sequence[MigratedObject]) -> Iterator[str]:
+    """Yield the new documents of a List's legacy items, and the List with the items that stay."""
+    for each in found:
+        yield from _new(each)
+    items = _left_items(document, found)
+    if items:
+        notes = [
+            line
+            for each in found
+            for one in each.outcomes
+            if not one.converted
+            for line in reason_note(one)
+        ]
+        body = {**document.body, "items": items}
+        yield annotated(dump_yaml(body), list(dict.fromkeys(notes)))
+
+
+def _left_items(document: Document, found: Sequence[MigratedObject]) -> list[Body]:
+    migrated = {id(each.legacy.resource.body): each for each in found}
+    items: list[Body] = []
+    for item in document.body["items"]:
+        each = migrated.get(id(item))
+        if each is None and not is_legacy(Resource(item)):
+            items.append(item)
+        elif each is not None and each.remaining is not None:
+            items.append(each.remaining)
+    return items
+
+
+def _as_json(document: Document, found: Sequence[MigratedObject]) -> str:
+    """Return a JSON file's new text; several objects are a List."""
+    if document.body is found[0].legacy.resource.body:
+        left = [] if found[0].remaining is None else [found[0].remaining]
+    else:
+        left = _left_items(document, found)
+    new = [body for each in found for body in each.documents]
+    if not new:
+        return document.source.text
+    bodies = [*new, *left]
+    whole = bodies[0] if len(bodies) == 1 else {"apiVersion": "v1", "kind": "List", "items": bodies}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def annotated(text: str, lines: Sequence[str]) -> str:
+    """Return the text of a document with notes above its first key."""
+    clean = without_notes(text)
+    root = composed(clean)
+    at = root.start_mark.line if root is not None and root.start_mark.column == 0 else 0
+    before = clean.splitlines(keepends=True)
+    return "".join([*before[:at], *indented(lines, 0), *before[at:]])
+
+
+def left_text(text: str, kept: Mapping[int, Sequence[str]], remaining: Body) -> str:
+    """Return the text of a policy with some of its rules, each below its notes.
+
+    kept: the notes by the rule's index; remaining: the policy as it must read. A text that cannot
+    be cut line by line, as one with rules on one line, is written anew.
+    """
+    cut = _cut(without_notes(text), kept)
+    if cut is not None and _reads_as(cut, remaining):
+        return cut
+    notes = [line for lines in kept.values() for line in lines]
+    return "".join(indented(notes, 0)) + dump_yaml(remaining)
+
+
+def _cut(text: str, kept: Mapping[int, Sequence[str]]) -> str | None:
+    rules = _rules(text)
+    if rules is None or rules.flow_style or not rules.value:
+        return None
+    lines = text.splitlines(keepends=True)
+    starts = [_with_comments(lines, item.start_mark.line) for item in rules.value]
+    ends = [*starts[1:], _end(rules)]
+    written = lines[: starts[0]]
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if index in kept:
+            item = rules.value[index].start_mark.line
+            column = len(lines[item]) - len(lines[item].lstrip())
+            written += [*lines[start:item], *indented(kept[index], column), *lines[item:end]]
+    return "".join([*written, *lines[ends[-1] :]])
+
+
+def _with_comments(lines: Sequence[str], line: int) -> int:
+    while line and lines[line - 1].lstrip().startswith("#"):
+        line -= 1
+    return line
+
+
+def _end(node: Any) -> int:
+    """Return the line behind a node's last scalar."""
+    if isinstance(node, yaml.ScalarNode) or node.flow_style or not node.value:
+        mark = node.end_mark
+        return int(mark.line + bool(mark.column))
+    last = node.value[-1]
+    return _end(last[1] if isinstance(last, tuple) else last)
+
+
+def _rules(text: str) -> Any:
+    node = composed(text)
+    for step in ("spec", "rules"):
+        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+        node = next((value for key, value in pairs if key.value == step), None)
+    return node if isinstance(node, yaml.SequenceNode) else None
+
+
+def _reads_as(text: str, body: Body) -> bool:
+    try:
+        return [each.body for each in read_text(text)] == [body]
+    except InputError:
+        return False

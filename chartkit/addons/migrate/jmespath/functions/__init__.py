@@ -1,0 +1,23 @@
+"""JMESPath's functions, Kyverno's among them: one declaration each."""
+
+from __future__ import annotations
+
+from chartkit.addons.migrate.jmespath.functions import (
+    collections,
+    encodings,
+    numbers,
+    patterns,
+    texts,
+    times,
+)
+from chartkit.addons.migrate.jmespath.functions.declaration import FUNCTIONS
+
+__all__ = [
+    "FUNCTIONS",
+    "collections",
+    "encodings",
+    "numbers",
+    "patterns",
+    "texts",
+    "times",
+]

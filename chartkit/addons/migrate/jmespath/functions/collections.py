@@ -1,0 +1,243 @@
+"""Lists and objects: what they hold, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.names import names_several
+from chartkit.addons.migrate.expressions.place import ANY_LIST, ANY_MAP, TEXT, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.presence import where_there
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.jmespath.alternatives import chosen
+from chartkit.addons.migrate.jmespath.environment import Names
+from chartkit.addons.migrate.jmespath.functions.declaration import (
+    constant_text,
+    declare,
+    if_there,
+    text_or_field,
+    there,
+)
+from chartkit.addons.migrate.jmespath.lists import element_at
+from chartkit.addons.migrate.jmespath.terms import (
+    Constant,
+    Generator,
+    Members,
+    Stream,
+    Term,
+    Value,
+    computed,
+    expression_of,
+    is_json,
+    type_of,
+)
+from chartkit.engine.cel.syntax import build as cel
+
+ORDERED: Final = (TEXT, "int", "double")
+"""The types of what both languages put in the same order."""
+
+
+@declare
+def length(_names: Names, args: Sequence[Term]) -> Term:
+    """The number of elements, members or characters."""
+    (term,) = args
+    match term:
+        case Stream():
+            return computed(term.required().size(), "int")
+        case Value():
+            return computed(cel.method(there(term).value, "size"), "int")
+        case Constant(str() | list() | dict() as value):
+            return Constant(len(value))
+    raise NotConvertible("the length of a value that has none")
+
+
+@declare
+def contains(names: Names, args: Sequence[Term]) -> Term:
+    """Return whether a list has an element or a text a part."""
+    where, what = args
+    part = expression_of(what)
+    match where:
+        case Constant(list() as values):
+            return computed(cel.contains(cel.list_of(values), part), "bool")
+        case Stream():
+            return computed(where.exists(lambda item: cel.equal(item.value, part)), "bool")
+        case Value(place) if place.is_list:
+            return if_there(where, cel.contains(place.value, part))
+        case Value(place) if place.type == TEXT and type_of(what) == TEXT:
+            part = there(what).value if isinstance(what, Value) else part
+            return if_there(where, cel.method(place.value, "contains", part))
+        case Value(place) if not place.is_known:
+            kind = ANY_LIST if names_several(place) else TEXT
+            return contains(names, [replace(where, place=place.taken_for(kind)), what])
+    raise NotConvertible("contains of a value whose type is not known")
+
+
+@declare
+def keys(names: Names, args: Sequence[Term]) -> Term:
+    """The keys of an object."""
+    (term,) = args
+    return _keys(names, _object(term))
+
+
+def _object(term: Term) -> Value:
+    """Return a value that is an object."""
+    if not isinstance(term, Value):
+        raise NotConvertible("the members of a computed value")
+    place = term.place.taken_for(ANY_MAP)
+    if not place.is_map:
+        raise NotConvertible("the members of a value that is no object")
+    return replace(term, place=place)
+
+
+def _keys(names: Names, term: Value) -> Stream:
+    # A loop over a map in CEL is a loop over its keys.
+    variable = "key"
+    while variable in names.taken:
+        variable += "_"
+    place = term.place
+    entries = Place(place.value if term.strict else place.or_value({}), (), ANY_MAP)
+    presence = cel.TRUE if term.strict else place.is_present()
+    item = Place(cel.ident(variable), (), TEXT)
+    return Stream((Generator(variable, entries),), item, presence)
+
+
+@declare
+def values(names: Names, args: Sequence[Term]) -> Term:
+    """The values of an object."""
+    (term,) = args
+    return members(names, term)
+
+
+def members(names: Names, term: Term) -> Stream:
+    """Return the values of an object, one by one; raises `NotConvertible`."""
+    object_ = _object(term)
+    found, place = _keys(names, object_), object_.place
+    inner = place.type.removeprefix("{}") if place.type.startswith("{}") else "dyn"
+    path = f"{place.path}.*" if place.path else ""
+    value = cel.index(where_there(place.value), found.item.value)
+    item = replace(place.settled(), root=value, type=inner, path=path)
+    return Stream(found.generators, item, found.presence)
+
+
+@declare
+def items(names: Names, args: Sequence[Term]) -> Term:
+    """The members of an object as objects of a key and a value."""
+    object_, key_name, value_name = args
+    found = members(names, object_)
+    key = found.generators[-1].variable
+    called = [
+        constant_text(each, "the name of a key or a value") for each in (key_name, value_name)
+    ]
+    terms = {called[0]: computed(cel.ident(key), TEXT), called[1]: Value(found.item)}
+    made = Members(terms)
+    return replace(found, item=made.place(), members=made)
+
+
+@declare
+def lookup(_names: Names, args: Sequence[Term]) -> Term:
+    """The member of an object, or the element of a list; null where there is none."""
+    where, key = args
+    if not isinstance(where, Value):
+        raise NotConvertible("lookup in a value that is computed")
+    # Where there is nothing to look in, it is an error.
+    place = there(where).settled()
+    if isinstance(key, Constant) and isinstance(key.value, int):
+        return element_at(Value(place), key.value) if key.value >= 0 else Constant(None)
+    place = place.taken_for(ANY_MAP)
+    if not place.type.startswith("{}"):
+        raise NotConvertible("lookup in a value that is no map")
+    return Value(place.entry(text_or_field(key)), strict=False)
+
+
+@declare
+def not_null(_names: Names, args: Sequence[Term]) -> Term:
+    """The first value that is not null."""
+    found: Term = Constant(None)
+    for each in reversed(args):
+        match each:
+            case Constant(value) if is_json(value):
+                found = found if value is None else each
+            case Stream():
+                found = chosen(each.presence, replace(each, presence=cel.TRUE), found)
+            case Value(place):
+                found = _or_else(place, found)
+            case _:
+                raise NotConvertible("a value of not_null that is not known")
+    return found
+
+
+def _or_else(place: Place, other: Term) -> Term:
+    """Return a value, or another where there is none."""
+    if place.type == UNKNOWN and place.path:
+        raise NotConvertible("not_null of a value whose type is not known, which may be null")
+    if isinstance(other, Constant) and other.value is not None:
+        type_ = place.type if type_of(other) == place.type else UNKNOWN
+        return computed(place.or_value(cel.literal(other.value)), type_)
+    if type_of(other) == place.type and isinstance(other, Value) and not other.place.is_optional:
+        return computed(place.or_value(other.place.value), place.type)
+    present = place.is_present()
+    if isinstance(other, Value) and other.place.is_optional:
+        chain = chosen(present, Value(place.settled()), Value(other.place.settled()))
+        if isinstance(chain, Value) and chain.place.given == cel.TRUE:
+            given = disjunction(present, other.place.is_present())
+            return Value(replace(chain.place, given=given), strict=False)
+    return chosen(present, Value(place.settled()), other)
+
+
+@declare
+def label_match(names: Names, args: Sequence[Term]) -> Term:
+    """Return whether an object has all members of another."""
+    wanted, labels = args
+    if not isinstance(wanted, Value) or not isinstance(labels, Value):
+        raise NotConvertible("label_match of values that are no objects")
+    variable = "label"
+    while variable in names.taken:
+        variable += "_"
+    place, label = wanted.place.taken_for(ANY_MAP), cel.ident(variable)
+    has = cel.contains(labels.place.value, label)
+    same = cel.equal(cel.index(labels.place.value, label), cel.index(place.value, label))
+    # Where either is not there, the query is an error, and so is this.
+    return computed(cel.macro(place.value, "all", variable, conjunction(has, same)), "bool")
+
+
+@declare
+def to_array(_names: Names, args: Sequence[Term]) -> Term:
+    """A list as it is."""
+    (term,) = args
+    if isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list):
+        return term
+    raise NotConvertible("to_array of a value that is no list")
+
+
+@declare
+def sort(_names: Names, args: Sequence[Term]) -> Term:
+    """A list in ascending order."""
+    elements = listed(args[0], "sort")
+    inner = elements.type.removeprefix("[]")
+    if inner not in ORDERED:
+        raise NotConvertible("sort of values whose types are not known")
+    return computed(cel.method(elements.value, "sort"), elements.type)
+
+
+@declare
+def reverse(_names: Names, args: Sequence[Term]) -> Term:
+    """A list with its last element first."""
+    (term,) = args
+    if isinstance(term, Constant) and isinstance(term.value, str | list):
+        return Constant(term.value[::-1])
+    elements = listed(term, "reverse")
+    return computed(cel.method(elements.value, "reverse"), elements.type)
+
+
+def listed(term: Term, role: str) -> Place:
+    """Return a list that must be there; raises `NotConvertible`."""
+    match term:
+        case Stream():
+            return term.required().listed()
+        case Value():
+            place = replace(term, place=term.place.taken_for(ANY_LIST))
+            if place.place.is_list:
+                return there(place)
+    raise NotConvertible(f"{role} of a value that is no list")

@@ -1,0 +1,80 @@
+"""The table of functions, and what they ask of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.place import TEXT, Place
+from chartkit.addons.migrate.expressions.verdict import conjunction
+from chartkit.addons.migrate.jmespath.environment import Names
+from chartkit.addons.migrate.jmespath.terms import Constant, Term, Value, computed
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.jmespath.declaration import Type
+
+Function = Callable[[Names, Sequence[Term]], Term]
+"""The result for the names that an expression sees, and the arguments."""
+FUNCTIONS: Final[dict[str, Function]] = {}
+"""By name, those that have a form in CEL."""
+
+
+def declare(function: Function) -> Function:
+    """Enter a function under its own name."""
+    FUNCTIONS[function.__name__.strip("_")] = function
+    return function
+
+
+def there(term: Value) -> Place:
+    """Return the place of a value that must be there for a function to have a result."""
+    if term.place.is_optional and not term.strict:
+        raise NotConvertible("a function of a value that may be absent")
+    return term.place
+
+
+def if_there(term: Value, test: Expr) -> Term:
+    """Return a test that is false where there is nothing: in a filter, its error counts as that."""
+    if term.strict or not term.place.is_optional:
+        return computed(test, "bool")
+    return computed(conjunction(term.place.is_present(), test), "bool")
+
+
+def text(term: Term) -> Expr:
+    """Return a term that is a text; raises `NotConvertible` for one that may be another value."""
+    match term:
+        case Constant(str() as value):
+            return cel.literal(value)
+        case Value(place) if place.type == TEXT:
+            return there(term).value
+    raise NotConvertible("a text is needed where the type is not known")
+
+
+def text_or_field(term: Term) -> Expr:
+    """Return a term that is a text, a field of unknown type among them."""
+    if isinstance(term, Value):
+        term = replace(term, place=term.place.taken_for(TEXT))
+    return text(term)
+
+
+def constant_text(term: Term, role: str) -> str:
+    """Return a text that is written in the expression; role: of it, for the reason."""
+    if isinstance(term, Constant) and isinstance(term.value, str):
+        return term.value
+    raise NotConvertible(f"{role} that is computed")
+
+
+def constant_number(term: Term, role: str) -> int:
+    """Return a number that is written in the expression, without its fraction."""
+    if isinstance(term, Constant) and type(term.value) in (int, float):
+        return int(term.value)
+    raise NotConvertible(f"{role} that is computed")
+
+
+def required(term: Term, type_: Type) -> Term:
+    """Return an argument that is an error where it is null, unless a function takes null."""
+    is_plain = isinstance(term, Value) and term.place.given == cel.TRUE
+    if type_.classes is None or not isinstance(term, Value) or not is_plain:
+        return term
+    return replace(term, strict=True)

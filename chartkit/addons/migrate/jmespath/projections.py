@@ -1,0 +1,188 @@
+"""Projections: lists read element by element, filtered, and taken apart by a flatten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.names import loop_variable
+from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
+from chartkit.addons.migrate.expressions.verdict import conjunction
+from chartkit.addons.migrate.jmespath.environment import Names
+from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, listed, members
+from chartkit.addons.migrate.jmespath.images import Images
+from chartkit.addons.migrate.jmespath.lists import (
+    concatenated,
+    literal_elements,
+    nested,
+    without_null,
+)
+from chartkit.addons.migrate.jmespath.terms import (
+    Constant,
+    Generator,
+    Members,
+    Stream,
+    Term,
+    Value,
+    computed,
+)
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax import tree
+from chartkit.engine.jmespath.nodes import Kind, Node
+
+if TYPE_CHECKING:
+    from chartkit.addons.migrate.jmespath.translate import Translator
+
+
+def projection(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list with an expression of each element: `a[*].b`."""
+    left, right = node.children
+    found = translator.left(left, current, decides=True)
+    if isinstance(found, Constant) and isinstance(found.value, Images):
+        # Those of several lists of containers: what is asked of each list is asked of all.
+        return translator.node(right, found)
+    if _has_nothing(found):
+        return found
+    return _projected(translator, stream_of(found, translator.names), right)
+
+
+def value_projection(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list with an expression of each member of an object: `a.*.b`."""
+    left, right = node.children
+    found = translator.left(left, current)
+    match found:
+        case Constant(Images() as images):
+            variable = loop_variable(images.containers, translator.names.taken)
+            return _projected(translator, images.all(variable), right)
+        case Value():
+            return _projected(translator, members(translator.names, found), right)
+    raise NotConvertible("the members of a value that is computed")
+
+
+def filtered(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list with an expression of those elements that a condition holds of: `a[?b].c`."""
+    left, right, condition = node.children
+    found = translator.left(left, current)
+    if _has_nothing(found):
+        return found
+    stream = stream_of(found, translator.names)
+    *outer, last = stream.generators
+    holds = translator.inside(stream).truth(condition, stream.current)
+    kept = replace(last, where=conjunction(last.where, holds))
+    return _projected(translator, replace(stream, generators=(*outer, kept)), right)
+
+
+def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list without the lists that its elements are in: `a[]`, `[a, b][]`."""
+    (inner,) = node.children
+    parent, listed = current, inner
+    if inner.kind is Kind.SUBEXPRESSION:
+        parent, listed = translator.left(inner.children[0], current), inner.children[1]
+    if listed.kind is Kind.MULTI_SELECT_LIST:
+        elements = [_element(translator, one, parent) for one in listed.children]
+        found = concatenated(elements, translator.names.taken)
+        if isinstance(parent, Value) and isinstance(found, Stream):
+            return replace(found, presence=parent.place.is_present())
+        return found
+    term = translator.left(inner, current)
+    if _has_nothing(term):
+        return term
+    match term:
+        case Stream() if term.depth > 1:
+            return replace(term, depth=term.depth - 1)
+        case Stream() if term.item.is_list:
+            return nested(without_null(term), term.item, translator.names.taken)
+    return stream_of(term, translator.names)
+
+
+def _has_nothing(term: Term) -> bool:
+    """Return whether a term is a list without elements, or null, which every projection keeps."""
+    return isinstance(term, Constant) and (term.value is None or term.value == [])
+
+
+def _element(translator: Translator, node: Node, parent: Term | None) -> Term:
+    """Return a value of a list of several ones that a flatten takes apart."""
+    if node.kind is Kind.MULTI_SELECT_LIST:
+        return literal_elements([translator.left(each, parent) for each in node.children])
+    return translator.left(node, parent)
+
+
+def stream_of(term: Term, names: Names) -> Stream:
+    """Return a list as a stream of its elements; raises `NotConvertible`."""
+    match term:
+        case Stream():
+            return term.flat().settled()
+        case Value(place, _strict):
+            place = place.taken_for(ANY_LIST)
+            if not place.is_list:
+                raise NotConvertible("a value that is no list is read as one")
+            variable = loop_variable(place, names.taken)
+            is_literal = isinstance(place.root, tree.ListLiteral)
+            if is_literal and place.type == ANY_LIST:
+                raise NotConvertible("a list that is written in the expression")
+            has_null = is_literal and tree.count(place.root, cel.NULL)
+            kept = cel.not_equal(cel.ident(variable), cel.NULL) if has_null else cel.TRUE
+            loop = Generator(variable, place, kept)
+            return Stream((loop,), place.element(variable), place.is_present())
+        case Constant():
+            raise NotConvertible("a list that is written in the expression")
+
+
+def _projected(translator: Translator, stream: Stream, node: Node) -> Term:
+    if node.kind is Kind.CURRENT:
+        return stream
+    item = translator.inside(stream).node(node, stream.current)
+    stream = replace(stream, members=None)
+    match item:
+        case Constant(Members() as found):
+            *outer, last = stream.generators
+            kept = replace(last, where=conjunction(last.where, found.given))
+            whole = replace(found, given=cel.TRUE)
+            return replace(stream, generators=(*outer, kept), item=whole.place(), members=whole)
+        case Value(place):
+            return replace(stream, item=place)
+        case Stream():
+            generators = (*stream.generators, *item.generators)
+            depth = stream.depth + item.depth
+            return replace(stream, generators=generators, item=item.item, depth=depth)
+        case Constant():
+            raise NotConvertible("a constant for each element of a list")
+
+
+def sorted_by(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return a list in the order of an expression of each element: `sort_by(a, &b)`."""
+    first, second = node.children
+    elements = listed(translator.node(first, current), "sort_by")
+    variable, key = _of_element(translator, elements, second)
+    if key.type not in ORDERED or (key.is_optional and not translator.decides):
+        raise NotConvertible("sort_by of keys whose types are not known, or that may be absent")
+    ordered = cel.macro(elements.value, "sortBy", variable, key.value)
+    return computed(ordered, elements.type)
+
+
+def mapped(translator: Translator, node: Node, current: Term | None) -> Term:
+    """Return an expression of each element of a list: `map(&b, a)`."""
+    first, second = node.children
+    elements = listed(translator.node(second, current), "map")
+    variable, value = _of_element(translator, elements, first)
+    if value.is_optional:
+        raise NotConvertible("map to what may be absent, which is null in the list")
+    made = cel.macro(elements.value, "map", variable, value.value)
+    return computed(made, f"[]{value.type}")
+
+
+def _of_element(translator: Translator, elements: Place, node: Node) -> tuple[str, Place]:
+    """Return the variable of a loop, and a reference to an expression as it is of an element."""
+    if node.kind is not Kind.EXPREF:
+        raise NotConvertible("a function of each element without a reference to an expression")
+    variable = loop_variable(elements, translator.names.taken)
+    loop = Stream((Generator(variable, elements),), elements.element(variable))
+    found = translator.inside(loop).node(node.children[0], loop.current)
+    if not isinstance(found, Value):
+        raise NotConvertible("a function of each element that gives no single value")
+    return variable, found.place
+
+
+BY_EXPRESSION: Final = {"sort_by": sorted_by, "map": mapped}
+"""The functions of each element of a list, by name."""

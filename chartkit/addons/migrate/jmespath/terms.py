@@ -1,0 +1,348 @@
+"""The results of translated expressions: constants, single values, and the elements of lists.
+
+JMESPath's null is an optional without a value. What a projection gives stays a stream (loops over
+lists and an item), so that a question about it becomes `exists` or `all` and no list is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.place import (
+    ANY_MAP,
+    SIZE,
+    SPAN,
+    TEXT,
+    TIME,
+    UNKNOWN,
+    Place,
+)
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.build import Operand
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Select,
+)
+from chartkit.model import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that is known."""
+
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A single value, or nothing.
+
+    place: where it is; strict: whether it is an error for JMESPath if there is nothing; blank:
+    whether it is an empty text instead of an empty list.
+    """
+
+    place: Place
+    strict: bool = True
+    blank: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A loop over a list; where: what its elements must meet."""
+
+    variable: str
+    elements: Place
+    where: Expr = cel.TRUE
+
+    @property
+    def list(self) -> Expr:
+        """Return the list, empty where there is none."""
+        return self.elements.or_value([])
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The items of nested loops, without those that are nothing.
+
+    item: the place of an item, by the variable of the innermost loop; presence: whether there is
+    a list at all (without one JMESPath gives null); strict: whether null is an error; depth: how
+    deep the items are in lists of lists, of which a flatten alone is converted; members: those of
+    items that are objects made of several values; blank: whether it is an empty text instead of an
+    empty list.
+    """
+
+    generators: tuple[Generator, ...]
+    item: Place
+    presence: Expr = cel.TRUE
+    strict: bool = False
+    depth: int = 1
+    members: Members | None = None
+    blank: bool = False
+
+    @property
+    def current(self) -> Term:
+        """Return an item as an expression about it sees it."""
+        if self.members is not None:
+            return Constant(self.members)
+        return Value(self.item, strict=False)
+
+    def flat(self) -> Stream:
+        """Return the stream itself; raises `NotConvertible` for a list of lists."""
+        if self.depth > 1:
+            raise NotConvertible("a list of lists")
+        return self
+
+    @property
+    def is_plain(self) -> bool:
+        """Return whether it is a list as it stands."""
+        (first, *rest) = self.generators
+        return not rest and first.where == cel.TRUE and self.item.value == cel.ident(first.variable)
+
+    def settled(self) -> Stream:
+        """Return the stream with items that are always there: those that are nothing are none."""
+        if not self.item.is_optional:
+            return self
+        *outer, last = self.generators
+        kept = replace(last, where=conjunction(last.where, self.item.is_present()))
+        return replace(self, generators=(*outer, kept), item=self.item.settled())
+
+    def exists(self, test: Callable[[Place], Expr]) -> Expr:
+        """Return whether a test holds of an item."""
+        item = self.flat().item.settled()
+        body = conjunction(self.item.is_present(), test(item))
+        for each in reversed(self.generators):
+            body = _exists(each, conjunction(each.where, body))
+        return body
+
+    def all(self, test: Callable[[Place], Expr]) -> Expr:
+        """Return whether a test holds of every item."""
+        item = self.flat().item.settled()
+        body = disjunction(cel.negate(self.item.is_present()), test(item))
+        for each in reversed(self.generators):
+            inner = disjunction(cel.negate(each.where), body)
+            body = cel.macro(each.list, "all", each.variable, inner)
+        return body
+
+    def required(self) -> Stream:
+        """Return the stream that is an error where there is no list at all."""
+        if self.presence == cel.TRUE:
+            return self
+        first, *rest = self.generators
+        settled = replace(first, elements=first.elements.settled())
+        return replace(self, generators=(settled, *rest), presence=cel.TRUE)
+
+    def list(self) -> Expr:
+        """Return the items as a list."""
+        found, *outer = reversed(self.flat().generators)
+        made = _mapped(found, self.item)
+        for each in outer:
+            made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
+        return made
+
+    def listed(self) -> Place:
+        """Return the place of the items as a list."""
+        path = self.item.path.removesuffix("[]")
+        return Place(self.list(), (), f"[]{self.item.type}", path, assumed=self.item.assumed)
+
+    def size(self) -> Expr:
+        """Return the number of items."""
+        return cel.method(self.list(), "size")
+
+
+def _exists(generator: Generator, body: Expr) -> Expr:
+    if body == cel.FALSE:
+        return cel.FALSE
+    if body == cel.TRUE:
+        return cel.compare(">", cel.method(generator.list, "size"), 0)
+    return cel.macro(generator.list, "exists", generator.variable, body)
+
+
+def _filtered(generator: Generator, *further: Expr) -> Expr:
+    where = conjunction(generator.where, *further)
+    if where == cel.TRUE:
+        return generator.list
+    return cel.macro(generator.list, "filter", generator.variable, where)
+
+
+def _mapped(generator: Generator, item: Place) -> Expr:
+    kept = _filtered(generator, item.is_present())
+    # A map is a loop over its keys, and a filter gives a list of them.
+    is_map = kept == generator.list and generator.elements.is_map
+    if item.value == cel.ident(generator.variable) and not is_map:
+        return kept
+    return cel.macro(kept, "map", generator.variable, item.value)
+
+
+Term: TypeAlias = Constant | Value | Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """An object made of several values, whose members are asked for one by one.
+
+    given: what must hold for there to be one.
+    """
+
+    terms: Mapping[str, Term]
+    given: Expr = cel.TRUE
+
+    def place(self) -> Place:
+        """Return the object as a whole; raises `NotConvertible`."""
+        members = dict(zip(self.terms, mixed(self.terms.values()), strict=True))
+        return Place(cel.map_of(members), (), ANY_MAP)
+
+
+def computed(expression: Expr, type_: str = UNKNOWN) -> Value:
+    """Return a value that an expression gives."""
+    return Value(Place(expression, (), type_))
+
+
+def is_path(expr: Expr) -> bool:
+    """Return whether an expression is a path of fields alone."""
+    while isinstance(expr, Select):
+        expr = expr.operand
+    return isinstance(expr, Ident)
+
+
+def is_json(value: object) -> bool:
+    """Return whether a constant is a value, and not the start of a path alone."""
+    return value is None or isinstance(value, bool | int | float | str | list | dict)
+
+
+def expression_of(term: Term) -> Expr:
+    """Return a term as an expression; nothing where there must be something is an error."""
+    match term:
+        case Constant(value) if not is_json(value):
+            raise NotConvertible("the request as a whole")
+        case Constant(list() as values):
+            return cel.list_of(mixed(map(Constant, values)))
+        case Constant(dict() as members):
+            return cel.map_of(
+                dict(zip(members, mixed(map(Constant, members.values())), strict=True))
+            )
+        case Constant(value):
+            return cel.literal(value)
+        case Value(place) if place.type == TIME:
+            return cel.call("string", place.value)
+        case Value(place) if place.type in (SPAN, SIZE):
+            raise NotConvertible("the text of a computed span or size")
+        case Value(place, strict):
+            if place.is_optional and not strict:
+                return place.or_value(cel.NULL)
+            return place.value
+        case Stream():
+            return term.list()
+
+
+def type_of(term: Term) -> str:
+    """Return the type of a term, as places have it."""
+    match term:
+        case Constant(value):
+            return _TYPES.get(type(value), UNKNOWN)
+        case Value(place):
+            return place.type
+        case Stream():
+            return f"[]{term.item.type}"
+
+
+_TYPES: Final = {str: TEXT, bool: "bool", int: "int", float: "double"}
+
+
+def double_of(term: Term) -> Expr:
+    """Return a number as a double; what is none is an error in CEL, too."""
+    match term:
+        case Constant(int() | float() as value) if type(value) is not bool:
+            return cel.literal(float(value))
+        case Value(place) if place.type in ("int", "double"):
+            found = place.settled().value
+            is_double = isinstance(found, Call) and found.function == "double"
+            return found if is_double else cel.call("double", found)
+    raise NotConvertible("a list of values that may be no numbers")
+
+
+def mixed(terms: Iterable[Term]) -> list[Expr]:
+    """Return terms as members of one list or map, which CEL wants to have one type."""
+    terms = list(terms)
+    expressions = [expression_of(term) for term in terms]
+    kinds = {type(each.value) if isinstance(each, Literal) else None for each in expressions}
+    if len(expressions) < 2 or (len(kinds) == 1 and None not in kinds):
+        return expressions
+    return [
+        cel.call("dyn", each) if isinstance(each, Literal | ListLiteral | MapLiteral) else each
+        for each in expressions
+    ]
+
+
+def is_truthy(term: Term) -> Expr:
+    """Return whether JMESPath takes a term for true: it is not null, false or empty."""
+    match term:
+        case Constant(Members() as members):
+            return members.given
+        case Constant(value):
+            return cel.literal(value not in (None, False, "", [], {}) or value is True)
+        case Stream():
+            return term.exists(lambda _item: cel.TRUE)
+        case Value(place):
+            return _is_truthy(place)
+
+
+def _is_truthy(place: Place) -> Expr:
+    if place.among and "" not in place.among:
+        return cel.TRUE
+    if place.type == "bool":
+        inner = replace(place, given=cel.TRUE).or_value(cel.FALSE)
+        return conjunction(place.given, inner)
+    if place.type == TEXT:
+        if not place.is_optional and _has_text(place.value):
+            return cel.TRUE
+        return cel.not_equal(place.or_value(""), "")
+    if place.type in ("int", "double", "quantity"):
+        return place.is_present()
+    if place.is_list:
+        if not place.is_optional and isinstance(place.value, ListLiteral):
+            return cel.literal(bool(place.value.elements))
+        return cel.compare(">", cel.method(place.or_value([]), "size"), 0)
+    if place.is_map:
+        if place.requires_something:
+            return place.is_present()
+        return cel.compare(">", cel.method(place.or_value({}), "size"), 0)
+    if place.type == "int-or-string":
+        return cel.not_equal(place.or_value(""), "")
+    if place.type == UNKNOWN:
+        return cel.negate(cel.contains(_FALSE, place.or_value(cel.NULL)))
+    raise NotConvertible("a value of a type that is not known is asked for its truth")
+
+
+def _has_text(expr: Expr) -> bool:
+    """Return whether an expression joins texts, one of which is written and not empty."""
+    match expr:
+        case Binary("+", left, right):
+            return _has_text(left) or _has_text(right)
+        case Literal(str() as text):
+            return bool(text)
+    return False
+
+
+_NO_MEMBERS: Final = cel.map_of({})
+_FALSES: Final[tuple[Operand, ...]] = (cel.NULL, False, "", [], _NO_MEMBERS)
+_FALSE: Final = cel.list_of(cel.call("dyn", each) for each in _FALSES)
+
+
+def falsy(place: Place) -> Json:
+    """Return the one value of a type, besides nothing, that JMESPath takes for false; None where
+    there is none."""
+    if place.is_list:
+        return []
+    if place.is_map:
+        return {}
+    return {TEXT: "", "bool": False}.get(place.type)

@@ -1,0 +1,371 @@
+"""JMESPath trees as terms, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import IMAGE_PARTS, KIND_IN_SCANS, SERVICE_ACCOUNTS
+from chartkit.addons.migrate.expressions.place import (
+    ANY_MAP,
+    IMAGE_REFERENCE,
+    TEXT,
+    TIME,
+    Place,
+    not_extended,
+)
+from chartkit.addons.migrate.expressions.presence import path_of, present_if
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.jmespath import projections
+from chartkit.addons.migrate.jmespath.alternatives import chosen, first_truthy
+from chartkit.addons.migrate.jmespath.call import called
+from chartkit.addons.migrate.jmespath.comparisons import compared
+from chartkit.addons.migrate.jmespath.embedded import as_json, is_embedded, joined, json_literal
+from chartkit.addons.migrate.jmespath.environment import REQUEST_KIND, Names
+from chartkit.addons.migrate.jmespath.images import Images, part_of
+from chartkit.addons.migrate.jmespath.lists import (
+    element_at,
+    list_of_terms,
+    sliced,
+)
+from chartkit.addons.migrate.jmespath.terms import (
+    Constant,
+    Members,
+    Stream,
+    Term,
+    Value,
+    computed,
+    is_truthy,
+)
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.context.context import names_images
+from chartkit.engine.jmespath.compiler import keeps_null
+from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.parser import parse
+
+_NULL: Final = Constant(None)
+_OBJECT: Final = ("request", "object")
+_QUOTED: Final = '"object"'
+_ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
+_SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+
+
+class Translator:
+    """Translates expressions that see the same names."""
+
+    def __init__(self, names: Names, *, strict: bool = True, decides: bool | None = None) -> None:
+        """strict: whether a field that is not there is an error: not within projections; decides:
+        whether an error here is one of the whole expression, as it is of what is strict."""
+        self.names = names
+        self._strict = strict
+        self.decides = strict if decides is None else decides
+
+    def left(self, node: Node, current: Term | None, *, decides: bool = False) -> Term:
+        """Return what a node gives where what is missing is null; decides: whether an error here
+        is one of the whole expression if it is one of this."""
+        lenient = Translator(self.names, strict=False, decides=decides and self.decides)
+        return lenient.node(node, current if current is None else self.lenient(current))
+
+    def text(self, query: str, current: Term | None = None) -> Term:
+        """Return what an expression gives; current: the value of `@`, None at the root.
+
+        Raises `NotConvertible`.
+        """
+        try:
+            tree = parse(query)
+        except JMESPathError as error:
+            raise NotConvertible(f"the expression {query} is malformed: {error}") from None
+        if _QUOTED in query:
+            return Translator(self._not_extended(query)).node(tree, current)
+        if names_images(query) and "images" in self.names.others:
+            self.names.note(IMAGE_PARTS)
+        return self.node(tree, current)
+
+    def _not_extended(self, query: str) -> Names:
+        """Return the names of an expression that names the object as Kyverno does not look for it
+        where it extends rules to controllers: there it is the controller."""
+        whole = self.names.objects.get(_OBJECT)
+        others = query.replace(f"request.{_QUOTED}", "")
+        if not isinstance(whole, Value) or _QUOTED in others or "request.object" in others:
+            raise NotConvertible('request."object" next to request.object')
+        return self.names.with_object(replace(whole, place=not_extended(whole.place)))
+
+    def node(self, node: Node, current: Term | None) -> Term:
+        """Return what a node gives; current: the value of `@`, None at the root."""
+        if node.kind not in _HANDLERS:
+            raise NotConvertible(f"an expression with {node.kind.name.lower().replace('_', ' ')}")
+        return _HANDLERS[node.kind](self, node, current)
+
+    def _field(self, node: Node, current: Term | None) -> Term:
+        if current is None:
+            return self._root((node.value,))
+        return self.member(current, node.value)
+
+    def _root(self, path: tuple[str, ...]) -> Term:
+        if path == REQUEST_KIND:
+            self.names.note(KIND_IN_SCANS)
+        if path in self.names.objects:
+            found = self.names.objects[path]
+            return found if self._strict else self.lenient(found)
+        if any(known[: len(path)] == path for known in self.names.objects):
+            return Constant(_Unfinished(path))
+        if len(path) == 1 and path[0] in self.names.others:
+            if path[0] in _ACCOUNT:
+                self.names.note(SERVICE_ACCOUNTS)
+            return self.names.others[path[0]]
+        if path == ("",) and not self._strict:
+            return Constant(None)
+        raise NotConvertible(f"the variable {'.'.join(path)} has no form in CEL")
+
+    def member(self, term: Term, key: str) -> Term:
+        """Return a field of a term."""
+        if is_embedded(key):
+            return self._entry(term, joined(key, self.names))
+        match term:
+            case Constant(_Unfinished(path)):
+                return self._root((*path, key))
+            case Constant(Members() as members):
+                return chosen(members.given, members.terms.get(key, Constant(None)), _NULL)
+            case Constant(Images()):
+                raise NotConvertible("the image of a container that is named")
+            case Constant(dict() as value):
+                return Constant(value.get(key))
+            case Constant():
+                return Constant(None)
+            case Value(place, strict) if place.type == IMAGE_REFERENCE:
+                return Value(part_of(place, key), strict)
+            case Value(place, strict):
+                place = place.taken_for(ANY_MAP)
+                if not place.is_map:
+                    raise NotConvertible(f"the field {key} of a value that is no object")
+                return Value(self._known(place.child(key)), strict and self._strict)
+            case Stream():
+                raise NotConvertible(f"the field {key} of a list")
+
+    def _known(self, place: Place) -> Place:
+        """Return a place, plainly where it is known to be there."""
+        is_known = place.is_optional and path_of(place.value) in self.names.known
+        return replace(place, root=place.value, optional=()) if is_known else place
+
+    def _entry(self, term: Term, key: Expr) -> Term:
+        """Return the entry of a map by a key that is computed."""
+        if isinstance(term, Constant) and isinstance(term.value, Images):
+            return term.value.of_container(key, self.names.others.get("element"))
+        if not isinstance(term, Value):
+            raise NotConvertible("a key with a variable, of a value that is no object")
+        place = term.place.taken_for(ANY_MAP)
+        if not place.type.startswith("{}"):
+            raise NotConvertible("a key with a variable, of a value that is no map")
+        return Value(place.entry(key), term.strict)
+
+    def _subexpression(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        term = self.node(left, current)
+        if isinstance(term, Constant) and isinstance(term.value, _Unfinished):
+            if right.kind is not Kind.FIELD:
+                raise NotConvertible("the request as a whole")
+            return self._root((*term.value.path, right.value))
+        if not isinstance(term, Value) or not term.place.is_optional or keeps_null(right):
+            return self.node(right, term)
+        # Where nothing is there, a function is not asked.
+        found = self.node(right, Value(term.place.settled()))
+        if term.strict:
+            return found
+        present = term.place.is_present()
+        match found:
+            case Value(place):
+                given = conjunction(present, place.given)
+                return Value(replace(place, given=given), strict=False)
+            case Stream():
+                # What a loop runs over must be there, or be empty.
+                return self.node(right, term)
+            case Constant():
+                raise NotConvertible("a constant in place of what may be absent")
+
+    def _index_expression(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        return self.node(right, self.node(left, current))
+
+    def _index(self, node: Node, current: Term | None) -> Term:
+        if current is None:
+            raise NotConvertible("an element of the whole context")
+        return element_at(current, node.value)
+
+    def _slice(self, node: Node, current: Term | None) -> Term:
+        if current is None:
+            raise NotConvertible("a part of the whole context")
+        return sliced(current, *node.value)
+
+    def _current(self, _node: Node, current: Term | None) -> Term:
+        if current is None:
+            raise NotConvertible("the whole context")
+        return current
+
+    def _literal(self, node: Node, _current: Term | None) -> Term:
+        if is_embedded(node.value):
+            name = json_literal(node.value)
+            if name is not None:
+                return as_json(self.names.embedded[name])
+            whole = self.names.embedded.get(node.value)
+            if isinstance(whole, Value) and whole.place.type == TIME:
+                return whole
+            return computed(joined(node.value, self.names), TEXT)
+        if is_embedded(str(node.value)):
+            raise NotConvertible("a variable in a literal of JSON")
+        return Constant(node.value)
+
+    def _pipe(self, node: Node, current: Term | None) -> Term:
+        left, right = node.children
+        found = self.lenient(self.left(left, current, decides=True))
+        return self.left(right, found, decides=True)
+
+    def inside(self, stream: Stream) -> Translator:
+        """Return the translator of what is asked of each item."""
+        taken = self.names.taken | {each.variable for each in stream.generators}
+        return Translator(replace(self.names, taken=taken), strict=False).where(
+            *(each.where for each in stream.generators)
+        )
+
+    def where(self, *tests: Expr, holds: bool = True) -> Translator:
+        """Return the translator of what is asked where tests hold, or do not."""
+        known = self.names.known.union(*(present_if(each, holds=holds) for each in tests))
+        if known == self.names.known:
+            return self
+        names = replace(self.names, known=known)
+        return Translator(names, strict=self._strict, decides=self.decides)
+
+    def truth(self, node: Node, current: Term | None) -> Expr:
+        """Return whether JMESPath takes what a node gives for true."""
+        match node.kind:
+            case Kind.AND_EXPRESSION:
+                return conjunction(*self._in_order(node, current, holds=True))
+            case Kind.OR_EXPRESSION:
+                return disjunction(*self._in_order(node, current, holds=False))
+            case Kind.NOT_EXPRESSION:
+                return cel.negate(self.truth(node.children[0], current))
+            case _:
+                return is_truthy(self.lenient(self.node(node, current)))
+
+    def _in_order(self, node: Node, current: Term | None, *, holds: bool) -> list[Expr]:
+        """Return the operands of a chain, each asked only where those before it hold, or do not."""
+        translator, found = self, list[Expr]()
+        for each in _operands(node.kind, node):
+            found.append(translator.truth(each, current))
+            translator = translator.where(found[-1], holds=holds)
+        return found
+
+    @staticmethod
+    def lenient(term: Term) -> Term:
+        """Return a term that is null where there is nothing."""
+        return replace(term, strict=False) if isinstance(term, Value | Stream) else term
+
+    def _or(self, node: Node, current: Term | None) -> Term:
+        *firsts, last = _operands(Kind.OR_EXPRESSION, node)
+        found = self.left(last, current)
+        for each in reversed(firsts):
+            *tests, value = _operands(Kind.AND_EXPRESSION, each)
+            translator, held = self, list[Expr]()
+            for test in tests:
+                held.append(translator.truth(test, current))
+                translator = translator.where(held[-1])
+            first = translator.left(value, current)
+            if self.truth(value, current) not in held:
+                first = first_truthy(first, found)
+            found = chosen(conjunction(*held), first, found)
+        return found
+
+    def _multi_select(self, node: Node, current: Term | None) -> Term:
+        inner, given = _settled(current)
+        made = list_of_terms([self.left(each, inner) for each in node.children])
+        if given == cel.TRUE:
+            return made
+        return Value(replace(made.place, given=given), strict=False)
+
+    def _multi_select_dict(self, node: Node, current: Term | None) -> Term:
+        inner, given = _settled(current)
+        terms = {pair.value: self.left(pair.children[0], inner) for pair in node.children}
+        return Constant(Members(terms, given))
+
+    def _comparator(self, node: Node, current: Term | None) -> Term:
+        left, right = (self.lenient(self.node(each, current)) for each in node.children)
+        sign = _SIGNS[str(node.value.name)] if hasattr(node.value, "name") else str(node.value)
+        return compared(sign, left, right)
+
+    def _truth_value(self, node: Node, current: Term | None) -> Term:
+        return computed(self.truth(node, current), "bool")
+
+    def _and(self, node: Node, current: Term | None) -> Term:
+        *tests, last = _operands(Kind.AND_EXPRESSION, node)
+        tests = [each for each in tests if self.truth(each, current) != cel.TRUE]
+        if not tests:
+            return self.node(last, current)
+        if not all(_is_bool(self.left(each, current)) for each in tests):
+            # Where one is not true, the value is that one.
+            raise NotConvertible("a value that && chooses")
+        holds = self._in_order(replace(node, children=tuple(tests)), current, holds=True)
+        value = self.where(*holds).node(last, current)
+        if _is_bool(value):
+            return computed(conjunction(*holds, is_truthy(self.lenient(value))), "bool")
+        return chosen(conjunction(*holds), value, Constant(False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """The start of a path that names nothing by itself: `request`."""
+
+    path: tuple[str, ...]
+
+
+def _operands(kind: Kind, node: Node) -> list[Node]:
+    """Return the operands of a chain of operators."""
+    if node.kind is not kind:
+        return [node]
+    return [operand for each in node.children for operand in _operands(kind, each)]
+
+
+def _settled(current: Term | None) -> tuple[Term | None, Expr]:
+    """Return the value that several are made from, as it is where it is there, and whether it
+    is."""
+    if not isinstance(current, Value) or not current.place.is_optional:
+        return current, cel.TRUE
+    given = cel.TRUE if current.strict else current.place.is_present()
+    return Value(current.place.settled(), strict=False), given
+
+
+def _is_bool(term: Term) -> bool:
+    match term:
+        case Constant(value):
+            return isinstance(value, bool)
+        case Value(place):
+            return place.type == "bool"
+        case Stream():
+            return False
+
+
+_Handler = Callable[[Translator, Node, "Term | None"], Term]
+_HANDLERS: Final[Mapping[Kind, _Handler]] = {
+    Kind.FIELD: Translator._field,
+    Kind.SUBEXPRESSION: Translator._subexpression,
+    Kind.INDEX_EXPRESSION: Translator._index_expression,
+    Kind.INDEX: Translator._index,
+    Kind.SLICE: Translator._slice,
+    Kind.CURRENT: Translator._current,
+    Kind.IDENTITY: Translator._current,
+    Kind.LITERAL: Translator._literal,
+    Kind.PIPE: Translator._pipe,
+    Kind.PROJECTION: projections.projection,
+    Kind.VALUE_PROJECTION: projections.value_projection,
+    Kind.FLATTEN: projections.flatten,
+    Kind.FILTER_PROJECTION: projections.filtered,
+    Kind.OR_EXPRESSION: Translator._or,
+    Kind.AND_EXPRESSION: Translator._and,
+    Kind.NOT_EXPRESSION: Translator._truth_value,
+    Kind.COMPARATOR: Translator._comparator,
+    Kind.MULTI_SELECT_LIST: Translator._multi_select,
+    Kind.MULTI_SELECT_DICT: Translator._multi_select_dict,
+    Kind.FUNCTION_EXPRESSION: called,
+}

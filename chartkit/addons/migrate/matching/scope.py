@@ -1,0 +1,366 @@
+"""The objects and requests that a rule speaks of: match and exclude as the new types have them.
+
+Kinds and operations become match constraints, everything else a match condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.place import Place, object_of
+from chartkit.addons.migrate.expressions.wildcards import fits, fits_any
+from chartkit.addons.migrate.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
+from chartkit.addons.migrate.matching.roles import has_roles
+from chartkit.engine.cel.shapes.table import known_kinds
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, resource_name
+from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.model import Body
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+WRITES: Final = ("CREATE", "UPDATE")
+_ANY: Final = "*"
+_ONE_VERSION: Final = ("", "apps")
+_VERSION: Final = "request.object.apiVersion"
+_ACCOUNT: Final = "system:serviceaccount"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A match condition; expression: a tree, or the text of one that was CEL."""
+
+    name: str
+    expression: Expr | str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The requests that a rule speaks of.
+
+    constraints: `matchConstraints`; kinds: Kubernetes' own among the kinds, empty where another
+    may come; object: the place of the object.
+    """
+
+    constraints: Body
+    conditions: tuple[Condition, ...]
+    kinds: tuple[GroupVersionKind, ...]
+    object: Place
+
+    @property
+    def is_namespaced(self) -> bool:
+        """Return whether every object that it speaks of is in a namespace."""
+        return bool(self.kinds) and not any(map(is_cluster_scoped, self.kinds))
+
+    @property
+    def about_pods(self) -> bool:
+        """Return whether it speaks of Pods alone, so that Kyverno extends it to controllers."""
+        return self.kinds == (_POD,)
+
+
+_POD: Final = GroupVersionKind("", "v1", "Pod")
+
+
+def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
+    """Return the scope of a rule; operations: those of a rule that names none.
+
+    Raises `NotConvertible`.
+    """
+    match = rule.match
+    if match.any and (match.all or match.direct != ResourceFilter()):
+        raise NotConvertible("a match with filters in several places", "match")
+    named = _operations(_filters(match), operations)
+    return _scope(match, rule.exclude, named, Facts, _VERSION in str(rule.body))
+
+
+def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
+    """Return the scope of a policy about objects that are there, whoever made them.
+
+    Raises `NotConvertible`.
+    """
+    for block, place in ((match, "match"), (exclude, "exclude")):
+        filters = (*block.any, *block.all) if block is not None else ()
+        if any(each.has_user for each in filters):
+            raise NotConvertible("it names users, and nobody asks for a deletion", place)
+        if any(each.namespace_selector is not None for each in filters):
+            kinds = [kind for each in (filters or ()) for kind in each.kinds]
+            if not kinds or not Facts(known=_Kinds(filters).known).namespaced:
+                raise NotConvertible("labels of namespaces of kinds that may be in none", place)
+    if exclude is not None and not (exclude.any or exclude.all):
+        raise NotConvertible("it excludes everything", "exclude")
+    blocks = [None if each is None else _of_any_operation(each) for each in (match, exclude)]
+    return _scope(blocks[0] or match, blocks[1], [_ANY], ObjectFacts)
+
+
+def _of_any_operation(match: Match) -> Match:
+    """Return a match without operations, which are not asked of objects that are there."""
+    any_, all_ = (
+        tuple(replace(each, operations=()) for each in filters)
+        for filters in (match.any, match.all)
+    )
+    return replace(match, any=any_, all=all_)
+
+
+def _scope(
+    match: Match,
+    exclude: Match | None,
+    operations: list[str],
+    facts_of: type[Facts],
+    reads_version: bool = False,
+) -> Scope:
+    filters = _filters(match)
+    if len({each.kinds for each in match.all}) > 1:
+        raise NotConvertible("a match of several kinds at once", "match")
+    kinds = _Kinds(filters if not match.all else filters[:1], reads_version)
+    facts = facts_of(kinds.named, kinds.known, judged_object(operations))
+    conditions: list[Condition] = []
+    matched = _matched(match, filters, facts)
+    if matched != cel.TRUE:
+        conditions.append(Condition("match", matched))
+    if exclude is not None:
+        excluded = _joined(exclude, facts)
+        if excluded == cel.TRUE:
+            raise NotConvertible("the rule excludes everything that it matches", "exclude")
+        if excluded != cel.FALSE:
+            conditions.append(Condition("exclude", cel.negate(excluded)))
+    selector = _native_selector(filters)
+    constraints: Body = {"resourceRules": kinds.rules(operations)}
+    if selector is not None:
+        constraints["namespaceSelector"] = selector
+    return Scope(constraints, tuple(conditions), kinds.known, object_of(kinds.known))
+
+
+def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
+    """Return whether an exception's match takes a request about one of several kinds, none for
+    any; false where it takes none. Raises `NotConvertible`."""
+    facts = Facts(known=tuple(kinds))
+    filters = [each for each in (*match.any, *match.all) if each != ResourceFilter()]
+    if any(each.roles or each.cluster_roles for each in filters):
+        raise NotConvertible("the roles of a user, which an exception cannot ask for", "match")
+    if any(each.namespace_selector for each in filters) and facts.has_namespaces:
+        raise NotConvertible("labels of namespaces, where Namespaces are among the kinds", "match")
+    if not filters or (match.all and len(filters) < len(match.all) and not match.any):
+        return cel.FALSE
+    tests = [filter_test(each, facts, kinds=True, operations=False) for each in filters]
+    if match.any or not match.all:
+        return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
+    return cel.all_of(each for each in tests if each != cel.TRUE)
+
+
+def operations_of(scope: Scope) -> frozenset[str]:
+    """Return the operations that a scope's constraints name."""
+    return frozenset(
+        name for rule in scope.constraints["resourceRules"] for name in rule["operations"]
+    )
+
+
+def _filters(match: Match) -> tuple[ResourceFilter, ...]:
+    return match.any or match.all or (match.direct,)
+
+
+def _operations(filters: Iterable[ResourceFilter], default: Sequence[str]) -> list[str]:
+    filters = list(filters)
+    named = list(dict.fromkeys(name for each in filters for name in each.operations))
+    if all(each.operations for each in filters):
+        return named
+    return list(dict.fromkeys((*default, *named)))
+
+
+class _Kinds:
+    """The kinds that filters name; reads_version: whether the rule reads the version of objects,
+    so that versions count which Kubernetes no longer has."""
+
+    def __init__(self, filters: Sequence[ResourceFilter], reads_version: bool = False) -> None:
+        named = list(dict.fromkeys(kind for each in filters for kind in each.kinds))
+        self.named = frozenset(named)
+        if not named or not all(each.kinds for each in filters):
+            raise NotConvertible("the match names no kinds", "match")
+        self._found = [_kinds_of(each, reads_version) for each in named]
+        everything = [kind for each in self._found for kind in each.kinds]
+        self.known = tuple(everything) if all(each.kinds for each in self._found) else ()
+
+    def rules(self, operations: list[str]) -> list[Body]:
+        """Return the resource rules, a group and its versions each."""
+        grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for found in self._found:
+            for group, versions, resource in found.resources:
+                grouped.setdefault((group, versions), []).append(resource)
+        return [
+            {
+                "apiGroups": [group],
+                "apiVersions": list(versions),
+                "operations": list(operations),
+                "resources": list(dict.fromkeys(resources)),
+            }
+            for (group, versions), resources in grouped.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The meaning of a kind selector: resources, as (group, versions, resource), and the kinds;
+    no kinds where they are not known."""
+
+    resources: tuple[tuple[str, tuple[str, ...], str], ...]
+    kinds: tuple[GroupVersionKind, ...]
+
+
+def _kinds_of(text: str, reads_version: bool) -> _Found:
+    group, version, kind, sub = parse_kind_selector(text)
+    if kind == _ANY:
+        resource = f"{_ANY}/{sub}" if sub else _ANY
+        return _Found(((group, (version,), resource),), ())
+    if any(has_wildcard(part) for part in (kind, sub)) or (group != _ANY and has_wildcard(group)):
+        raise NotConvertible(f"a kind with wildcards, {text}, has no resource", "match")
+    behind = f"/{sub}" if sub else ""
+    known = [
+        each
+        for each in known_kinds()
+        if each.kind == kind and group in (_ANY, each.group) and version in (_ANY, each.version)
+    ]
+    if not known:
+        return _Found(((group, (version,), resource_name(kind) + behind),), ())
+    resource = resource_name(kind) + behind
+    kinds = () if sub else tuple(known)
+    by_group: dict[str, list[str]] = {}
+    for each in known:
+        by_group.setdefault(each.group, []).append(each.version)
+    if reads_version and group == _ANY and "" not in by_group:
+        return _Found(((_ANY, (version,), resource),), kinds)
+    resources = tuple(
+        (name, _versions(name, version, versions), resource) for name, versions in by_group.items()
+    )
+    return _Found(resources, kinds)
+
+
+def _versions(group: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the versions of a group: any, where the rule names none and there were others."""
+    return (_ANY,) if asked == _ANY and group not in _ONE_VERSION else tuple(known)
+
+
+def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> Expr:
+    if _native_selector(filters) is not None:
+        filters = [replace(each, namespace_selector=None) for each in filters]
+    kinds = len({each.kinds for each in filters}) > 1
+    operations = len({each.operations for each in filters}) > 1
+    tests = [filter_test(each, facts, kinds=kinds, operations=operations) for each in filters]
+    if match.all:
+        return cel.all_of(each for each in tests if each != cel.TRUE)
+    return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
+
+
+def _joined(exclude: Match, facts: Facts) -> Expr:
+    filters = _filters(exclude)
+    tests = [
+        filter_test(each, facts, kinds=True, operations=True)
+        for each in filters
+        if each != ResourceFilter()
+    ]
+    if not tests:
+        return cel.FALSE
+    return cel.all_of(tests) if exclude.all else cel.any_of(tests)
+
+
+def _native_selector(filters: Sequence[ResourceFilter]) -> Body | None:
+    """Return the one namespace selector of a match that Kubernetes itself can have."""
+    if len(filters) != 1 or filters[0].namespace_selector is None:
+        return None
+    selector = filters[0].namespace_selector
+    texts = (*selector.labels, *selector.labels.values())
+    if any(map(has_wildcard, texts)) or "Namespace" in filters[0].kinds:
+        return None
+    made: Body = {}
+    if selector.labels:
+        made["matchLabels"] = dict(selector.labels)
+    if selector.expressions:
+        made["matchExpressions"] = [_requirement(each) for each in selector.expressions]
+    return made or None
+
+
+def _requirement(one: Requirement) -> Body:
+    made: Body = {"key": one.key, "operator": one.operator}
+    return {**made, "values": list(one.values)} if one.values else made
+
+
+def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: bool) -> Expr:
+    """Return a filter as a test; kinds, operations: whether it says them or the constraints do."""
+    tests: list[Expr] = []
+    if kinds and one.kinds:
+        tests.append(facts.is_kind(one.kinds))
+    if operations and one.operations:
+        tests.append(fits_any(cel.path("request", "operation"), one.operations))
+    for names in ((one.name,) if one.name else (), one.names):
+        if names:
+            tests.append(fits_any(facts.name, names))
+    if one.namespaces:
+        tests.append(fits_any(facts.namespace, one.namespaces))
+    for key, text in (one.annotations or {}).items():
+        tests.append(_entry(facts.entries("annotations"), key, text))
+    if one.selector is not None:
+        tests.append(_selected(one.selector, facts.entries("labels")))
+    if one.namespace_selector is not None:
+        tests.append(_in_labelled_namespace(one.namespace_selector, facts))
+    if one.subjects:
+        tests.append(cel.any_of(map(_is_subject, one.subjects)))
+    tests += has_roles(one, facts)
+    return cel.all_of(each for each in tests if each != cel.TRUE)
+
+
+def _entry(entries: Place, key: str, text: str) -> Expr:
+    """Return whether a map has an entry, with wildcards in both."""
+    if not has_wildcard(key):
+        if not text.strip(_ANY) and has_wildcard(text):
+            return entries.child(key).is_present()
+        if has_wildcard(text):
+            return cel.all_of(
+                (entries.child(key).is_present(), fits(entries.child(key).value, text))
+            )
+        return cel.equal(entries.child(key).or_value(cel.NULL), text)
+    inside = cel.index(entries.value, cel.ident("key"))
+    test = cel.all_of((fits(cel.ident("key"), key), fits(inside, text)))
+    return cel.macro(entries.or_value({}), "exists", "key", test)
+
+
+def _selected(selector: LabelSelector, labels: Place) -> Expr:
+    if selector_problem(LabelSelector(expressions=selector.expressions)):
+        return cel.FALSE
+    tests = [_entry(labels, key, text) for key, text in selector.labels.items()]
+    tests += [_requires(one, labels) for one in selector.expressions]
+    return cel.all_of(tests)
+
+
+def _requires(one: Requirement, labels: Place) -> Expr:
+    place = labels.child(one.key)
+    if one.operator in ("Exists", "DoesNotExist"):
+        present = place.is_present()
+        return present if one.operator == "Exists" else cel.negate(present)
+    among = cel.contains(cel.list_of(one.values), place.or_value(cel.NULL))
+    return among if one.operator == "In" else cel.negate(among)
+
+
+def _in_labelled_namespace(selector: LabelSelector, facts: Facts) -> Expr:
+    labels = Place(cel.ident("namespaceObject"), ("metadata", "labels"), "{}string")
+    selected = _selected(selector, labels)
+    known = cel.not_equal(cel.ident("namespaceObject"), cel.NULL)
+    tests = [known, selected]
+    if facts.has_namespaces:
+        tests.insert(0, cel.not_equal(facts.kind, NAMESPACE))
+    return cel.all_of(tests)
+
+
+def _is_subject(subject: Subject) -> Expr:
+    # A background scan has no user.
+    name = cel.or_value(cel.optional_field(cel.path("request", "userInfo"), "username"), "")
+    if subject.kind == "ServiceAccount":
+        return fits(name, f"{_ACCOUNT}:{subject.namespace}:{subject.name}")
+    if subject.kind == "Group":
+        groups = cel.or_value(cel.optional_field(cel.path("request", "userInfo"), "groups"), [])
+        if not has_wildcard(subject.name):
+            return cel.contains(groups, subject.name)
+        return cel.macro(groups, "exists", "group", fits(cel.ident("group"), subject.name))
+    return fits(name, subject.name) if subject.kind == "User" else cel.FALSE

@@ -1,0 +1,148 @@
+"""Mutate rules: one module a way of patching. It imports its parent's modules and `validate`'s
+patterns, for conditions in anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from chartkit.addons.migrate.conditions import blocks_hold
+from chartkit.addons.migrate.context import context_of
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.presence import NOTHING, Known, empty_if
+from chartkit.addons.migrate.jmespath import Names
+from chartkit.addons.migrate.matching.environment import names_of
+from chartkit.addons.migrate.matching.operations import operations_in
+from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, scope_of
+from chartkit.addons.migrate.mutate.fields import object_field
+from chartkit.addons.migrate.mutate.foreach import loop_mutations
+from chartkit.addons.migrate.mutate.json_patch import json_patch
+from chartkit.addons.migrate.mutate.merge import StrategicMerge
+from chartkit.addons.migrate.mutate.mutation import Mutation
+from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.variables.syntax import has_references
+from chartkit.model import Body
+
+__all__ = ["convert_mutate"]
+_METADATA = "metadata"
+_UNSAFE = ("object.", "Object.", "{", "}")
+
+
+def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
+    """Return a mutate rule as mutations; raises `NotConvertible`.
+
+    A rule about Pods whose new form Kyverno would extend to controllers in another way takes
+    policies of its own for them.
+    """
+    own = _converted(rule, policy.namespace)
+    if not (own.scope.about_pods and autogen.controllers(policy)) or is_extended_alike(own):
+        return own
+    _, *extended = autogen.all_rules(replace(policy, rules=(rule,)))
+    others = [replace(_converted(each, policy.namespace), name=each.name) for each in extended]
+    return replace(own, is_extended=False, others=tuple(others))
+
+
+def _converted(rule: Rule, namespace: str) -> ConvertedRule:
+    """Return a rule as it stands; namespace: that of a policy of a namespace, else empty."""
+    if has_references(rule.body):
+        raise NotConvertible("a reference to another part of the policy")
+    body: Body = rule.mutate or {}
+    stated = operations_in(rule.preconditions)
+    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    context = context_of(rule.context, names_of(scope), namespace)
+    conditions: list[Condition] = []
+    empty = NOTHING
+    if stated.rest is not None:
+        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
+        conditions.append(Condition("preconditions", met))
+        empty = empty_if(met)
+    mutations = _mutations(body, scope, context.names, namespace, empty)
+    anchors = [each for mutation in mutations for each in mutation.conditions]
+    if anchors and len(mutations) > 1:
+        raise NotConvertible("anchors in one of several patches", "mutate/foreach")
+    conditions += _named(anchors)
+    spec: Body = {"mutations": [each.body for each in mutations]}
+    if any(each.replaces for each in mutations):
+        spec = {"evaluation": {"useServerSideApply": True}, **spec}
+    return ConvertedRule(
+        CelKind.MUTATING,
+        scope,
+        spec,
+        tuple(conditions),
+        tuple(context.used_in([*anchors, *(each.expression for each in mutations)])),
+        changes=tuple(context.names.changes),
+        assumed=scope.object.assumed or {},
+    )
+
+
+def _mutations(
+    body: Body, scope: Scope, names: Names, namespace: str, empty: Known
+) -> list[Mutation]:
+    """Return the mutations of a rule; empty: the lists that are empty where it applies."""
+    if body.get("patchStrategicMerge") is not None:
+        merge = StrategicMerge(names, empty=empty)
+        made = merge.configuration(body["patchStrategicMerge"], object_field(scope, scope.object))
+        return [Mutation(made, conditions=tuple(merge.conditions), replaces=merge.replaces)]
+    if body.get("patchesJson6902"):
+        return [
+            Mutation(json_patch(body["patchesJson6902"], scope.object, names), is_json_patch=True)
+        ]
+    if body.get("foreach"):
+        return loop_mutations(body["foreach"], scope, names, namespace)
+    raise NotConvertible("a mutate rule that says nothing", "mutate")
+
+
+def _named(anchors: Sequence[Expr]) -> list[Condition]:
+    if len(anchors) == 1:
+        return [Condition("anchors", anchors[0])]
+    return [Condition(f"anchor-{number}", each) for number, each in enumerate(anchors, 1)]
+
+
+def is_extended_alike(rule: ConvertedRule) -> bool:
+    """Return whether Kyverno's extension of the new form to the controllers of Pods says what that
+    of the rule does.
+
+    Kyverno's own extension of a MutatingPolicy wraps an `Object{…}` in the fields around a template
+    and replaces `object.spec` as text. It leaves `Object.metadata`, JSON patches,
+    `object.?metadata` and variables as they are, and counts braces in texts.
+    """
+    conditions = [each.expression for each in (*rule.scope.conditions, *rule.conditions)]
+    if rule.variables or not all(map(_is_rewritten, conditions)):
+        return False
+    for mutation in rule.spec["mutations"]:
+        applied = mutation.get("applyConfiguration")
+        if applied is None or not _is_rewritten(applied["expression"]):
+            return False
+        if not isinstance(applied["expression"], StructLiteral):
+            return False
+    return True
+
+
+def _is_rewritten(expression: Expr | str) -> bool:
+    if isinstance(expression, str):
+        return False
+    return not any(_is_left(part) for part in _parts(expression))
+
+
+def _is_left(part: Expr) -> bool:
+    match part:
+        case Literal(str() as text):
+            return any(each in text for each in _UNSAFE)
+        case Select(_, field):
+            return field == _METADATA
+        case StructLiteral(_, fields):
+            return any(entry.field == _METADATA for entry in fields)
+        case _:
+            return False
+
+
+def _parts(expression: Expr) -> Iterator[Expr]:
+    yield expression
+    parts: Iterable[Expr] = children(expression)
+    for each in parts:
+        yield from _parts(each)

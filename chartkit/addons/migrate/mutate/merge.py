@@ -1,0 +1,389 @@
+"""`patchStrategicMerge` as an apply configuration, `Object{…}`, that gives the same object.
+
+Lists that are merged by keys name every element, for Kyverno puts those of the patch first. Where
+a value replaces one that server-side apply calls atomic, the policy sets `useServerSideApply`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.names import loop_variable
+from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, Place
+from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
+from chartkit.addons.migrate.expressions.verdict import conjunction
+from chartkit.addons.migrate.jmespath import Constant, Names, Translator, Value
+from chartkit.addons.migrate.jmespath.terms import expression_of
+from chartkit.addons.migrate.mutate.anchors import (
+    added,
+    anchor_of,
+    has_additions,
+    lacks_additions,
+    only_adds,
+    parts,
+    plain_key,
+    reduced,
+)
+from chartkit.addons.migrate.mutate.fields import Field
+from chartkit.addons.migrate.mutate.literals import constant, literal_value, made
+from chartkit.addons.migrate.texts import term_of
+from chartkit.addons.migrate.validate.pattern import pattern_verdict
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.spelling import is_field_name
+from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral
+from chartkit.engine.cluster_policy.mutate.anchors import CONDITION, GLOBAL, HANDLED, has_anchors
+from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind
+from chartkit.engine.context.variables.syntax import find_variables, is_whole
+from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.parser import parse
+from chartkit.model import Body, Json
+
+_NAME: Final = ("name",)
+_OTHER: Final = "other"
+_DIRECTIVE: Final = "$patch"
+_QUANTITY: Final = "quantity"
+_UNIQUE: Final = frozenset(
+    (
+        *("containers", "initContainers", "ephemeralContainers", "volumes", "volumeMounts"),
+        *("volumeDevices", "resourceClaims", "schedulingGates"),
+    )
+)
+"""Lists in which the API server refuses two elements of one key."""
+_SCALARS: Final = {str: TEXT, int: "int", float: "double", bool: "bool"}
+_OPTIONAL: Final = cel.ident("optional")
+
+Entries = dict[str, tuple[Expr, bool]]
+"""The members of an object: values, and whether optional."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The elements of a list that a foreach patches.
+
+    elements: the list; variable: of the loop over it; where: what an element must meet; is_strict:
+    whether it is an error if there is no list.
+    """
+
+    elements: Place
+    variable: str
+    where: Expr = cel.TRUE
+    is_strict: bool = True
+
+
+@dataclass(slots=True)
+class StrategicMerge:
+    """The conversion of one patch.
+
+    conditions: what must hold for the patch to be applied at all; replaces: whether it replaces
+    what server-side apply calls atomic; patches_loop: whether it patches the elements of its loop;
+    empty: the lists that are empty where the patch is applied.
+    """
+
+    names: Names
+    loop: Loop | None = None
+    conditions: list[Expr] = field(default_factory=list)
+    replaces: bool = False
+    patches_loop: bool = False
+    empty: Known = NOTHING
+
+    def configuration(self, patch: Body, whole: Field) -> Expr:
+        """Return the apply configuration of a patch; raises `NotConvertible`."""
+        configuration = self._object(patch, whole)
+        if configuration is None:
+            raise NotConvertible("the patch changes nothing", "mutate/patchStrategicMerge")
+        return configuration
+
+    def _write(self, key: str, patch: Json, at: Field, entries: Entries) -> None:
+        """Add the value that a part of a patch gives, if it leaves any."""
+        match patch:
+            case dict():
+                value = self._object(patch, at)
+                is_optional = False
+            case list():
+                value = self._list(patch, at)
+                in_loop = self.loop is not None and at.place.path == self.loop.elements.path
+                may_lack = has_anchors(patch, HANDLED) or (in_loop and not self._is_strict)
+                is_optional = may_lack and at.place.is_optional
+                if value is not None and is_optional:
+                    # An empty list would be written as null.
+                    value = cel.method(_OPTIONAL, "ofNonZeroValue", value)
+            case _:
+                value, is_optional = self._scalar(patch, at)
+        if value is not None:
+            entries[key] = value, is_optional
+
+    @property
+    def _is_strict(self) -> bool:
+        return self.loop is not None and self.loop.is_strict
+
+    def _scalar(self, value: Json, at: Field) -> tuple[Expr, bool]:
+        """Return a scalar that is written, and whether it is an optional."""
+        if value is None:
+            raise NotConvertible(f"the patch removes {at.place.path}")
+        if isinstance(value, str) and "{{" in value:
+            if not at.takes(""):
+                return self._of_type(value, at), False
+            return self._first_given(value, at) or (self._computed(value, at), False)
+        if not at.takes(value):
+            raise NotConvertible(f"{at.place.path} does not take {value!r}")
+        at.place.taken_for(_SCALARS[type(value)])
+        return constant(value, self.names), False
+
+    def _of_type(self, text: str, at: Field) -> Expr:
+        """Return a variable that gives what a field takes that is no text."""
+        found = term_of(text, self.names)
+        match found:
+            case Constant(value) if at.takes(value):
+                return constant(value, self.names)
+            case Value(place) if place.type == at.place.type and not place.is_optional:
+                return place.value
+        raise NotConvertible(f"{at.place.path} is set to a variable, and is no text")
+
+    def _computed(self, text: str, at: Field) -> Expr:
+        found = term_of(text, self.names)
+        if isinstance(found, Value) and found.place.type not in (TEXT, _QUANTITY):
+            raise NotConvertible(f"{at.place.path} is set to a variable that may be no text")
+        return expression_of(found)
+
+    def _first_given(self, text: str, at: Field) -> tuple[Expr, bool] | None:
+        """Return `{{ a || b }}` of fields that may all be absent: nothing is written then.
+
+        Null takes the field away, so the field must be one of them.
+        """
+        variables = find_variables(text)
+        if not is_whole(variables, text):
+            return None
+        places = _alternatives(variables[0].query, self.names)
+        if len(places) < 2 or not all(place.is_optional for place in places):
+            return None
+        if at.place not in places or any(place.type != _QUANTITY for place in places):
+            raise NotConvertible(f"{at.place.path} may be set to null, which removes it")
+        found, *others = (place.as_optional for place in places)
+        for other in others:
+            found = cel.method(found, "or", other)
+        return found, True
+
+    def _object(self, patch: Json, at: Field) -> Expr | None:
+        if not isinstance(patch, dict):
+            raise NotConvertible("a patch that is no object", "mutate")
+        if _DIRECTIVE in patch:
+            raise NotConvertible("a patch with a directive, $patch")
+        if at.is_whole_object:
+            if not at.has_only(patch):
+                raise NotConvertible(f"server-side apply takes {at.place.path} as a whole")
+            self.replaces = True
+        entries: Entries = {}
+        keys = [plain_key(written) for written in patch]
+        if len(set(keys)) < len(keys):
+            raise NotConvertible("a key of a patch that is there twice, with an anchor and without")
+        for written, value in patch.items():
+            anchor = anchor_of(written)
+            if anchor is None:
+                self._write(written, value, at.child(written), entries)
+            elif anchor.kind is AnchorKind.ADDITION:
+                self._add_if_absent(anchor.key, value, at.child(anchor.key), entries)
+            else:
+                self.conditions.append(self._met(anchor, value, at))
+        if not entries:
+            return None
+        is_typed = not at.is_map and all(is_field_name(key) for key in entries)
+        return made(at.type_name if is_typed else "", entries)
+
+    def _add_if_absent(self, key: str, value: Json, at: Field, entries: Entries) -> None:
+        if has_anchors(value, CONDITION | GLOBAL):
+            raise NotConvertible(f"a condition under the anchor +({key})")
+        if isinstance(value, dict | list):
+            whole = reduced(added(value))
+            if whole is None:
+                return
+            self.replaces = self.replaces or _replaces(whole, at)
+            new = literal_value(whole, at.place, self.names, "" if at.is_map else at.type_name)
+            entries[key] = _where(cel.negate(at.place.is_present()), new), True
+            return
+        new, is_optional = self._scalar(value, at)
+        entries[key] = (new, True) if is_optional else (at.place.or_value(new), False)
+
+    def _met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
+        """Return whether the condition of an anchor holds of the object here."""
+        child = at.place.child(anchor.key)
+        if isinstance(wanted, list) or (isinstance(wanted, dict) and wanted):
+            raise NotConvertible(f"the anchor {anchor} holds an object or a list")
+        verdict = pattern_verdict(wanted, child.settled(), self.names.taken)
+        return conjunction(child.is_present(), verdict.holds)
+
+    def _list(self, patch: list[Json], at: Field) -> Expr | None:
+        at_loop = self.loop is not None and at.place.path == self.loop.elements.path
+        if has_anchors(patch, HANDLED) or (at_loop and patch):
+            if len(patch) != 1 or not isinstance(patch[0], dict):
+                raise NotConvertible("a list with anchors that has several elements")
+            return self._of_elements(patch[0], at)
+        elements = [each for each in map(reduced, patch) if each is not None]
+        if len(elements) < len(patch):
+            raise NotConvertible("a list of a patch with an empty object")
+        at.place.taken_for(ANY_LIST)
+        if path_of(at.place.value) in self.empty:
+            self.replaces = self.replaces or _replaces(elements, at)
+            return literal_value(elements, at.place, self.names, at.type_name)
+        if at.keys is None:
+            self.replaces = True
+            return literal_value(elements, at.place, self.names, at.type_name)
+        return self._joined(elements, at)
+
+    def _joined(self, patch: Sequence[Json], at: Field) -> Expr:
+        """Return the patch's elements, and behind them the others of the object by their key."""
+        key = _single_key(at)
+        variable = loop_variable(at.place, self.names.taken)
+        inside = at.element(variable)
+        named = []
+        for element in patch:
+            if not isinstance(element, dict) or not isinstance(element.get(key), str):
+                raise NotConvertible(f"an element of {at.place.path} without {key}")
+            if any(isinstance(value, dict | list) for value in element.values()):
+                raise NotConvertible(f"an element of {at.place.path} with objects or lists in it")
+            named.append(element[key])
+        made = cel.list_of([_required(self._object(each, inside)) for each in patch])
+        own = inside.place.child(key).value
+        texts = [constant(each, self.names) for each in named]
+        other = (
+            cel.not_equal(own, texts[0])
+            if len(texts) == 1
+            else cel.negate(cel.contains(cel.list_of(texts), own))
+        )
+        elements = at.place.or_value([])
+        present = inside.place.child(key).is_present()
+        if not _is_unique(at):
+            alone = cel.equal(at.element(_OTHER).place.child(key).or_value(""), own)
+            # An apply configuration must not name two elements of one key.
+            alone = cel.macro(elements, "exists_one", _OTHER, alone)
+            other = conjunction(present, other, alone)
+        rest = cel.macro(elements, "filter", variable, other)
+        return cel.compare("+", made, _by_key(rest, variable, key, inside))
+
+    def _of_elements(self, patch: Body, at: Field) -> Expr | None:
+        """Return the elements of the object that a patch's one element, with anchors, changes."""
+        if has_anchors(patch, GLOBAL):
+            self._some_element(patch, at)
+            return None
+        if at.keys != _NAME or not _is_unique(at):
+            raise NotConvertible(f"anchors in {at.place.path}, whose elements may have no names")
+        variable = loop_variable(at.place, self.names.taken)
+        loop = self.loop
+        is_loop = loop is not None and at.place.path == loop.elements.path
+        if is_loop and loop is not None:
+            variable = loop.variable
+            patch = _without_name(patch)
+            self.patches_loop = True
+        inside = at.element(variable)
+        part = StrategicMerge(self.names.without(variable), None)
+        if not is_loop and has_additions(patch):
+            raise NotConvertible("anchors +() that the first element decides for all")
+        if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in parts(patch)):
+            raise NotConvertible("anchors in a list within a list")
+        named = FieldEntry("name", cel.path(variable, "name"))
+        body = part._object(patch, inside)
+        self.replaces = self.replaces or part.replaces
+        where = conjunction(loop.where if is_loop and loop else cel.TRUE, *part.conditions)
+        if only_adds(patch):
+            # An element that has everything stays in its place.
+            where = conjunction(where, lacks_additions(patch, inside.place))
+        if not isinstance(body, StructLiteral):
+            raise NotConvertible(f"an element of {at.place.path} that changes nothing")
+        change = StructLiteral(body.name, (named, *body.fields))
+        strict = is_loop and loop is not None and loop.is_strict
+        elements = at.place.value if strict else at.place.or_value([])
+        if where == cel.TRUE:
+            return cel.macro(elements, "map", variable, change)
+        changed = cel.macro(cel.macro(elements, "filter", variable, where), "map", variable, change)
+        rest = cel.macro(elements, "filter", variable, cel.negate(where))
+        return cel.compare("+", changed, _by_key(rest, variable, "name", inside))
+
+    def _some_element(self, patch: Body, at: Field) -> None:
+        """Note that an element must meet the global anchors of a patch's element."""
+        variable = loop_variable(at.place, self.names.taken)
+        part = StrategicMerge(self.names.without(variable))
+        part._global_anchors(patch, at.element(variable))
+        met = conjunction(*part.conditions)
+        self.conditions.append(cel.macro(at.place.or_value([]), "exists", variable, met))
+
+    def _global_anchors(self, patch: Body, at: Field) -> None:
+        for written, value in patch.items():
+            anchor = anchor_of(written)
+            if anchor is not None and anchor.kind is AnchorKind.GLOBAL:
+                self.conditions.append(self._met(anchor, value, at))
+            elif anchor is not None or not isinstance(value, dict):
+                raise NotConvertible("global anchors with other parts in an element of a list")
+            else:
+                self._global_anchors(value, at.child(written))
+
+
+def _is_unique(at: Field) -> bool:
+    """Return whether the API server refuses two elements of one key in the list here."""
+    return at.place.path.rpartition(".")[2] in _UNIQUE
+
+
+def _single_key(at: Field) -> str:
+    keys = at.keys
+    if keys is None or len(keys) != 1:
+        raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
+    return keys[0]
+
+
+def _replaces(value: Json, at: Field) -> bool:
+    """Return whether a value holds what server-side apply takes as a whole."""
+    if isinstance(value, dict):
+        return at.is_whole_object or any(
+            _replaces(each, at.child(key)) for key, each in value.items()
+        )
+    if isinstance(value, list):
+        return at.is_whole_list or any(_replaces(each, at.element("element")) for each in value)
+    return at.is_whole_object and isinstance(value, str) and "{{" in value
+
+
+def _where(condition: Expr, value: Expr) -> Expr:
+    """Return an optional that has a value where a condition holds."""
+    none = cel.method(_OPTIONAL, "none")
+    return cel.conditional(condition, cel.method(_OPTIONAL, "of", value), none)
+
+
+def _alternatives(query: str, names: Names) -> list[Place]:
+    """Return the places of `a || b`; none where it is something else."""
+    try:
+        tree = parse(query)
+    except JMESPathError:
+        return []
+    terms = [Translator(names, strict=False).node(each, None) for each in _operands(tree)]
+    return [term.place for term in terms if isinstance(term, Value)] if len(terms) > 1 else []
+
+
+def _operands(node: Node) -> list[Node]:
+    if node.kind is not Kind.OR_EXPRESSION:
+        return [node]
+    return [each for child in node.children for each in _operands(child)]
+
+
+def _without_name(patch: Body) -> Body:
+    """Return the patch of a foreach's element without the name by which it finds it."""
+    for written, value in patch.items():
+        if written in ("name", "(name)") and isinstance(value, str):
+            inner = value.strip()
+            if inner.startswith("{{") and inner.strip("{} ") == "element.name":
+                return {key: each for key, each in patch.items() if key != written}
+    raise NotConvertible("a foreach whose patch does not name its element")
+
+
+def _required(made: Expr | None) -> Expr:
+    if made is None:
+        raise NotConvertible("an element of a list that changes nothing")
+    return made
+
+
+def _by_key(elements: Expr, variable: str, key: str, inside: Field) -> Expr:
+    if inside.is_whole_object and not inside.has_only((key,)):
+        raise NotConvertible(f"server-side apply takes {inside.place.path} as a whole")
+    named = cel.struct(inside.type_name, {key: inside.place.child(key).value})
+    return cel.macro(elements, "map", variable, named)

@@ -1,0 +1,334 @@
+"""The legacy objects of files, folders, charts, standard input, or a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TextIO
+
+from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
+from chartkit.addons.migrate.rules import LegacyRule, legacy_rules
+from chartkit.documents.exclusion import exclusion
+from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.engine import compile_any, is_exception, read_exceptions
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
+from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
+from chartkit.helm.embedded_code import first_code
+from chartkit.model import Diagnostic, Location, Resource, Severity, path_step
+from chartkit.network.cluster.recording import is_recording
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.inputs import (
+    CHART_FILE,
+    STDIN,
+    ChartOptions,
+    Note,
+    existing,
+    is_chart,
+    is_object,
+    render_inputs,
+    walk,
+)
+from chartkit.scan.policies import MARK
+
+HELM_SYNTAX: Final = "helm-syntax"
+"""The ID of findings about Helm code in files that belong to no rendered chart."""
+UNREADABLE: Final = "unreadable"
+"""The ID of findings about files that cannot be read, and charts that cannot be rendered."""
+OTHER_VALUES: Final = "other-values"
+"""The ID of notes on charts that render no legacy object with the values that are given."""
+_PROJECT: Final = "chartkit.yaml"
+_LEGACY_KIND: Final = re.compile(
+    r"^ *kind: *[\"']?((Cluster)?(Cleanup)?Policy|PolicyException)[\"']? *$", re.MULTILINE
+)
+_GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
+_NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
+_PARAMETERS: Final = "has parameters of a policy library, and no values for them"
+_NOT_RENDERED: Final = "is Helm code, which only Helm can run"
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyObject:
+    """A policy, cleanup policy or exception of kyverno.io.
+
+    origin: what generated it; rules: its rules by type; refusal: why Kyverno does not take it,
+    empty where it does; document: of the file that it is in, None for one that was rendered or is
+    in a cluster.
+    """
+
+    resource: Resource
+    origin: Origin
+    rules: tuple[LegacyRule, ...]
+    refusal: str = ""
+    document: Document | None = None
+
+    def locate(self, pointer: str) -> Location:
+        """Return the place of a part of the object; without a document, that of the object."""
+        place = self.resource.location
+        if not pointer:
+            return place
+        if self.document is None:
+            return replace(place, path=pointer)
+        steps = f"{place.path}{pointer}".split("/")[1:]
+        return self.document.locate(*map(_step, steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """objects: in the order of the inputs; faults: what the inputs have that cannot be read or that
+    Kyverno refuses; unread: what could not be read of a cluster, and charts that others depend on
+    and that are not there, a line each; documents: those of the texts that could be read, by file;
+    charts: the folders of the charts that were."""
+
+    objects: tuple[LegacyObject, ...]
+    faults: tuple[Diagnostic, ...] = ()
+    unread: tuple[str, ...] = ()
+    documents: Mapping[Path, Sequence[Document]] = field(default_factory=dict)
+    charts: Sequence[Path] = ()
+
+
+def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inventory:
+    """Return the legacy objects of the inputs; note takes Helm's warnings about charts.
+
+    Raise InputError for options that cannot be combined and paths without objects, and SourceError
+    where a cluster does not answer.
+    """
+    source = _cluster(options)
+    if source is None:
+        chart = ChartOptions(
+            options.values, options.release, options.namespace, options.kube_version
+        )
+        return _Files(chart, stdin, note).read(options.paths)
+    from chartkit.network.cluster.installed import legacy_there
+    from chartkit.scan.cluster import open_cluster
+
+    with open_cluster(source) as reader:
+        found = [_legacy(each) for each in legacy_there(reader)]
+        unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
+        return Inventory(tuple(found), unread=unread)
+
+
+def without_copies(inventory: Inventory, paths: Sequence[str]) -> Inventory:
+    """Return an inventory with each object of a project once, as its source where it has one: the
+    project's charts and rendered manifests have it as well; paths: the inputs, of which those with
+    a chartkit.yaml are projects."""
+    roots = [root for root in map(Path, paths) if (root / _PROJECT).is_file()]
+    kept: dict[tuple[object, ...], LegacyObject] = {}
+    for each in inventory.objects:
+        one, file = each.resource, Path(each.resource.location.file)
+        root = next((root for root in roots if file.is_relative_to(root)), None)
+        key = (root, one.kind, one.namespace, one.name) if root is not None else (id(each),)
+        known = kept.setdefault(key, each)
+        if _is_generated(known) and not _is_generated(each):
+            kept[key] = each
+    return replace(inventory, objects=tuple(kept.values()))
+
+
+def _is_generated(found: LegacyObject) -> bool:
+    return found.document is None or found.origin.tool is Tool.HELM
+
+
+def _cluster(options: InventoryOptions) -> ClusterSource | None:
+    """Return the cluster or recording to read, None for files."""
+    recordings = [Path(path) for path in options.paths if is_recording(Path(path))]
+    is_cluster = options.cluster or bool(recordings)
+    if not is_cluster:
+        if options.context or options.record:
+            raise InputError("--context and --record need --cluster")
+        if not options.paths:
+            raise InputError("Missing argument 'PATH…'", hint="- is standard input")
+        return None
+    if len(options.paths) > (0 if options.cluster else 1):
+        raise InputError("a cluster is read alone", hint="leave the other PATHs out")
+    if options.values or options.kube_version:
+        raise InputError("-f and --kube-version are for charts, and a cluster has none")
+    if recordings and (options.context or options.record):
+        raise InputError("--context and --record are for a live cluster, not for a recording")
+    recording = recordings[0] if recordings else None
+    return ClusterSource(options.context, recording, options.named_namespace or "", options.record)
+
+
+@dataclass(slots=True)
+class _Files:
+    """A reader of files that goes on after a file that cannot be read, and reads each once; known:
+    what has been read; again: how often it was named once more."""
+
+    chart: ChartOptions
+    stdin: TextIO
+    note: Note
+    faults: list[Diagnostic] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    known: set[Path] = field(default_factory=set)
+    documents: dict[Path, Sequence[Document]] = field(default_factory=dict)
+    charts: list[Path] = field(default_factory=list)
+    again: int = 0
+    count: int = 0
+
+    def read(self, paths: Sequence[str]) -> Inventory:
+        found: list[LegacyObject] = []
+        for path in paths:
+            before = self._progress()
+            found.extend(self._path(path))
+            if before == self._progress():
+                hint = "name a manifest, a folder with manifests or a chart"
+                raise InputError("holds no Kubernetes object", Location(path), hint)
+        if self.chart.values and not self.charts:
+            raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
+        return Inventory(
+            tuple(found), tuple(self.faults), tuple(self.unread), self.documents, self.charts
+        )
+
+    def _progress(self) -> tuple[int, int, int, int]:
+        return self.count, len(self.faults), len(self.unread), self.again
+
+    def _is_new(self, path: Path) -> bool:
+        """Return whether a file or a chart has not been read yet."""
+        is_known = path.resolve() in self.known
+        self.known.add(path.resolve())
+        self.again += is_known
+        return not is_known
+
+    def _path(self, path: str) -> Iterator[LegacyObject]:
+        if path == STDIN:
+            yield from self._text(path, lambda: read_stdin(self.stdin))
+            return
+        where = existing(Path(path))
+        if is_chart(where) or not where.is_dir():
+            files: Iterable[Path] = [where]
+        else:
+            files = walk(where, excludes=exclusion(where))
+        for file in filter(self._is_new, files):
+            every = not where.is_dir()
+            yield from self._chart(file) if file.is_dir() else self._file(file, every)
+
+    def _chart(self, folder: Path) -> Iterator[LegacyObject]:
+        self.charts.append(folder)
+        try:
+            rendered = render_inputs(folder, self.chart, self.note)
+        except MissingChartError as error:
+            self.unread.append(str(error))
+            return
+        except RenderError as error:
+            self.faults.append(_unreadable(error))
+            return
+        self.count += len(rendered)
+        legacy = list(filter(is_legacy, rendered))
+        if not legacy and (template := _guarded(folder)) is not None:
+            self.note(template)
+        yield from self._legacy(legacy, str(folder))
+
+    def _file(self, file: Path, every: bool = False) -> Iterator[LegacyObject]:
+        yield from self._text(str(file), lambda: read_file(file), every)
+
+    def _text(
+        self, file: str, read: Callable[[], list[Document]], every: bool = True
+    ) -> Iterator[LegacyObject]:
+        """Yield the legacy objects of a text; every: whether each document must be an object."""
+        try:
+            documents = self.documents[Path(file).resolve()] = read()
+            objects = [each for each in documents if every or is_object(each)]
+            found = [(each, resources([each])) for each in objects]
+        except InputError as error:
+            self.faults.append(_fault(file, error))
+            return
+        for document, contained in found:
+            self.count += len(contained)
+            legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
+            if legacy and (code := _code(document)) is not None:
+                self.faults.append(code)
+                refused = [_legacy(each, refusal=_NOT_RENDERED) for each in legacy]
+                yield from _with(document, refused)
+            else:
+                yield from _with(document, self._legacy(legacy))
+
+    def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
+        for resource in found:
+            refused = _refused(resource)
+            self.faults.extend(refused)
+            yield _legacy(resource, chart, _first(refused))
+
+
+def is_status(resource: Resource) -> bool:
+    """Return whether an object is the status alone that a test waits for: a policy has a spec."""
+    return "status" in resource.body and "spec" not in resource.body
+
+
+def _guarded(folder: Path) -> Diagnostic | None:
+    """Return a note on the first template that names a legacy kind, of a chart that renders none:
+    other values may."""
+    for file in sorted(folder.rglob("templates/**/*.yaml")):
+        with contextlib.suppress(InputError):
+            text = read_source(file)
+            if (named := _LEGACY_KIND.search(text)) and _GROUP in text:
+                place = Location(str(file), text.count("\n", 0, named.start()) + 1)
+                hint = "name those of each environment with -f"
+                return Diagnostic(OTHER_VALUES, Severity.NOTE, _NOT_WITH_THESE, place, hint)
+    return None
+
+
+def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[LegacyObject]:
+    return (replace(each, document=document) for each in objects)
+
+
+def _first(refused: Sequence[Diagnostic]) -> str:
+    """Return the first reason for which Kyverno refuses an object: all of them are faults."""
+    more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
+    return "".join(each.message for each in refused[:1]) + more
+
+
+def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
+    return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource), refusal)
+
+
+def _step(text: str) -> str | int:
+    """Return a step of a JSON pointer (RFC 6901) as a key, or as an index if it is a number."""
+    return path_step(text.replace("~1", "/").replace("~0", "~"))
+
+
+def _refused(resource: Resource) -> tuple[Diagnostic, ...]:
+    """Return why Kyverno refuses an object, nothing for one that it takes."""
+    try:
+        if is_exception(resource):
+            read_exceptions([resource])
+        else:
+            compile_any(resource)
+    except CompileError as error:
+        return error.diagnostics
+    return ()
+
+
+def _code(document: Document) -> Diagnostic | None:
+    """Return a finding for a document of which Helm would make another one."""
+    text, start = document.source.text, document.start
+    line = first_code(text[start : document.end])
+    if line is None:
+        return None
+    return _helm_syntax(document.source.file, text.count("\n", 0, start) + line)
+
+
+def _fault(file: str, error: InputError) -> Diagnostic:
+    if error.location is not None and file != STDIN:
+        with contextlib.suppress(InputError):
+            text = read_source(file)
+            line = first_code(text)
+            if line is not None:
+                return _helm_syntax(file, line)
+            if MARK in text and (Path(file).parent / "metadata.yaml").is_file():
+                hint = "name the chart that `chartkit render` writes"
+                return _unreadable(InputError(_PARAMETERS, error.location, hint))
+    return _unreadable(error)
+
+
+def _unreadable(error: ChartkitError) -> Diagnostic:
+    return Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
+
+
+def _helm_syntax(file: str, line: int) -> Diagnostic:
+    place = Location(file, line)
+    chart = next((each for each in Path(file).parents if is_chart(each)), None)
+    hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
+    return Diagnostic(HELM_SYNTAX, Severity.ERROR, _NOT_RENDERED, place, hint)

@@ -1,0 +1,225 @@
+"""One form of a policy, compiled once: what it says of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.addons.migrate.proof.equality import canonical
+from chartkit.addons.migrate.proof.model import Answer, Result
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.engine import (
+    ENFORCE,
+    NO_ATTACHMENTS,
+    OFFLINE,
+    Cleaner,
+    Operation,
+    Phase,
+    PolicyAttachments,
+    Request,
+    RunnablePolicy,
+    World,
+    compile_any,
+    evaluate,
+    sorted_out,
+)
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
+
+_VALIDATING: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
+_MUTATING: Final = frozenset((RuleType.MUTATION, RuleType.IMAGE_VERIFY))
+AS_STORED: Final = (Phase.IMAGES, Phase.VALIDATE)
+"""The phases of a background scan, and of what an update is of: objects are judged as they are
+stored (Kyverno, pkg/controllers/report/utils)."""
+_RESULTS: Final = {
+    Status.PASS: Result.PASS,
+    Status.WARN: Result.WARN,
+    Status.FAIL: Result.FAIL,
+    Status.ERROR: Result.ERROR,
+    Status.SKIP: Result.NONE,
+}
+_STRENGTH: Final = (Result.NONE, Result.PASS, Result.ERROR, Result.WARN, Result.FAIL)
+_FAILED: Final = frozenset((Status.FAIL, Status.WARN))
+_MADE_BY: Final = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
+"""The labels by which Kyverno knows what it generated; they name the rule or policy."""
+_LOOP: Final = "validation failure: "
+_ERROR: Final = "validation error: "
+_WORDED: Final = ("Validation rule '", "failed to verify image", "unverified image", "image")
+_INDEXED: Final = "CEL expression validation failed at index "
+"""The beginnings of messages that Kyverno words itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The answer to a request and the results that it was made of."""
+
+    answer: Answer
+    results: Sequence[RuleResult]
+
+
+class Form:
+    """A policy, or the policies that take its place."""
+
+    def __init__(
+        self, resources: Iterable[Resource], attachments: PolicyAttachments = NO_ATTACHMENTS
+    ) -> None:
+        """Raise CompileError for a policy that Kyverno refuses."""
+        resources = list(resources)
+        attachments = attachments.with_bindings(resources)
+        policies = [compile_any(one, attachments) for one in resources if not is_binding(one)]
+        self.admitting, self.cleaning = sorted_out(policies)
+        self._by_id = {one.policy.id: one for one in self.admitting}
+        self._mutates_deleted = frozenset(_rules_about_deletion(self.admitting))
+        self._at_admission = [one for one in self.admitting if one.policy.admission]
+        self._in_background = [one for one in self.admitting if one.policy.background]
+
+    def ask(self, case: Case, world: World = OFFLINE, phases: Iterable[Phase] = Phase) -> Said:
+        """Return what it says of a request; phases: of its admission."""
+        request = case.request()
+        if case.is_background:
+            found = evaluate(self._in_background, request, world, AS_STORED)
+            results = [one for one in found if one.type in _VALIDATING]
+        else:
+            found = evaluate(self._at_admission, request, world, phases)
+            results = [one for one in found if self._counts(one, request)]
+        deletes = self._deletes(request, world) if case.is_background else ""
+        return Said(self._answer(case, request, results, deletes), results)
+
+    def _counts(self, result: RuleResult, request: Request) -> bool:
+        """Return whether a result comes to anything.
+
+        Rules that mutate or verify images are sent those deletions alone that they name; what a
+        deletion generates depends on what was generated before; and nothing reports its passes.
+        """
+        if request.operation is not Operation.DELETE:
+            return True
+        if result.type in _MUTATING and not result.kind:
+            return result.rule in self._mutates_deleted
+        return result.type is not RuleType.GENERATION and result.status is not Status.PASS
+
+    def _answer(
+        self, case: Case, request: Request, results: Sequence[RuleResult], deletes: str
+    ) -> Answer:
+        validating = [one for one in results if one.type in _VALIDATING]
+        acting = [one for one in results if one.type not in _VALIDATING]
+        failures = [one for one in validating if one.status in _FAILED]
+        errors = [one for one in validating if one.status is Status.ERROR]
+        classes = [_RESULTS[one.status] for one in validating]
+        admits = not case.is_background
+        return Answer(
+            max(classes, key=_STRENGTH.index, default=Result.NONE),
+            also_errs=bool(failures and errors),
+            failed=tuple(one.unmade or one.message for one in acting if _is_trouble(one)),
+            messages=tuple(own_message(one) for one in failures),
+            errors=tuple(one.message for one in errors),
+            denied=admits and any(self._denies(one, request) for one in (*failures, *errors)),
+            warned=admits and any(self._warns(one) for one in (*failures, *errors)),
+            patched=_patched(results, request.resource.body),
+            targets=_sorted(one.patched_target for one in _passed(acting)),
+            generated=_sorted(
+                body for one in _passed(acting) for body in (*one.generated, *one.updated)
+            ),
+            deletes=deletes,
+        )
+
+    def _denies(self, result: RuleResult, request: Request) -> bool:
+        policy = self._by_id[result.policy_id]
+        labels = request.namespace_labels
+        if policy.action(result.rule, request.resource.namespace, labels) != ENFORCE:
+            return False
+        if result.status is not Status.ERROR or isinstance(policy, CompiledCelPolicy):
+            return True
+        return _failure_policy(policy) != "Ignore"
+
+    def _warns(self, result: RuleResult) -> bool:
+        policy = self._by_id[result.policy_id]
+        if isinstance(policy, CompiledCelPolicy):
+            return "Warn" in policy.actions
+        return bool(mapping_at(policy.policy.resource.body, "spec").get("emitWarning"))
+
+    def _deletes(self, request: Request, world: World) -> str:
+        for cleaner in self.cleaning:
+            result = cleaner.evaluate(request, world)
+            if result is not None and result.status is Status.PASS:
+                return _plan(cleaner)
+        return ""
+
+
+def _is_trouble(result: RuleResult) -> bool:
+    """Return whether a fault keeps a rule from mutating or generating: one that generates also
+    fails, without a message, for what an update makes it leave, and passes where what it asks for
+    cannot be made later."""
+    failed = result.status in _FAILED and bool(result.message)
+    return failed or bool(result.unmade) or result.status is Status.ERROR
+
+
+def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
+    for one in policies:
+        for rule in one.policy.rules if isinstance(one.policy, Policy) else ():
+            match = rule.match
+            filters = (match.direct, *match.any, *match.all)
+            if any(Operation.DELETE in block.operations for block in filters):
+                yield rule.name
+
+
+def _plan(cleaner: Cleaner) -> str:
+    schedule = mapping_at(cleaner.resource.body, "spec").get("schedule")
+    return " ".join(filter(None, (str(schedule), cleaner.propagation)))
+
+
+def _failure_policy(policy: RunnablePolicy) -> str:
+    spec = mapping_at(policy.policy.resource.body, "spec")
+    configured = mapping_at(spec, "webhookConfiguration").get("failurePolicy")
+    return str(spec.get("failurePolicy") or configured or "Fail")
+
+
+def _passed(results: Iterable[RuleResult]) -> list[RuleResult]:
+    return [one for one in results if one.status is Status.PASS]
+
+
+def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:
+    patched = [one.patched for one in results if one.patched and one.status is Status.PASS]
+    return patched[-1] if patched and patched[-1] != before else None
+
+
+def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
+    """Return objects in order; those that are written twice in the same way once."""
+    found = {canonical(one): one for one in map(_unlabelled, filter(None, bodies))}
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda one: (one.get("kind", ""), Resource(one).namespace, Resource(one).name),
+        )
+    )
+
+
+def _unlabelled(body: Body) -> Body:
+    metadata = body.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(labels, dict):
+        return body
+    kept = {key: text for key, text in labels.items() if not key.startswith(_MADE_BY)}
+    others = {key: value for key, value in metadata.items() if key != "labels"}
+    return {**body, "metadata": {**others, **({"labels": kept} if kept else {})}}
+
+
+def own_message(result: RuleResult) -> str:
+    """Return the message of a rule or validation; empty where Kyverno words it.
+
+    A pattern's failure is `validation error: MESSAGE. rule NAME failed at path …`, that of a
+    foreach has `validation failure: ` before it.
+    """
+    text = result.message
+    while text.startswith(_LOOP):
+        text = text.removeprefix(_LOOP)
+    if text.startswith(_ERROR):
+        text = text.removeprefix(_ERROR)
+        if text.startswith(f"rule {result.rule}"):
+            return ""
+        text = text.partition(f" rule {result.rule}")[0]
+    elif text.startswith(_INDEXED if result.kind else _WORDED):
+        return ""
+    return " ".join(text.split()).rstrip(".")

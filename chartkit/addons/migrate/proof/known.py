@@ -1,0 +1,256 @@
+"""Differences that a conversion names: they are counted under their names, and are no fault."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.addons.migrate.assumptions import meets
+from chartkit.addons.migrate.differences import (
+    ANCHOR_ERRORS,
+    CEL_ERRORS,
+    DELETIONS,
+    DIVISION,
+    ERRORS,
+    EVERY_KEY,
+    EXISTING,
+    FAILING_CONDITIONS,
+    IMAGE_NAMES,
+    IMAGE_PARTS,
+    JOB_ANNOTATIONS,
+    NO_DATA,
+    OWN_QUOTES,
+    REPORTED,
+    SERVICE_ACCOUNTS,
+    SKIPS,
+    TIDIED_LISTS,
+)
+from chartkit.addons.migrate.proof.forms import AS_STORED
+from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.engine import Phase
+from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
+from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
+from chartkit.engine.json_patch.nodes import scalar_text
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB, CRON_TEMPLATE, TEMPLATE
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.model import Json, Resource, list_of, mapping_at, mappings_at
+
+ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
+_NO_IMAGE: Final = "failed to extract images: invalid image "
+_ACCOUNT: Final = "system:serviceaccount:"
+_MALFORMED: Final = "incorrect query "
+_NO_PARTS: Final = ": invalid image '"
+_DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
+"""The paths of what has labels: an object, and the Pods that it makes."""
+_QUIET: Final = (Result.NONE, Result.PASS)
+
+Ask = Callable[[Case, Iterable[Phase]], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDifferences:
+    """The differences that a conversion names.
+
+    changes: its sentences; assumed: types of fields that no table knows, by path; general: whether
+    differences between the generations (`differences.GENERAL`) are named; wildcards: the names of
+    labels and annotations that have some in patterns.
+    """
+
+    general: bool = False
+    changes: Collection[str] = ()
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    wildcards: Collection[str] = ()
+
+    def leaves_out(self, case: Case) -> bool:
+        """Return whether an object is not of the types that the conversion assumes."""
+        bodies = (case.document.get("object"), case.document.get("oldObject"))
+        return any(isinstance(each, dict) and not meets(each, self.assumed) for each in bodies)
+
+    def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
+        """Return the name of the difference between two answers; empty for one without a name.
+
+        ask_new: gives the new form's answer to another request, in phases of an admission.
+        """
+        if IMAGE_PARTS in self.changes and any(
+            _NO_PARTS in each for each in (*legacy.errors, *legacy.failed)
+        ):
+            return IMAGE_PARTS
+        if self.general and _breaks_queries(case, legacy):
+            return OWN_QUOTES.text
+        if aspect is Aspect.MUTATION:
+            is_tidied = self.general and has_irregular_lists(case.document.get("object"))
+            return TIDIED_LISTS.text if is_tidied else ""
+        if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
+            return ""
+        if any(_has_several(case, each) for each in self.wildcards):
+            return EVERY_KEY
+        for change, explains in _CHANGES.items():
+            if change in self.changes and explains(case, legacy, new, ask_new):
+                return change
+        if legacy.result is Result.FAIL and new.result is Result.ERROR:
+            return ""
+        return _general(aspect, case, legacy, new, ask_new) if self.general else ""
+
+
+def wildcards_of(legacy: Resource) -> frozenset[str]:
+    """Return the keys with wildcards of the patterns in a ClusterPolicy, without their anchors."""
+
+    def keys(value: Json) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                if has_wildcard(key):
+                    anchor = parse_anchor(key)
+                    yield key if anchor is None else anchor.key
+                yield from keys(below)
+        for each in list_of(value):
+            yield from keys(each)
+
+    rules = mappings_at(legacy.body, "spec", "rules")
+    return frozenset(key for rule in rules for key in keys(rule.get("validate")))
+
+
+def _has_several(case: Case, wildcard: str) -> bool:
+    """Return whether an object has several labels or annotations whose names match."""
+    body, matches = case.document.get("object"), compile_wildcard(wildcard)
+    places = [mapping_at(body, *path, "metadata") for path in _DESCRIBED]
+    return any(
+        sum(map(matches, mapping_at(place, key))) > 1
+        for place in places
+        for key in ("labels", "annotations")
+    )
+
+
+def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
+    if aspect is Aspect.REPORT:
+        return SKIPS.text
+    if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
+        return EXISTING.text if _violated_before(case, ask_new) else ""
+    if legacy.result is Result.ERROR and new.result is Result.FAIL:
+        known = any("execution error: " in error for error in legacy.errors)
+        return ANCHOR_ERRORS.text if known else ERRORS.text
+    return ""
+
+
+def _breaks_queries(case: Case, legacy: Answer) -> bool:
+    """Return whether a text of a request, put into a query, makes another one of it."""
+    if not any(_MALFORMED in each for each in _errors(legacy)):
+        return False
+    return any(each in json.dumps(case.document, default=str) for each in ("'", "\\\\"))
+
+
+def _is_deletion(case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return case.document.get("operation") == "DELETE" and new.result is Result.NONE
+
+
+def _is_scan(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    return case.is_background
+
+
+def _errs_for_failure(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return legacy.result is Result.FAIL and new.result is Result.ERROR
+
+
+def _divides_by_zero(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    return any("Zero divisor passed" in each for each in _errors(legacy)) and not _errors(new)
+
+
+def _has_failing_conditions(_case: Case, legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    """Return whether nothing but conditions is an error of the legacy form."""
+    errors = _errors(legacy)
+    return bool(errors) and all("conditions: " in each for each in errors) and not _errors(new)
+
+
+def _reads_no_data(_case: Case, _legacy: Answer, new: Answer, _ask_new: Ask) -> bool:
+    errors = _errors(new)
+    return bool(errors) and all("no such key: data" in each for each in errors)
+
+
+def _names_no_image(_case: Case, legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    return any(_NO_IMAGE in each for each in legacy.errors)
+
+
+def _takes_for_account(case: Case, _legacy: Answer, _new: Answer, _ask_new: Ask) -> bool:
+    """Return whether the name of a user that is no service account has a colon behind as many
+    characters as the prefix of those has."""
+    name = str(mapping_at(case.document, "userInfo").get("username"))
+    return not name.startswith(_ACCOUNT) and ":" in name[len(_ACCOUNT) :]
+
+
+def _errors(answer: Answer) -> tuple[str, ...]:
+    return (*answer.errors, *answer.failed)
+
+
+def _judges_job_annotations(case: Case, legacy: Answer, _new: Answer, ask_new: Ask) -> bool:
+    """Return whether both forms agree on a CronJob whose Pods have the annotations of its Jobs."""
+    body = case.document.get("object")
+    if not isinstance(body, dict) or body.get("kind") != CRON_JOB:
+        return False
+    body = copy.deepcopy(body)
+    try:
+        job = body["spec"]["jobTemplate"]
+        pod = job["spec"]["template"]
+        described = job.get("metadata") or {}
+        pod["metadata"] = {**(pod.get("metadata") or {})}
+        pod["metadata"]["annotations"] = described.get("annotations") or {}
+    except (KeyError, TypeError, AttributeError):
+        return False
+    same = replace(case, document={**case.document, "object": body})
+    refused = (Result.FAIL, Result.ERROR)
+    return (ask_new(same, Phase).result in refused) == (legacy.result in refused)
+
+
+def _violated_before(case: Case, ask_new: Ask) -> bool:
+    """Return whether an update is of an object that the new form refuses as it was."""
+    old = case.document.get("oldObject")
+    if case.document.get("operation") != "UPDATE" or not isinstance(old, dict):
+        return False
+    created = {key: value for key, value in case.document.items() if key != "oldObject"}
+    before = replace(case, document={**created, "object": old, "operation": "CREATE"})
+    return ask_new(before, AS_STORED).result in (Result.FAIL, Result.ERROR)
+
+
+_CHANGES: Final[Mapping[str, Callable[[Case, Answer, Answer, Ask], bool]]] = {
+    DELETIONS: _is_deletion,
+    JOB_ANNOTATIONS: _judges_job_annotations,
+    CEL_ERRORS: _errs_for_failure,
+    DIVISION: _divides_by_zero,
+    FAILING_CONDITIONS: _has_failing_conditions,
+    IMAGE_NAMES: _names_no_image,
+    NO_DATA: _reads_no_data,
+    REPORTED: _is_scan,
+    SERVICE_ACCOUNTS: _takes_for_account,
+}
+"""By sentence of a conversion: whether it explains a difference between two answers."""
+
+
+def has_irregular_lists(body: Json) -> bool:
+    """Return whether any list of an object, merged by keys, has elements without them or two
+    elements with the same."""
+    if not isinstance(body, dict):
+        return False
+    return _is_irregular(body, schema_of_kind(str(body.get("apiVersion")), str(body.get("kind"))))
+
+
+def _is_irregular(value: Json, schema: Schema | None) -> bool:
+    if schema is None:
+        return False
+    if isinstance(value, dict):
+        return any(_is_irregular(each, schema.field(key)) for key, each in value.items())
+    if not isinstance(value, list) or schema.keys is None:
+        return False
+    texts = [_key(each, schema.keys) for each in value]
+    if len(set(texts)) < len(texts) or not all(all(each) for each in texts):
+        return True
+    return any(_is_irregular(each, schema.elements()) for each in value)
+
+
+def _key(element: Json, keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys:
+        return (scalar_text(element),)
+    if not isinstance(element, dict):
+        return ("",)
+    return tuple(scalar_text(element[key]) if element.get(key) else "" for key in keys)

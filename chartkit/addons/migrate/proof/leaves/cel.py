@@ -1,0 +1,300 @@
+"""The leaves of a policy in CEL: the paths that its expressions select, from their trees, and the
+literals that these are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from chartkit.addons.migrate.proof.leaves.cluster import GLOBAL, IMAGE, Lookup
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf
+from chartkit.addons.migrate.proof.leaves.literals import around
+from chartkit.addons.migrate.proof.leaves.paths import ABSENT, AT, EACH, Path
+from chartkit.addons.migrate.proof.leaves.places import place
+from chartkit.addons.migrate.proof.leaves.regular_expressions import matching
+from chartkit.engine.cel.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Select,
+    StructLiteral,
+    nodes,
+    parts,
+)
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.parser.entry import parse
+from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule
+from chartkit.errors import InputError
+from chartkit.kyverno.cel_literals import expressions_in
+from chartkit.model import Json
+
+Paths = tuple[Path, ...]
+Scope = Mapping[str, Paths]
+
+_ROOTS: Final = ("object", "oldObject", "request", "namespaceObject")
+_LOOKING_UP: Final = frozenset(("resource", "globalContext", "image"))
+_EXPRESSION: Final = frozenset({"expression"})
+_UNKNOWN: Final = "x"
+_LOGIC: Final = frozenset(("_&&_", "_||_", "!_", "_?_:_", "@not_strictly_false"))
+_CHAINED: Final = frozenset(("_+_", "_&&_", "_||_"))
+_INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
+_SELECTING: Final = frozenset(
+    (
+        "orValue",
+        "or",
+        "value",
+        "dyn",
+        "hasValue",
+        "optional.of",
+        "optional.ofNonZeroValue",
+        "flatten",
+    )
+)
+_COMPARING: Final = frozenset(("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in"))
+
+
+def cel_leaves(policy: CelPolicy) -> Iterator[Leaf]:
+    """Yield the leaves of a policy's constraints and of each of its expressions."""
+    if policy.constraints is not None:
+        for rule in policy.constraints.rules:
+            yield from _constrained(policy, rule)
+        for rule in policy.constraints.excluded:
+            yield from _constrained(policy, rule)
+        for path, selector in (
+            (("namespaceLabels",), policy.constraints.namespace_selector),
+            (("object", "metadata", "labels"), policy.constraints.object_selector),
+        ):
+            for key, text in selector.labels.items() if selector is not None else ():
+                yield Leaf((*path, key), (text, f"{text}x", ABSENT), policy.id, 1, legacy=False)
+            for one in selector.expressions if selector is not None else ():
+                values = (*one.values, "unlike", ABSENT)
+                yield Leaf((*path, one.key), values, policy.id, legacy=False)
+    reader = _Reader(policy)
+    for name, text in _expressions(policy):
+        yield from reader.leaves(name, text)
+
+
+def _constrained(policy: CelPolicy, rule: ResourceRule) -> Iterator[Leaf]:
+    if rule.names:
+        path: Path = ("object", "metadata", "name")
+        yield Leaf(path, (*rule.names, "unlike"), policy.id, legacy=False)
+
+
+def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
+    """Yield the expressions of a policy, with the field that each stands in."""
+    for named in policy.conditions:
+        yield f"matchConditions/{named.name}", named.expression
+    for index, one in enumerate(policy.validations):
+        yield f"validations[{index}]", one.expression
+        if one.message_expression:
+            yield f"validations[{index}]/message", one.message_expression
+    for key in ("conditions", "mutations", "generate", "matchImageReferences", "images"):
+        for index, text in enumerate(expressions_in(policy.spec.get(key), _EXPRESSION)):
+            yield f"{key}[{index}]", text
+    for named in policy.variables:
+        yield f"variables/{named.name}", named.expression
+
+
+class _Reader:
+    """Reads the expressions of one policy."""
+
+    def __init__(self, policy: CelPolicy) -> None:
+        self._policy = policy
+        self._texts = {one.name: one.expression for one in policy.variables}
+        self._variables: dict[str, tuple[Paths, tuple[Json, ...]]] = {}
+        self._found: list[tuple[Path, list[Json]]] = []
+        self._lookups: list[Lookup] = []
+
+    def leaves(self, name: str, text: str) -> Iterator[Leaf]:
+        """Yield the leaves of an expression."""
+        root = _parsed(text)
+        if root is None:
+            return
+        self._found, self._lookups = [], []
+        try:
+            for path in self._paths(root, {}):
+                self._note(path, ())
+        except RecursionError:
+            message = f"'{name}' of {self._policy.id} nests too deep for a proof"
+            raise InputError(message, hint="--no-prove converts without one") from None
+        group = f"{self._policy.id}/{name}"
+        for lookup in self._lookups:
+            yield Leaf(lookup.path, (), group, legacy=False, lookup=lookup)
+        for path, values in self._found:
+            for one in place(path):
+                yield Leaf(one, tuple(values), group, legacy=False)
+
+    def _note(self, path: Path, values: Iterable[Json]) -> None:
+        self._found.append((path, list(values)))
+
+    def _paths(self, node: Expr, scope: Scope) -> Paths:
+        reader = _READERS.get(type(node))
+        return () if reader is None else reader(self, node, scope)
+
+    def _all(self, found: Iterable[Expr], scope: Scope) -> Paths:
+        return tuple(dict.fromkeys(path for one in found for path in self._paths(one, scope)))
+
+    def _ident(self, node: Ident, scope: Scope) -> Paths:
+        return scope.get(node.name) or (((node.name,),) if node.name in _ROOTS else ())
+
+    def _select(self, node: Select, scope: Scope) -> Paths:
+        if isinstance(node.operand, Ident) and node.operand.name == "variables":
+            return self._variable(node.field)[0]
+        paths = tuple((*path, node.field) for path in self._paths(node.operand, scope))
+        if node.test_only:
+            for path in paths:
+                self._note(path, (ABSENT,))
+            return ()
+        return paths
+
+    def _variable(self, name: str) -> tuple[Paths, tuple[Json, ...]]:
+        known = self._variables.get(name)
+        if known is None:
+            self._variables[name] = (), ()
+            root = _parsed(self._texts.get(name, ""))
+            if root is not None:
+                known = self._paths(root, {}), tuple(_literals(root))
+            self._variables[name] = known = known or ((), ())
+        return known
+
+    def _call(self, node: Call, scope: Scope) -> Paths:
+        if node.function in _INDEX:
+            return self._index(node, scope)
+        if isinstance(node.target, Ident) and node.target.name in _LOOKING_UP:
+            return self._look_up(node, scope)
+        paths = self._all(_operands(node), scope)
+        if node.function in _LOGIC:
+            return paths if node.function == "_?_:_" else ()
+        if node.function in _SELECTING:
+            return paths
+        values = self._values(node)
+        for path in paths:
+            self._note(path, values)
+        return () if node.function in _COMPARING else paths
+
+    def _look_up(self, node: Call, scope: Scope) -> Paths:
+        """Return the place of what a call of `resource` or `globalContext` asks for."""
+        texts = [
+            one.value if isinstance(one, Literal) and isinstance(one.value, str) else _UNKNOWN
+            for one in node.args
+        ]
+        for path in self._all(node.args, scope):
+            self._note(path, (_UNKNOWN,))
+        if isinstance(node.target, Ident) and node.target.name == "image":
+            return ((IMAGE,),) if node.function == "GetMetadata" else ()
+        if isinstance(node.target, Ident) and node.target.name == "globalContext":
+            return ((GLOBAL, texts[0]),) if texts else ()
+        if len(texts) < 2 or _UNKNOWN in texts[:2]:
+            return ()
+        namespace, name = [*texts[2:4], "", ""][:2]
+        lookup = Lookup(texts[0], texts[1], namespace, name if node.function == "Get" else "")
+        self._lookups.append(lookup)
+        return (lookup.path,)
+
+    def _values(self, node: Call) -> list[Json]:
+        literals = [*_literals(node), *self._named_literals(node)]
+        texts = [one for one in literals if isinstance(one, str)]
+        if node.function == "matches":
+            return [value for text in texts for value in matching(text)]
+        values = [value for one in literals for value in around(one)]
+        if node.function in ("startsWith", "endsWith", "contains"):
+            values += [f"{text}x" for text in texts] + [f"x{text}" for text in texts]
+        if node.function in ("optional.none", "has"):
+            values.append(ABSENT)
+        return values
+
+    def _named_literals(self, node: Call) -> Iterator[Json]:
+        for one in nodes(node):
+            if (
+                isinstance(one, Select)
+                and isinstance(one.operand, Ident)
+                and one.operand.name == "variables"
+            ):
+                yield from self._variable(one.field)[1]
+
+    def _index(self, node: Call, scope: Scope) -> Paths:
+        paths = self._paths(node.args[0], scope)
+        key = node.args[1]
+        if isinstance(node.args[0], Ident) and node.args[0].name == "variables":
+            return self._variable(str(key.value))[0] if isinstance(key, Literal) else ()
+        if isinstance(key, Literal) and isinstance(key.value, str):
+            return tuple((*path, key.value) for path in paths)
+        self._all((key,), scope)
+        return tuple((*path, AT) for path in paths)
+
+    def _loop(self, node: Comprehension, scope: Scope) -> Paths:
+        ranged = self._paths(node.iter_range, scope)
+        for path in ranged:
+            self._note(path, ())
+        members = tuple((*path, EACH) for path in ranged)
+        inner: dict[str, Paths] = {**scope}
+        if node.iter_var2:
+            values = tuple((*path, AT) for path in ranged)
+            inner |= {node.iter_var: members, node.iter_var2: values}
+        else:
+            inner[node.iter_var] = members
+        inner[node.accu_var] = self._paths(node.accu_init, scope)
+        if isinstance(node.iter_range, ListLiteral):
+            inner[node.iter_var] = ranged
+        self._paths(node.loop_condition, inner)
+        step = self._paths(node.loop_step, inner)
+        if isinstance(node.iter_range, ListLiteral) and not node.iter_range.elements:
+            return self._paths(node.result, inner)  # cel.bind
+        self._paths(node.result, {**inner, node.accu_var: ()})
+        stripped = tuple(path[:-1] if path in members else path for path in step)
+        return tuple(dict.fromkeys(stripped))
+
+    def _literal_list(self, node: Expr, scope: Scope) -> Paths:
+        return self._all(parts(node), scope)
+
+
+_READERS: Final[Mapping[type, Callable[..., Paths]]] = {
+    Ident: _Reader._ident,
+    Select: _Reader._select,
+    Call: _Reader._call,
+    Comprehension: _Reader._loop,
+    ListLiteral: _Reader._literal_list,
+    MapLiteral: _Reader._literal_list,
+    StructLiteral: _Reader._literal_list,
+}
+
+
+def _operands(node: Call) -> tuple[Expr, ...]:
+    """Return the parts of a call; of a chain such as `a + b + c`, which nests as deep as it is
+    long, those of all its calls."""
+    if node.function not in _CHAINED:
+        return parts(node)
+    found: list[Expr] = []
+    first: Expr = node
+    while isinstance(first, Call) and first.function == node.function:
+        first, *others = parts(first)
+        found += reversed(others)
+    return (first, *reversed(found))
+
+
+def _parsed(text: str) -> Expr | None:
+    try:
+        return parse(text, ENVIRONMENTS["vpol"]).root
+    except CelCompileError:
+        return None
+
+
+def _literals(node: Expr) -> Iterator[Json]:
+    """Yield the literals of an expression, without the keys of indices and what loops begin
+    with."""
+    if isinstance(node, Literal):
+        if node.value is None or isinstance(node.value, bool | int | float | str):
+            yield node.value
+    elif isinstance(node, Call) and node.function in _INDEX:
+        yield from _literals(node.args[0])
+    elif isinstance(node, Comprehension):
+        yield from _literals(node.iter_range)
+        yield from _literals(node.loop_step)
+    else:
+        for part in parts(node):
+            yield from _literals(part)

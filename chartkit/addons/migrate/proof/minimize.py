@@ -1,0 +1,119 @@
+"""The smallest request that still makes a difference: parts are taken away while it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.requests.storable import refused
+from chartkit.model import Body, Json
+
+MOST_TRIES: Final = 400
+_KEPT: Final = frozenset(("object", "oldObject", "operation", CLUSTER, IMAGE))
+_FIXED: Final = frozenset(("operation", "apiVersion", "kind"))
+
+_SIMPLE: Final = "registry.example/"
+_IMAGE: Final = f"{_SIMPLE}app:1.0"
+"""The simplest image: least objects have it."""
+_USER: Final = ("userInfo", "username")
+"""Every request has it."""
+
+Pointer = tuple[str | int, ...]
+
+
+def minimized(case: Case, differs: Callable[[Case], bool], most: int = MOST_TRIES) -> Case:
+    """Return a request from which nothing can be taken away without losing the difference.
+
+    differs: whether a request still makes it; most: how many requests are tried.
+    """
+    tries, shrinking = 0, True
+    while shrinking:
+        shrinking, at = False, 0
+        candidates = list(_smaller(case.document))
+        while at < len(candidates):
+            candidate = replace(case, document=candidates[at])
+            at += 1
+            if any(refused(candidate.document)):
+                continue
+            tries += 1
+            if tries > most:
+                return case
+            if differs(candidate):
+                case, shrinking, at = candidate, True, at - 1
+                candidates = list(_smaller(case.document))
+    return case
+
+
+def _smaller(document: Body) -> Iterator[Body]:
+    """Yield documents with one part less, large parts first, then simpler values."""
+    if document.get("operation") != "CREATE":
+        created = {key: value for key, value in document.items() if key != "oldObject"}
+        yield {**created, "operation": "CREATE"}
+    for key in document:
+        if key not in _KEPT:
+            yield {name: value for name, value in document.items() if name != key}
+    pointers = sorted((one for one in _pointers(document) if one[-1] not in _FIXED), key=len)
+    for pointer in pointers:
+        if len(pointer) > 1 and pointer != _USER and (pointer[0] != CLUSTER or len(pointer) > 2):
+            yield _without(document, pointer)
+    for pointer in pointers:
+        value = _at(document, pointer)
+        if pointer[-1] == "image" and isinstance(value, str) and not value.startswith(_SIMPLE):
+            yield _changed(document, pointer, _IMAGE)
+        for simpler in _simpler(value):
+            yield _changed(document, pointer, simpler)
+
+
+def _pointers(value: Json, base: Pointer = ()) -> Iterator[Pointer]:
+    members: Iterator[tuple[str | int, Json]]
+    if isinstance(value, dict):
+        members = iter(value.items())
+    elif isinstance(value, list):
+        members = iter(enumerate(value))
+    else:
+        return
+    for key, member in members:
+        yield (*base, key)
+        yield from _pointers(member, (*base, key))
+
+
+def _at(value: Json, pointer: Pointer) -> Json:
+    for step in pointer:
+        value = value[step]
+    return value
+
+
+def _without(value: Json, pointer: Pointer) -> Json:
+    step, *rest = pointer
+    if not rest:
+        if isinstance(value, dict):
+            return {key: member for key, member in value.items() if key != step}
+        return [member for index, member in enumerate(value) if index != step]
+    return _replaced(value, step, _without(value[step], tuple(rest)))
+
+
+def _changed(value: Json, pointer: Pointer, new: Json) -> Json:
+    if not pointer:
+        return new
+    return _replaced(value, pointer[0], _changed(value[pointer[0]], pointer[1:], new))
+
+
+def _replaced(value: Json, step: str | int, new: Json) -> Json:
+    if isinstance(value, dict):
+        return {**value, step: new}
+    return [new if index == step else member for index, member in enumerate(value)]
+
+
+def _simpler(value: Json) -> Iterator[Json]:
+    """Yield simpler values of the same type."""
+    if isinstance(value, str):
+        if value.startswith(_SIMPLE) or len(value) <= 1:
+            return
+        yield "x"
+        yield from dict.fromkeys((value[len(value) // 2 :], value[1:], value[:-1]))
+    elif isinstance(value, int) and not isinstance(value, bool) and value not in (0, 1):
+        yield 1
+        yield 0

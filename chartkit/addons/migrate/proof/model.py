@@ -1,0 +1,147 @@
+"""The outcome of a proof: the answers of both forms, differences and coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.model import Body
+
+
+class Result(StrEnum):
+    """The result of a policy for a request, the strongest of its rules."""
+
+    NONE = "none"
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of one form of a policy to a request.
+
+    result: of the rules that validate, the strongest; also_errs: whether one of them errs where
+    another fails; failed: the errors of rules that mutate or generate; messages: those of failures,
+    `""` for a rule without a message of its own; errors: those of errors; denied, warned: what
+    becomes of the admission; patched: the object as the policy leaves it, None where unchanged;
+    targets, generated: other objects that it writes; deletes: the schedule and propagation of the
+    cleanup policy that deletes the object.
+    """
+
+    result: Result = Result.NONE
+    also_errs: bool = False
+    failed: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    denied: bool = False
+    warned: bool = False
+    patched: Body | None = None
+    targets: tuple[Body, ...] = ()
+    generated: tuple[Body, ...] = ()
+    deletes: str = ""
+
+    @property
+    def decides(self) -> bool:
+        """Return whether it does not pass over the request."""
+        return bool(
+            self.result is not Result.NONE
+            or self.failed
+            or self.patched is not None
+            or self.targets
+            or self.generated
+            or self.deletes
+        )
+
+
+class Aspect(StrEnum):
+    """The part of two answers that differs: the first of these.
+
+    RESULT: a failure, an error or neither; REPORT: a pass against no result at all.
+    """
+
+    RESULT = "result"
+    ADMISSION = "admission"
+    MUTATION = "mutation"
+    TARGETS = "targets"
+    GENERATION = "generation"
+    DELETION = "deletion"
+    WARNING = "warning"
+    REPORT = "report"
+    MESSAGE = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A request of which the two forms say different things, made as small as it can be.
+
+    aspect: the first part that differs; count: how many requests differed in the same way;
+    stored: whether an API server may send such an object (with its defaults), else only a scan of
+    files sees it; typed: whether a custom kind's fields have the types that the policies imply.
+    """
+
+    aspect: Aspect
+    case: Case
+    legacy: Answer
+    new: Answer
+    count: int = 1
+    stored: bool = True
+    typed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The states of one place that a proof reached.
+
+    states: `met`, `missed`, `true`, `false`, `empty`, `one`, `many` …, with the number of requests;
+    missing: those never reached.
+    """
+
+    form: str
+    name: str
+    states: Mapping[str, int]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The places of both forms: rules by outcome, leaves, lists, validations and conditions."""
+
+    places: tuple[Reached, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Return the number of states that there are."""
+        return sum(len(one.states) + len(one.missing) for one in self.places)
+
+    @property
+    def reached(self) -> int:
+        """Return the number of states that at least one request reached."""
+        return sum(len(one.states) for one in self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The outcome of a proof.
+
+    requests: how many both forms answered; decided: of those, how many at least one form did not
+    pass over; left_out: why requests were not made, with their number, and what cannot be proved;
+    named: differences that the conversion names, with the number of requests that made them.
+    """
+
+    requests: int
+    decided: int
+    differences: tuple[Difference, ...]
+    coverage: Coverage
+    left_out: Mapping[str, int]
+    seconds: float = 0.0
+    named: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def equal(self) -> bool:
+        """Return whether requests were decided, and none that an API server may send made a
+        difference."""
+        return self.decided > 0 and not any(one.stored for one in self.differences)

@@ -1,0 +1,357 @@
+"""The requests of a proof, those that tell most first: what is given, what meets each rule, each
+place changed alone, with every operation and user, pairs of places, then chance."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Final
+
+from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.leaves.paths import ABSENT, Path, with_value
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
+from chartkit.addons.migrate.proof.requests.facets import Facet
+from chartkit.addons.migrate.proof.requests.kinds import POD, as_controller, least_object
+from chartkit.addons.migrate.proof.requests.schema import (
+    IMAGE_TYPE,
+    LIST,
+    MAP,
+    least,
+    normalized,
+    root_type,
+)
+from chartkit.addons.migrate.proof.requests.storable import IDENTITY, refused
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.scan.api_defaults.kinds import as_stored
+
+_SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
+_MOST_REPEATED: Final = 300
+"""So many requests in a row that were made before end a stage: there are no others."""
+_MOST_REFUSED: Final = 1_000
+"""So many requests in a row that no API server sends, or that were made before, end a stage."""
+_FEW: Final = 8
+_CHANGES: Final = 6
+"""The most places that a request by chance changes."""
+
+
+_OBJECTS: Final = ("object", "oldObject")
+_CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
+"""Operations on what is there, of which nobody but an API server tells."""
+_UID: Final = "00000000-0000-0000-0000-000000000001"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The requests of one kind: its given and least objects, and the facets.
+
+    learned: requests that had a new outcome, which are changed further.
+    """
+
+    kind: GroupVersionKind
+    bases: tuple[Case, ...]
+    facets: tuple[Facet, ...]
+    controllers: tuple[GroupVersionKind, ...] = ()
+    learned: list[Case] = field(default_factory=list)
+
+
+def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
+    """Return the creation of an object by somebody without a role; around: other parts of the
+    request's document, such as what exists in the cluster."""
+    document = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
+    return Case({**document, **(around or {})}, origin)
+
+
+@dataclass(slots=True)
+class Cases:
+    """Makes each request once.
+
+    is_over: asked before each request, whether or not it is made; left_out: why requests were not
+    made; refused: the states of places that an API server refused.
+    """
+
+    is_over: Callable[[], bool] = lambda: False
+    left_out: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[Path, str]] = field(default_factory=Counter)
+    _seen: set[str] = field(default_factory=set)
+
+    def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
+        """Yield the requests of all kinds in turns."""
+        chance = random.Random(seed)
+        for stage in _STAGES:
+            yield from in_turns([self._once(stage(space, chance), space) for space in spaces])
+
+    def _once(self, found: Iterable[Case], space: Space) -> Iterator[Case]:
+        rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
+        for case in found:
+            seen, left_out = len(self._seen), self.left_out.total()
+            yield from self._accepted(case)
+            if space.controllers:
+                yield from self._accepted(_controlled(case, next(rotation)))
+            repeated = repeated + 1 if len(self._seen) == seen else 0
+            made = len(self._seen) - seen - (self.left_out.total() - left_out)
+            fruitless = 0 if made else fruitless + 1
+            if repeated > _MOST_REPEATED or fruitless > _MOST_REFUSED or self.is_over():
+                return
+
+    def _accepted(self, case: Case) -> Iterator[Case]:
+        key = json.dumps(case.document, sort_keys=True, default=str)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        reason = next(refused(case.document), "")
+        if reason:
+            self.left_out[reason] += 1
+            self.refused.update(case.tries[-1:])
+            return
+        stored = as_sent(case)
+        if stored is case or case.document.get("operation") not in _CHANGES_OF_STORED:
+            yield case
+        if stored is not case:
+            key = json.dumps(stored.document, sort_keys=True, default=str)
+            if key not in self._seen:
+                self._seen.add(key)
+                yield stored
+
+
+def as_sent(case: Case) -> Case:
+    """Return a request as an API server sends it: with the defaults of its kind, and of an object
+    that is there with the identifier that it got."""
+    document = case.document
+    changed = {
+        key: _stored(document[key], document.get("operation"))
+        for key in _OBJECTS
+        if document.get(key)
+    }
+    changed = {**document, **changed}
+    return case if changed == document else Case(changed, case.origin, case.tries, case.change)
+
+
+def _stored(body: Body, operation: Json) -> Body:
+    body = as_stored(Resource(body)).body
+    metadata = body.get("metadata")
+    if operation not in _CHANGES_OF_STORED or not isinstance(metadata, dict) or "uid" in metadata:
+        return body
+    return {**body, "metadata": {**metadata, "uid": _UID}}
+
+
+def _controlled(case: Case, kind: GroupVersionKind) -> Case:
+    document = case.document
+    changed = {**document, "object": as_controller(document["object"], kind)}
+    if document.get("oldObject"):
+        changed["oldObject"] = as_controller(document["oldObject"], kind)
+    return Case(changed, case.origin, case.tries, case.change)
+
+
+def in_turns(found: Sequence[Iterator[Case]]) -> Iterator[Case]:
+    """Yield one of each in turns until all have ended."""
+    waiting = list(found)
+    while waiting:
+        for one in tuple(waiting):
+            case = next(one, None)
+            if case is None:
+                waiting.remove(one)
+            else:
+                yield case
+
+
+# Stages
+
+
+def _given(space: Space, _chance: random.Random) -> Iterator[Case]:
+    yield from space.bases
+
+
+def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield, for each rule, the objects with every place of it met, and with every one missed."""
+    for group in _groups(space):
+        facets = [one for one in space.facets if group in one.groups]
+        for base in space.bases[:4]:
+            yield _with(base, [(one, one.values[0]) for one in facets], space.kind)
+            yield _with(base, [(one, _missed(one)) for one in facets], space.kind)
+    for base in space.bases[:1]:
+        yield _with(base, [(one, one.values[0]) for one in space.facets], space.kind)
+    for base in _met_bases(space)[:1]:
+        yield base
+        for facet in [one for one in space.facets if one.met][:_FEW]:
+            yield from _operations(_with(base, [(facet, _missed(facet))], space.kind), base)
+
+
+def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
+    bases = (*space.bases[:2], *_met_bases(space))
+    for index in range(max((len(one.values) for one in space.facets), default=0)):
+        for base in bases:
+            for facet in space.facets:
+                if index >= len(facet.values):
+                    continue
+                change = (facet, facet.values[index])
+                yield _with(base, [change], space.kind)
+                if facet.repeats:
+                    yield _with(base, [change], space.kind, mixed=True)
+
+
+def _learned(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield what had a new outcome with one place changed, as long as there is more of it."""
+    at = 0
+    while at < len(space.learned):
+        base = space.learned[at]
+        at += 1
+        for facet in space.facets:
+            for value in facet.values[:_FEW]:
+                yield _with(base, [(facet, value)], space.kind)
+
+
+def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
+    """Yield updates of changed and unchanged objects, deletions and background scans."""
+    some = [*space.bases, *_met_bases(space)]
+    for base in some:
+        yield from _operations(base, base)
+        yield from (_updated(base, other) for other in some if other is not base)
+    for base in some[:6]:
+        for facet in space.facets:
+            for value in facet.values[:: max(1, len(facet.values) // 3)]:
+                changed = _with(base, [(facet, value)], space.kind)
+                yield from _operations(changed, base)
+
+
+def _operations(case: Case, before: Case) -> Iterator[Case]:
+    yield _updated(case, before)
+    yield _updated(before, case)
+    yield _updated(case, case)
+    yield Case({**_without_old(case), "operation": "DELETE"}, case.origin, case.tries, case.change)
+    background = _without_old(case)
+    background.pop("userInfo", None)
+    yield Case(background, case.origin, case.tries, case.change)
+
+
+def _without_old(case: Case) -> Body:
+    return {key: value for key, value in case.document.items() if key != "oldObject"}
+
+
+def _updated(case: Case, before: Case) -> Case:
+    old = _renamed(before.document["object"], case.document["object"])
+    document = {**case.document, "operation": "UPDATE", "oldObject": old}
+    return Case(document, case.origin, case.tries, case.change)
+
+
+def _renamed(body: Body, after: Body) -> Body:
+    """Return an object under the name that it has after an update, which cannot change it."""
+    metadata, changed = mapping_at(body, "metadata"), mapping_at(after, "metadata")
+    if metadata is not body.get("metadata") or changed is not after.get("metadata"):
+        return body
+    kept = {key: value for key, value in metadata.items() if key not in IDENTITY}
+    named = {key: value for key, value in changed.items() if key in IDENTITY}
+    return {**body, "metadata": {**named, **kept}}
+
+
+def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
+    """Yield every pair of values of two places of one rule, in an order by chance."""
+    bases = [*_met_bases(space), *space.bases[:1]]
+    together = [
+        (one, other)
+        for index, one in enumerate(space.facets)
+        for other in space.facets[index + 1 :]
+        if one.groups & other.groups
+    ]
+    chance.shuffle(together)
+    for one, other in together[:400]:
+        pairs = [(value, beside) for value in one.values for beside in other.values]
+        chance.shuffle(pairs)
+        for value, beside in pairs[:24]:
+            base = chance.choice(bases)
+            mixed = chance.random() < 0.3
+            yield _with(base, [(one, value), (other, beside)], space.kind, mixed=mixed)
+
+
+def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
+    bases = [*space.bases, *_met_bases(space)]
+    while space.facets:
+        case = chance.choice(space.learned if space.learned and chance.random() < 0.5 else bases)
+        for _ in range(chance.randint(1, _CHANGES)):
+            facet = chance.choice(space.facets)
+            value = chance.choice(facet.values)
+            mixed = chance.random() < 0.3
+            case = _with(case, [(facet, value)], space.kind, mixed=mixed)
+        choice = chance.random()
+        if choice < 0.2:
+            yield from _operations(case, chance.choice(bases))
+        yield case
+
+
+_STAGES: Final = (_given, _meeting, _single, _learned, _operated, _learned, _pairs, _by_chance)
+
+
+def _groups(space: Space) -> list[str]:
+    return sorted({group for one in space.facets for group in one.groups})
+
+
+def _met_bases(space: Space) -> list[Case]:
+    """Return an object that meets all rules in every place, and one for each rule alone.
+
+    What a change of one place does is seen of the first: elsewhere another rule fails anyway.
+    """
+    groups = _groups(space)
+    chosen = [frozenset(groups), *(frozenset((group,)) for group in groups[:6])]
+    found: dict[str, Case] = {}
+    for some in chosen:
+        facets = [one for one in space.facets if one.met and some & one.groups]
+        if facets:
+            case = space.bases[0]
+            for facet in facets:
+                case = _met(case, facet, space.kind)
+            found.setdefault(json.dumps(case.document, sort_keys=True, default=str), case)
+    return list(found.values())
+
+
+def _met(base: Case, facet: Facet, kind: GroupVersionKind) -> Case:
+    """Return a request in which a place is met by a value that an API server stores."""
+    tried = [_with(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
+    return next((one for one in tried if not any(refused(one.document))), tried[0])
+
+
+def _missed(facet: Facet) -> Json:
+    return facet.values[facet.met] if facet.met < len(facet.values) else facet.values[-1]
+
+
+def _with(
+    base: Case,
+    changes: Iterable[tuple[Facet, Json]],
+    kind: GroupVersionKind,
+    *,
+    mixed: bool = False,
+) -> Case:
+    """Return a request with places changed."""
+    document = base.document
+    root = root_type(kind)
+
+    def make(path: Path) -> Json:
+        if path[0] == CLUSTER:
+            there = document.get(CLUSTER, {}).get(path[1])
+            return there[0] if there else least_object(kind_of_key(str(path[1])))
+        if path[0] not in ("object", "oldObject", IMAGE):
+            return "x"
+        at = normalized(IMAGE_TYPE if path[0] == IMAGE else root, path[1:])
+        if at is None or not at[1].startswith((LIST, MAP)):
+            return {}
+        return least(at[1][2:], str(path[-1]))
+
+    tries, change = list(base.tries), base.change
+    for facet, value in changes:
+        path = facet.path
+        tries.append((path, facet.state_of(value, mixed=mixed)))
+        change = f"{path} {value!r} {mixed}"
+        if path[0] == "oldObject" and not document.get("oldObject"):
+            document = {**document, "operation": "UPDATE", "oldObject": document["object"]}
+        if path == ("operation",) and value is ABSENT:
+            continue
+        if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
+            document = {**document, "oldObject": document["object"]}
+        document = with_value(document, path, value, make, mixed=mixed and facet.repeats)
+    if document.get("operation") != "UPDATE" and "oldObject" in document:
+        document = {key: value for key, value in document.items() if key != "oldObject"}
+    return Case(document, base.origin, tuple(tries), change)

@@ -1,0 +1,345 @@
+"""The axes along which requests vary: a place and the values to try there, for one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, GLOBAL, IMAGE
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf
+from chartkit.addons.migrate.proof.leaves.paths import ABSENT, AT, EACH, Path, Step, values_at
+from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
+from chartkit.addons.migrate.proof.requests.schema import (
+    ANY,
+    IMAGE_TYPE,
+    LIST,
+    MAP,
+    SCALARS,
+    allowed_at,
+    least,
+    normalized,
+    root_type,
+)
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.go.quantity import quantity_or_none
+from chartkit.model import Body, Json
+
+MOST_VALUES: Final = 20
+_OBJECTS: Final = ("object", "oldObject")
+_FIXED: Final = frozenset(("apiVersion", "kind", "status"))
+_IMAGES: Final = (
+    "nginx",
+    "nginx:latest",
+    "nginx:1.27",
+    "ghcr.io/x/app:1.0",
+    f"registry.example/app@sha256:{'0' * 64}",
+)
+_USER: Final[Path] = ("userInfo", "username")
+"""Every request has it, and it is not empty."""
+_DIGITS: Final = 13
+_OPERATION: Final = "operation"
+_LOOKED_UP: Final = "looked up"
+_OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
+_UNTYPED: Final[tuple[Json, ...]] = ("x", 1, True, None, [], {}, ["x"], {"x": "x"})
+"""Values of each type, for fields whose type is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A place of a request and the values to try there.
+
+    met: how many of the first values meet what a rule asks for; groups: the rules and expressions
+    that look at it; typed: whether the type of the field is known;
+    types: else those of the values that policies compare it with.
+    """
+
+    path: Path
+    values: tuple[Json, ...]
+    met: int
+    groups: frozenset[str]
+    typed: bool = True
+    types: tuple[type, ...] = ()
+
+    @property
+    def repeats(self) -> bool:
+        """Return whether it is in a list, where one element may differ from the others."""
+        return EACH in self.path
+
+    def state_of(self, value: Json, *, mixed: bool = False) -> str:
+        """Return the state of a value: met, missed, absent, null, empty, one, many."""
+        if value is ABSENT:
+            return "absent"
+        if value is None:
+            return "null"
+        if isinstance(value, list | dict):
+            return "empty" if not value else "one"
+        known = "met" if value in self.values[: self.met] else "missed"
+        state = known if self.met else "set"
+        return f"{state} among many" if mixed and self.repeats else state
+
+    @property
+    def states(self) -> frozenset[str]:
+        """Return the states that its values have."""
+        mixed = (False, True) if self.repeats else (False,)
+        return frozenset(self.state_of(one, mixed=some) for one in self.values for some in mixed)
+
+
+def facets_of(leaves: Iterable[Leaf], kind: GroupVersionKind) -> tuple[list[Facet], set[Path]]:
+    """Return the facets of a kind, one a place, and the places that it does not have."""
+    found: dict[Path, _Merged] = {}
+    unknown: set[Path] = set()
+    root = root_type(kind)
+    for leaf in leaves:
+        for path, type_name, values, met in _located(leaf, root, unknown):
+            if path[0] in _OBJECTS and (len(path) < 2 or path[1] in _FIXED):
+                continue
+            allowed = allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
+            merged = found.setdefault(path, _Merged(type_name, path, allowed))
+            merged.add(values, met, leaf.group)
+    for path in [path for path in found if AT in path]:
+        merged = found.pop(path)
+        for whole in _values_of(path, [*found]):
+            found.setdefault(whole, _Merged(merged.type, whole)).take(merged)
+    for path in [*found]:
+        for index, step in enumerate(path):
+            if step is EACH and index > 1 and path[:index] not in found:
+                list_type = found[path].list_type(root, path[:index])
+                found[path[:index]] = _Merged(list_type, path[:index])
+    for path in [one for one in found if one[0] in _OBJECTS and len(one) > 2]:
+        # A map may have other keys than the one that a policy looks at.
+        above = normalized(root, path[1:-1])
+        if isinstance(path[-1], str) and above is not None and above[1].startswith(MAP):
+            found.setdefault(path[:-1], _Merged(above[1], path[:-1]))
+    return [merged.facet() for merged in found.values()], unknown
+
+
+def _values_of(path: Path, others: Iterable[Path]) -> Iterator[Path]:
+    """Yield a place among the values of a map, one for each key that policies name."""
+    at = path.index(AT)
+    above, below = path[:at], path[at + 1 :]
+    keys = [one[at] for one in others if len(one) > at and one[:at] == above]
+    for key in dict.fromkeys((*(key for key in keys if isinstance(key, str)), "x")):
+        yield (*above, key, *below)
+
+
+def _located(
+    leaf: Leaf, root: str, unknown: set[Path]
+) -> Iterator[tuple[Path, str, tuple[Json, ...], int]]:
+    """Yield the path as a type has it, the type there and the values."""
+    path = leaf.path
+    if path[0] == CLUSTER and len(path) > 2:
+        at = normalized(root_type(kind_of_key(str(path[1]))), path[3:])
+        if at is None:
+            unknown.add(path)
+        elif at[0]:
+            yield (*path[:2], EACH, *at[0]), at[1], leaf.values, leaf.met
+        return
+    if path == (IMAGE,):
+        return
+    if path[0] == IMAGE:
+        root = IMAGE_TYPE
+    elif path[0] not in _OBJECTS:
+        yield path, _type_in_request(path), leaf.values, leaf.met
+        return
+    at = normalized(root, path[1:])
+    if at is None:
+        unknown.add(path)
+        return
+    below, type_name = at
+    whole = (path[0], *below)
+    if type_name.startswith(MAP):
+        yield from _keys(whole, type_name.removeprefix(MAP), leaf)
+    elif below and isinstance(below[-1], Step):
+        above = normalized(root, below[:-1])
+        if above is not None and above[1].startswith(MAP):
+            if below[-1] is EACH:
+                yield from _keys(whole[:-1], type_name, leaf)
+            else:
+                yield whole, type_name, leaf.values, leaf.met
+            return
+    yield whole, type_name, leaf.values, leaf.met
+
+
+def _keys(
+    path: Path, type_name: str, leaf: Leaf
+) -> Iterator[tuple[Path, str, tuple[Json, ...], int]]:
+    """Yield the keys of a map that a policy compares with texts, as places of their own."""
+    for value in leaf.values:
+        if isinstance(value, str) and value:
+            yield (*path, value), type_name, ("x",), 1
+
+
+def _type_in_request(path: Path) -> str:
+    if path == ("operation",):
+        return _OPERATION
+    if path[0] in (CLUSTER, GLOBAL):
+        return ANY if path[0] == GLOBAL else _LOOKED_UP
+    if path[0] in ("roles", "clusterRoles") or path[-1] == "groups":
+        return "[]string" if len(path) < 3 and path[-1] is not EACH else "string"
+    if path == ("userInfo",):
+        return ANY
+    return "{}string" if path == ("namespaceLabels",) else "string"
+
+
+class _Merged:
+    """The values of one place, from all leaves that are about it."""
+
+    def __init__(self, type_name: str, path: Path, allowed: tuple[str, ...] = ()) -> None:
+        self._allowed = allowed
+        self.type = type_name
+        self._path = path
+        self._met: list[Json] = []
+        self._others: list[Json] = []
+        self._groups: set[str] = set()
+
+    def take(self, other: _Merged) -> None:
+        """Add the values of another place."""
+        for value in (*other._met, *other._others):
+            self._put(self._others, value)
+        self._groups |= other._groups
+
+    def list_type(self, root: str, path: Path) -> str:
+        """Return the type of a list that this place is in."""
+        if path[0] == CLUSTER:
+            return _LOOKED_UP if len(path) == 2 else ANY
+        if path[0] == IMAGE:
+            root = IMAGE_TYPE
+        elif path[0] not in _OBJECTS:
+            return ANY if path[0] == GLOBAL else "[]string"
+        at = normalized(root, path[1:])
+        return ANY if at is None else at[1]
+
+    def add(self, values: tuple[Json, ...], met: int, group: str) -> None:
+        self._groups.add(group)
+        for index, value in enumerate(values):
+            self._put(self._met if index < met else self._others, value)
+
+    def _put(self, listed: list[Json], value: Json) -> None:
+        if self._allowed and value is not ABSENT and value not in self._allowed:
+            return
+        if self._path == _USER and value in (ABSENT, ""):
+            return
+        typed = value if value is ABSENT else _of_type(value, self.type)
+        if typed is not None or self.type == ANY:
+            known = (*self._met, *self._others)
+            if not any(type(one) is type(typed) and one == typed for one in known):
+                listed.append(typed)
+
+    def facet(self) -> Facet:
+        scalars = [one for one in (*self._met, *self._others) if isinstance(one, str | int | float)]
+        types = tuple(dict.fromkeys(map(type, scalars)))
+        for value in self._more():
+            self._put(self._others, value)
+        values = (*self._met[:MOST_VALUES], *self._others[:MOST_VALUES])
+        typed = self.type != ANY
+        met = len(self._met[:MOST_VALUES])
+        return Facet(self._path, values, met, frozenset(self._groups), typed, types)
+
+    def _more(self) -> Iterator[Json]:
+        """Yield what every field of a type is tried with."""
+        if self.type == _OPERATION:
+            yield from _OPERATIONS
+            return
+        if self.type == _LOOKED_UP:
+            yield []
+            return
+        if self._path != _USER:
+            yield ABSENT
+        yield from self._allowed
+        if self._path[-1] == "image":
+            yield from _IMAGES
+        if self.type == "bool":
+            yield from (True, False)
+        elif self.type in ("int", "int-or-string"):
+            yield from (0, 1)
+        elif self.type == ANY and len(self._path) > 1:
+            yield from _UNTYPED
+        elif self.type.startswith(LIST):
+            one = least(self.type.removeprefix(LIST))
+            yield from ([], [one])
+        elif self.type.startswith(MAP):
+            yield from ({}, {"x": least(self.type.removeprefix(MAP))})
+        elif self.type not in SCALARS:
+            yield from (least(self.type), {})
+        elif not self._others and self.type == "string":
+            yield from ("x", "")
+
+
+def _of_type(value: Json, type_name: str) -> Json:
+    """Return a value as a field of a type may have it; None for one that it cannot have."""
+    if type_name in (ANY, "int-or-string"):
+        return value
+    if type_name == _LOOKED_UP:
+        return value if value == [] else None
+    if type_name == _OPERATION:
+        return value if value in _OPERATIONS else None
+    if type_name == "string":
+        return value if isinstance(value, str) else None
+    if type_name == "bool":
+        return (
+            {"true": True, "false": False}.get(value)
+            if isinstance(value, str)
+            else (value if isinstance(value, bool) else None)
+        )
+    if type_name == "int":
+        return _whole(value)
+    if type_name == "quantity":
+        is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return value if is_scalar and quantity_or_none(str(value)) is not None else None
+    wanted = list if type_name.startswith(LIST) else dict
+    return value if isinstance(value, wanted) else None
+
+
+def _whole(value: Json) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return _amount(value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) else None
+
+
+def _amount(text: str) -> int | None:
+    """Return the whole number that a quantity is; None for any other text."""
+    found = quantity_or_none(text)
+    if found is None or not 0 <= found.exponent < _DIGITS or abs(found.unscaled) >= 10**_DIGITS:
+        return None
+    return int(found.unscaled * 10**found.exponent)
+
+
+class ImpliedTypes:
+    """The types that the places of custom kinds have by what the policies do with them: what has
+    fields is an object, what is gone through a list, and what is compared with a text is one."""
+
+    def __init__(self, facets: Iterable[Facet]) -> None:
+        self._types: dict[Path, tuple[type, ...]] = {}
+        for facet in facets:
+            if facet.typed or facet.path[0] not in ("object", "oldObject"):
+                continue
+            for index in range(2, len(facet.path)):
+                step = facet.path[index]
+                self._imply(facet.path[:index], (list,) if step is EACH else (dict,))
+            if facet.types:
+                self._imply(facet.path, facet.types)
+
+    def _imply(self, path: Path, types: tuple[type, ...]) -> None:
+        known = self._types.get(path, ())
+        self._types[path] = tuple(dict.fromkeys((*known, *types)))
+
+    def agree(self, document: Body) -> bool:
+        """Return whether a request's object has these types, or none of its fields."""
+        return not any(self._faults(document))
+
+    def _faults(self, document: Body) -> Iterator[Path]:
+        for path, types in self._types.items():
+            for value in values_at(document, path):
+                if value is not ABSENT and not _is_one(value, types):
+                    yield path
+
+
+def _is_one(value: Json, types: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in types
+    return isinstance(value, types)

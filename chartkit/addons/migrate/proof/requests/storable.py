@@ -1,0 +1,237 @@
+"""Objects that an API server stores: the reasons for which it refuses one.
+
+Decoding refuses fields of another type and drops those that a kind has not; validation refuses
+missing fields, empty lists of containers, names that are none and values outside a field's set.
+No policy ever sees such an object, so no difference about it counts. Kinds that are not Kubernetes'
+own have the rules of metadata alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.requests.kinds import TEMPLATED
+from chartkit.addons.migrate.proof.requests.schema import (
+    ANY,
+    IMAGE_TYPE,
+    LIST,
+    MAP,
+    allowed_values,
+    fields,
+    required,
+    root_type,
+)
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
+from chartkit.engine.scalars.cron import Schedule
+from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.model import Body, Json, Resource, mapping_at
+
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "int": (int,),
+    "double": (int, float),
+    "bool": (bool,),
+    "quantity": (str, int, float),
+    "int-or-string": (str, int),
+}
+_LABEL: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?")
+_KEY: Final = re.compile(
+    r"([a-z0-9][-a-z0-9.]{0,252}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+IDENTITY: Final = ("name", "namespace", "generateName")
+"""The fields of metadata that name an object."""
+_LISTED: Final[dict[str, frozenset[str]]] = {
+    "core.v1.PodSpec": frozenset(("containers",)),
+    "core.v1.ServiceSpec": frozenset(("ports",)),
+    "rbac.v1.PolicyRule": frozenset(("verbs",)),
+}
+"""Lists that must have an element, by type."""
+
+
+def refused(document: Body) -> Iterator[str]:
+    """Yield the reasons for which an API server does not send a case, or store its objects."""
+    if "userInfo" not in document and document.get("operation") != "CREATE":
+        yield "background scans of changes"
+    yield from refusals(document["object"])
+    if document.get("oldObject"):
+        yield from refusals(document["oldObject"])
+        if _identity(document["oldObject"]) != _identity(document["object"]):
+            yield "updates that give an object another name"
+    if IMAGE in document:
+        yield from _of_type(document[IMAGE], IMAGE_TYPE, "")
+    for listed in (document.get(CLUSTER) or {}).values():
+        for body in listed if isinstance(listed, list) else ():
+            yield from refusals(body) if isinstance(body, dict) else ("lists of no objects",)
+
+
+def _identity(body: Body) -> list[Json]:
+    metadata = mapping_at(body, "metadata")
+    return [body.get("kind"), *(metadata.get(key) for key in IDENTITY)]
+
+
+def refusals(body: Body) -> Iterator[str]:
+    """Yield the reasons for which an API server does not store an object, by their class."""
+    resource = Resource(body)
+    yield from _metadata(resource)
+    kind = kind_of(resource)
+    root = root_type(kind)
+    if root != ANY:
+        yield from _of_type(body, root, "")
+    if kind in TEMPLATED:
+        yield from _templated(body, kind)
+
+
+def _templated(body: Body, kind: GroupVersionKind) -> Iterator[str]:
+    """Yield what is wrong with a controller of Pods as a whole."""
+    spec = mapping_at(body, "spec")
+    template = mapping_at(body, *TEMPLATED[kind])
+    if kind.group == "apps":
+        selector = mapping_at(spec, "selector")
+        labels = mapping_at(template, "metadata", "labels")
+        wanted = mapping_at(selector, "matchLabels")
+        if not wanted and not selector.get("matchExpressions"):
+            yield "controllers without a selector"
+        elif any(labels.get(key) != text for key, text in wanted.items()):
+            yield "controllers whose selector does not take their Pods"
+    elif kind.group == "batch":
+        if mapping_at(template, "spec").get("restartPolicy") not in ("Never", "OnFailure"):
+            yield "jobs whose Pods are always restarted"
+        if "schedule" in spec and not _is_schedule(spec["schedule"]):
+            yield "invalid schedules"
+
+
+def _is_schedule(text: Json) -> bool:
+    try:
+        Schedule.parse(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _metadata(resource: Resource) -> Iterator[str]:
+    metadata = resource.body.get("metadata")
+    if not isinstance(metadata, dict):
+        yield "objects without metadata"
+        return
+    # An API server gives a name to what has a prefix alone; it sends no empty one.
+    name = metadata.get("name", metadata.get("generateName"))
+    if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
+        yield "invalid names"
+    namespaced = not is_cluster_scoped(kind_of(resource))
+    namespace = metadata.get("namespace")
+    if namespaced != bool(namespace) or (
+        namespace and not (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace))
+    ):
+        yield "invalid namespaces"
+    yield from _texts(metadata.get("labels"), labels=True)
+    yield from _texts(metadata.get("annotations"), labels=False)
+    for path in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
+        below = mapping_at(resource.body, *path, "metadata")
+        yield from _texts(below.get("labels"), labels=True)
+
+
+def _texts(value: Json, *, labels: bool) -> Iterator[str]:
+    what = "labels" if labels else "annotations"
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        yield f"{what} of another type"
+        return
+    for key, text in value.items():
+        if not isinstance(text, str):
+            yield f"{what} of another type"
+        elif not _KEY.fullmatch(key) or (labels and not _LABEL.fullmatch(text)):
+            yield f"invalid {what}"
+
+
+def _of_type(value: Json, kind: str, field: str) -> Iterator[str]:
+    if kind == ANY:
+        return
+    if value is None:
+        yield "null, which decoding drops"
+    elif kind.startswith(LIST):
+        yield from _members(value, list, kind, field)
+    elif kind.startswith(MAP):
+        yield from _members(value, dict, kind, field)
+    elif kind in _TYPES:
+        if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
+            yield "fields of another type"
+        elif isinstance(value, int) and kind == "int" and value < 0 and field not in _SIGNED:
+            yield "negative numbers"
+        elif kind == "int-or-string" and field in _AMOUNTS and not _is_amount(value):
+            yield "amounts that are no percentage"
+        elif kind == "quantity" and not _is_quantity(str(value)):
+            yield "invalid quantities"
+    elif not isinstance(value, dict):
+        yield "fields of another type"
+    else:
+        yield from _fields(value, kind)
+
+
+def _members(
+    value: Json, wanted: type[list[Json]] | type[Body], kind: str, field: str
+) -> Iterator[str]:
+    if not isinstance(value, wanted):
+        yield "fields of another type"
+        return
+    names = set()
+    members: Iterable[Json] = value.values() if isinstance(value, dict) else value
+    for member in members:
+        yield from _of_type(member, kind[2:], field)
+        name = member.get(_KEYS.get(field, "")) if isinstance(member, dict) else None
+        if isinstance(name, str):
+            if field != "ownerReferences" and not _NAMESPACE.fullmatch(name):
+                yield "invalid names"
+            if name in names:
+                yield "two elements of one name"
+            names.add(name)
+
+
+_KEYS: Final = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "volumes": "name",
+    "ownerReferences": "uid",
+}
+"""The fields by which the elements of lists differ."""
+_NOTHING: Final = Quantity.parse("0")
+_SIGNED: Final = frozenset(("priority", "value", "weight"))
+
+
+_AMOUNTS: Final = frozenset(("maxUnavailable", "minAvailable", "maxSurge"))
+_PERCENT: Final = re.compile(r"\d+%", re.ASCII)
+
+
+def _is_amount(value: Json) -> bool:
+    return bool(_PERCENT.fullmatch(value)) if isinstance(value, str) else True
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        return Quantity.parse(text).compare(_NOTHING) >= 0
+    except QuantityError:
+        return False
+
+
+def _fields(body: Body, kind: str) -> Iterator[str]:
+    known = fields(kind)
+    for name, value in body.items():
+        field = known.get(name)
+        if field is None:
+            yield "fields that the kind does not have"
+            continue
+        yield from _of_type(value, field.type, name)
+        if not value and name in _LISTED.get(kind, ()):
+            yield "missing required fields"
+        allowed = allowed_values(kind, name)
+        if allowed and isinstance(value, str) and value not in allowed:
+            yield "values outside a field's set"
+    for name, type_name in required(kind):
+        if name not in body or (body[name] == "" and type_name == "string"):
+            yield "missing required fields"

@@ -1,0 +1,402 @@
+"""The proof of a conversion: both forms over requests made from what they look at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.addons.migrate.proof.coverage import Tally
+from chartkit.addons.migrate.proof.equality import canonical, difference
+from chartkit.addons.migrate.proof.forms import Form, Said
+from chartkit.addons.migrate.proof.grouping import as_pod, signature
+from chartkit.addons.migrate.proof.known import ASSUMPTIONS, NamedDifferences
+from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
+from chartkit.addons.migrate.proof.leaves.cluster import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf
+from chartkit.addons.migrate.proof.leaves.legacy import (
+    cleanup_leaves,
+    exception_leaves,
+    legacy_leaves,
+)
+from chartkit.addons.migrate.proof.leaves.paths import Path
+from chartkit.addons.migrate.proof.minimize import minimized
+from chartkit.addons.migrate.proof.model import Answer, Aspect, Difference, Proof
+from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case, in_turns
+from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of
+from chartkit.addons.migrate.proof.requests.facets import ImpliedTypes, facets_of
+from chartkit.addons.migrate.proof.requests.kinds import (
+    POD,
+    REPLICATION_CONTROLLER,
+    TEMPLATED,
+    compared_kinds,
+    kinds_of,
+    least_object,
+)
+from chartkit.addons.migrate.proof.requests.schema import IMAGE_TYPE, least
+from chartkit.engine import NO_ATTACHMENTS, OFFLINE, Phase, PolicyAttachments, World, as_submitted
+from chartkit.engine.cel_policies.kinds.validating import INDEX
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cleanup.deleting import DeletingPolicy
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.kubernetes.kinds import (
+    DEFAULT_NAMESPACE,
+    GroupVersionKind,
+    kind_of,
+)
+from chartkit.model import Body, Resource
+
+_MOST_DIFFERENCES: Final = 8
+_TRACED: Final = 2
+"""So many requests with one change are traced for the branches that they take."""
+_KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
+_NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
+_UNASKED: Final = ("no registry to ask", "no network to ask")
+_MOST_GIVEN: Final = 12
+"""The most given objects of one kind that are changed; more are asked about as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProofOptions:
+    """Settings of a proof.
+
+    budget: seconds of processor time for the requests of one policy; most_requests: the most
+    requests; passed_over: aspects that are not compared; exceptions: those of legacy_attachments as
+    they are written; world: registries and services; cluster: objects that exist, for policies that
+    look them up; clock: gives seconds; stops_early: whether the first difference of a request as
+    an API server sends it ends the proof, and none is made smaller.
+    """
+
+    budget: float = 5.0
+    most_requests: int = 100_000
+    passed_over: frozenset[Aspect] = frozenset()
+    exceptions: tuple[Resource, ...] = ()
+    named: NamedDifferences = field(default_factory=NamedDifferences)
+    world: World = OFFLINE
+    cluster: tuple[Resource, ...] = ()
+    legacy_attachments: PolicyAttachments = NO_ATTACHMENTS
+    new_attachments: PolicyAttachments = NO_ATTACHMENTS
+    clock: Callable[[], float] = time.process_time
+    stops_early: bool = False
+
+
+DEFAULTS: Final = ProofOptions()
+
+
+def prove(
+    legacy: Resource,
+    converted: Sequence[Resource],
+    objects: Sequence[Resource] = (),
+    requests: Sequence[Case] = (),
+    options: ProofOptions = DEFAULTS,
+) -> Proof:
+    """Return the requests of which a legacy policy and what replaces it say different things.
+
+    objects: of tests, a folder or a recording, asked about as they are and changed; requests: given
+    ones. The same input gives the same requests in the same order. Raises CompileError for a policy
+    that Kyverno refuses.
+    """
+    return _Prover(legacy, converted, options).run(objects, requests)
+
+
+class _Prover:
+    """One proof."""
+
+    def __init__(
+        self, legacy: Resource, converted: Sequence[Resource], options: ProofOptions
+    ) -> None:
+        self._options = options
+        self._legacy = Form([legacy], options.legacy_attachments)
+        self._new = Form(converted, options.new_attachments)
+        # Objects that violate already do so whatever exceptions say.
+        self._without_exceptions = Form(converted) if options.exceptions else self._new
+        self._namespace = legacy.namespace
+        self._seed = _digest(legacy, *converted)
+        self._leaves = self._read()
+        lookups = (one.lookup for one in self._leaves if one.lookup is not None)
+        cluster = {**existing(lookups), **by_resource(options.cluster)}
+        self._around: Body = {CLUSTER: cluster} if cluster else {}
+        if options.world.images is OFFLINE.images and any(
+            one.path[0] == IMAGE for one in self._leaves
+        ):
+            self._around[IMAGE] = least(IMAGE_TYPE)
+        self._tally = Tally(self._legacy, self._new)
+        self._found: dict[tuple[object, ...], Difference] = {}
+        self._types = ImpliedTypes(())
+        self._traced: Counter[str] = Counter()
+        self._outcomes: set[tuple[object, ...]] = set()
+        self._spaces: list[Space] = []
+        self._named: Counter[str] = Counter()
+        self._unanswered = 0
+        self._requests = 0
+        self._decided = 0
+        self._is_shown = False
+
+    def run(self, objects: Sequence[Resource], requests: Sequence[Case]) -> Proof:
+        options = self._options
+        started = options.clock()
+        self._spaces, left_out = self._make_spaces(objects)
+        self._types = ImpliedTypes(facet for space in self._spaces for facet in space.facets)
+        cases = Cases(lambda: options.clock() - started > options.budget)
+        for case in self._all(cases, objects, requests):
+            if options.named.leaves_out(case):
+                left_out[ASSUMPTIONS] += 1
+            elif _is_no_scan(case):
+                left_out["background scans of other operations than CREATE"] += 1
+            else:
+                self._compare(case)
+            if self._requests >= options.most_requests or len(self._found) >= 4 * _MOST_DIFFERENCES:
+                break
+            if cases.is_over() or (options.stops_early and self._is_shown):
+                break
+        differences = self._differences()
+        facets = (facet for space in self._spaces for facet in space.facets)
+        coverage = self._tally.coverage(facets, cases.refused)
+        return Proof(
+            self._requests,
+            self._decided,
+            tuple(differences),
+            coverage,
+            dict(sorted((left_out + cases.left_out + self._not_asked()).items())),
+            options.clock() - started,
+            dict(self._named),
+        )
+
+    def _all(
+        self,
+        cases: Cases,
+        objects: Sequence[Resource],
+        requests: Sequence[Case],
+    ) -> Iterator[Case]:
+        yield from requests
+        yield from in_turns([self._given(objects), cases.of(self._spaces, self._seed)])
+
+    def _given(self, objects: Sequence[Resource]) -> Iterator[Case]:
+        """Yield the given objects that a policy may speak of, as they are."""
+        policies = (*self._legacy.admitting, *self._new.admitting)
+        cleans = bool(self._legacy.cleaning or self._new.cleaning)
+        for one in objects:
+            case = base_case(as_submitted(one).body, str(one.location), self._around)
+            request = case.request()
+            if cleans or any(policy.concerns(request) for policy in policies):
+                yield case
+                document = {key: value for key, value in case.document.items() if key != "userInfo"}
+                yield Case(document, case.origin)
+
+    # What varies
+
+    def _make_spaces(self, objects: Sequence[Resource]) -> tuple[list[Space], Counter[str]]:
+        left_out = Counter[str]()
+        spaces = []
+        kinds = self._kinds()
+        for kind in kinds:
+            facets, unknown = facets_of(self._leaves, kind)
+            templated = kind in TEMPLATED and POD in kinds
+            left_out["fields that no kind has"] += 0 if templated else len(unknown)
+            bases = tuple(self._bases(kind, objects))
+            controllers = self._controllers(kind)
+            if controllers and REPLICATION_CONTROLLER not in controllers:
+                left_out["ReplicationControllers, to which no policy in CEL is extended"] += 1
+            spaces.append(Space(kind, bases, tuple(facets), controllers))
+        if not spaces:
+            left_out["policies that match nothing but subresources"] += 1
+        return spaces, +left_out
+
+    def _read(self) -> list[Leaf]:
+        leaves = [leaf for one in self._options.exceptions for leaf in exception_leaves(one)]
+        if self._namespace:
+            leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
+        for one in (*self._legacy.admitting, *self._new.admitting):
+            if isinstance(one.policy, Policy):
+                leaves += legacy_leaves(one.policy)
+            else:
+                leaves += cel_leaves(one.policy)
+        for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
+            if isinstance(cleaner, DeletingPolicy):
+                leaves += cel_leaves(cleaner.policy)
+            else:
+                leaves += cleanup_leaves(cleaner.resource)
+        return leaves
+
+    def _kinds(self) -> list[GroupVersionKind]:
+        selectors: list[str] = []
+        policies: list[CelPolicy] = []
+        for one in (*self._legacy.admitting, *self._new.admitting):
+            if isinstance(one.policy, Policy):
+                selectors += [kind for rule in one.policy.rules for kind in rule.match.kinds]
+            else:
+                policies.append(one.policy)
+        for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
+            if isinstance(cleaner, DeletingPolicy):
+                policies.append(cleaner.policy)
+            else:
+                selectors += read_match(cleaner.resource.body["spec"]["match"]).kinds
+        kinds = kinds_of(selectors, policies)
+        texts = (
+            value
+            for leaf in self._leaves
+            for value in leaf.values
+            if leaf.path in _KIND and isinstance(value, str)
+        )
+        return [*kinds, *compared_kinds(kinds, texts)]
+
+    def _controllers(self, kind: GroupVersionKind) -> tuple[GroupVersionKind, ...]:
+        """Return the controllers that a policy about Pods is tried with."""
+        if kind != POD or not self._legacy.admitting:
+            return ()
+        policies = [one.policy for one in self._new.admitting]
+        named = any(
+            "replicationcontrollers" in rule.resources
+            for policy in policies
+            if isinstance(policy, CelPolicy) and policy.constraints is not None
+            for rule in policy.constraints.rules
+        )
+        return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
+
+    def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
+        least_body = least_object(kind)
+        if self._namespace and "namespace" in least_body["metadata"]:
+            least_body["metadata"]["namespace"] = self._namespace
+        yield base_case(least_body, "least object", self._around)
+        given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
+        for one in given:
+            yield base_case(as_submitted(one).body, str(one.location), self._around)
+
+    # Comparison
+
+    def _compare(self, case: Case) -> None:
+        legacy, new = self._ask(case)
+        if _asks_others(legacy.answer) or _asks_others(new.answer):
+            self._unanswered += 1
+            return
+        self._requests += 1
+        self._decided += legacy.answer.decides or new.answer.decides
+        self._tally.count(case, legacy, new)
+        self._learn(case, legacy, new)
+        aspect = self._aspect(legacy, new)
+        if aspect is None:
+            return
+        name = self._name(aspect, case, legacy, new)
+        if name:
+            self._named[name] += 1
+            return
+        typed = self._types.agree(case.document)
+        key = (typed, *signature(aspect, case, legacy, new))
+        known = self._found.get(key)
+        count = 1 if known is None else known.count + 1
+        # A request as an API server sends it tells more than one without the defaults.
+        stored = (known is None or not known.stored) and as_sent(case) is case
+        self._is_shown = self._is_shown or stored
+        if known is None or stored:
+            said = legacy.answer, new.answer
+            self._found[key] = Difference(aspect, case, *said, count, stored=stored, typed=typed)
+        else:
+            self._found[key] = replace(known, count=count)
+
+    def _learn(self, case: Case, legacy: Said, new: Said) -> None:
+        """Keep a request with a new outcome, to be changed further."""
+        outcome = (
+            kind_of(Resource(case.document["object"])),
+            tuple((one.rule, one.status) for one in legacy.results),
+            tuple((one.policy_id, one.status, one.properties.get(INDEX)) for one in new.results),
+        )
+        is_new = outcome not in self._outcomes
+        if not is_new and not self._is_untraced(case):
+            return
+        world = world_of(case.document, self._options.world)
+        if not self._tally.watch(case, world) and not is_new:
+            return
+        self._outcomes.add(outcome)
+        for space in self._spaces:
+            if space.kind == outcome[0]:
+                space.learned.append(case)
+
+    def _is_untraced(self, case: Case) -> bool:
+        """Return whether few requests with the last change of this one were traced."""
+        self._traced[case.change] += 1
+        return self._traced[case.change] <= _TRACED
+
+    def _not_asked(self) -> Counter[str]:
+        return +Counter({"answers of registries and services": self._unanswered})
+
+    def _ask(self, case: Case) -> tuple[Said, Said]:
+        world = world_of(case.document, self._options.world)
+        return self._legacy.ask(case, world), self._new.ask(case, world)
+
+    def _name(self, aspect: Aspect, case: Case, legacy: Said, new: Said) -> str:
+        """Return the name of a difference that the conversion names; empty for another."""
+
+        def ask(other: Case, phases: Iterable[Phase]) -> Answer:
+            world = world_of(other.document, self._options.world)
+            return self._without_exceptions.ask(other, world, phases).answer
+
+        return self._options.named.name_of(aspect, case, legacy.answer, new.answer, ask)
+
+    def _aspect(self, legacy: Said, new: Said) -> Aspect | None:
+        aspect = difference(legacy.answer, new.answer)
+        return None if aspect in self._options.passed_over else aspect
+
+    def _differences(self) -> list[Difference]:
+        """Return the differences made small, those that come to one request once."""
+        if self._options.stops_early:
+            return self._chosen()
+        found: dict[str, Difference] = {}
+        for one in map(self._minimized, self._chosen()):
+            key = f"{one.aspect} {canonical(as_pod(one.case))}"
+            known = found.get(key)
+            found[key] = one if known is None else replace(known, count=known.count + one.count)
+        return list(found.values())
+
+    def _chosen(self) -> list[Difference]:
+        """Return the differences to show: the gravest first, of each aspect the most frequent."""
+        order = list(Aspect)
+        found = sorted(
+            self._found.values(),
+            key=lambda one: (not one.typed, order.index(one.aspect), -one.count),
+        )
+        return found[:_MOST_DIFFERENCES]
+
+    def _minimized(self, found: Difference) -> Difference:
+        def differs(case: Case) -> bool:
+            if _is_no_scan(case) or self._options.named.leaves_out(case):
+                return False
+            legacy, new = self._ask(case)
+            return (
+                self._types.agree(case.document) is found.typed
+                and not self._name(found.aspect, case, legacy, new)
+                and self._aspect(legacy, new) is found.aspect
+                and legacy.answer.result is found.legacy.result
+                and new.answer.result is found.new.result
+            )
+
+        def differs_as_sent(case: Case) -> bool:
+            sent = as_sent(case)
+            return differs(case) and (sent is case or differs(sent))
+
+        case = minimized(found.case, differs_as_sent if found.stored else differs)
+        legacy, new = self._ask(case)
+        stored = as_sent(case)
+        sent = stored is case or differs(stored)
+        return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
+
+
+def _is_no_scan(case: Case) -> bool:
+    """Return whether nobody asks for another operation than background scans have."""
+    return case.is_background and case.document.get("operation", "CREATE") != "CREATE"
+
+
+def _asks_others(answer: Answer) -> bool:
+    """Return whether an answer depends on a registry or a service that is not asked."""
+    texts = (*answer.errors, *answer.failed, *answer.messages)
+    return any(asked in text for text in texts for asked in _UNASKED)
+
+
+def _digest(*resources: Resource) -> str:
+    text = json.dumps([one.body for one in resources], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,219 @@
+"""Validate rules: one module a way of saying what must hold. It imports its parent's modules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.addons.migrate.conditions import blocks_hold
+from chartkit.addons.migrate.context import context_of
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES
+from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_presence
+from chartkit.addons.migrate.jmespath import Names
+from chartkit.addons.migrate.matching.environment import names_of
+from chartkit.addons.migrate.matching.operations import (
+    Operations,
+    leaves_deletions_open,
+    operations_in,
+)
+from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, scope_of
+from chartkit.addons.migrate.rule import ConvertedRule, Variable
+from chartkit.addons.migrate.texts import text_of
+from chartkit.addons.migrate.validate.deny import denial_texts, denied
+from chartkit.addons.migrate.validate.extension import (
+    of_extended_pods,
+    require_one_extension,
+    with_template_metadata,
+)
+from chartkit.addons.migrate.validate.foreach import every_element
+from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
+from chartkit.addons.migrate.validate.variables import with_variables
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
+from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
+from chartkit.engine.context.variables.syntax import has_references
+from chartkit.model import Body
+
+__all__ = ["convert_validate"]
+_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_NAME: Final = "allContainers"
+_VARIABLE: Final = "container"
+
+
+def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
+    """Return a validate rule as validations; raises `NotConvertible`."""
+    if has_references(rule.body):
+        raise NotConvertible("a reference to another part of the policy")
+    require_one_extension(rule, policy)
+    stated = operations_in(rule.preconditions)
+    deletions = _refuses_deletions(rule, policy, stated)
+    operations = [
+        name for name in stated.allowed if name in WRITES or (deletions and name == "DELETE")
+    ]
+    scope = of_extended_pods(scope_of(rule, operations), policy)
+    is_extended = bool(autogen.controllers(policy))
+    context = context_of(rule.context, names_of(scope, is_extended=is_extended), policy.namespace)
+    names = context.names
+    conditions: tuple[Condition, ...] = ()
+    if stated.rest is not None:
+        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
+        conditions = (Condition("preconditions", met),)
+    expression = _expression(rule.validate, scope, names, policy.namespace)
+    if expression == cel.TRUE:
+        if rule.validate.deny is None:
+            raise NotConvertible("the rule can never refuse anything", "validate")
+        names.note(NEVER_REFUSES)
+    facts, variables = one_loop_for_all_containers(expression)
+    if any(map(is_presence, facts)):
+        # What is looked at next depends on it: one validation says both.
+        facts = [conjunction(*facts)]
+    message = _message(rule, names)
+    loops = [each.expression for each in variables if not isinstance(each.expression, str)]
+    loops += [text for text in message.values() if not isinstance(text, str)]
+    validations = [{**message, "expression": as_bool(each)} for each in facts]
+    converted = ConvertedRule(
+        CelKind.VALIDATING,
+        scope,
+        {"validations": validations},
+        conditions,
+        (*context.used_in([*facts, *loops]), *variables),
+        background=stated.background,
+        changes=(*_changes(rule, deletions), *names.changes),
+        assumed=scope.object.assumed or {},
+    )
+    return with_template_metadata(converted)
+
+
+def _expression(validation: Validation, scope: Scope, names: Names, namespace: str) -> Expr:
+    if validation.deny is not None and not validation.deny.get("conditions"):
+        return cel.FALSE
+    if validation.deny is not None:
+        return cel.negate(denied(validation.deny, names))
+    if validation.pattern is not None:
+        pattern = with_variables(validation.pattern, names)
+        return pattern_verdict(pattern, scope.object).allows
+    if validation.any_pattern is not None:
+        patterns = with_variables(validation.any_pattern, names)
+        return any_pattern_verdict(patterns, scope.object).allows
+    if validation.foreach:
+        return conjunction(*every_element(validation.foreach, names, namespace))
+    raise NotConvertible("a validate rule that says nothing", "validate")
+
+
+def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
+    if rule.validate.deny is None or deletions is not None or not leaves_deletions_open(rule):
+        return ()
+    return (DELETIONS,)
+
+
+def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool | None:
+    """Return whether a deny that speaks of operations, in preconditions or in its own conditions,
+    may refuse a deletion; None for one that does not, or of which that is not known."""
+    if rule.validate.deny is None or stated.stated:
+        return stated.stated
+    conditions = rule.validate.deny.get("conditions")
+    if not conditions:
+        return None
+    denied_at = operations_in(conditions)
+    if denied_at.stated:
+        return "DELETE" in denied_at.allowed
+    if not _speaks_of_operations(rule):
+        return None
+    try:
+        scope = scope_of(rule, ("DELETE",))
+        context = context_of(rule.context, names_of(scope, is_extended=False), policy.namespace)
+        return _expression(rule.validate, scope, context.names, policy.namespace) != cel.TRUE
+    except NotConvertible:
+        return None
+
+
+def _speaks_of_operations(rule: Rule) -> bool:
+    """Return whether the conditions of a deny depend on the operation, or what they name does."""
+    parsed = parse_conditions((rule.validate.deny or {}).get("conditions"))
+    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+    asked = [(each.key, each.value) for each in (*(blocks.any or ()), *(blocks.all or ()))]
+    return "request.operation" in json.dumps([asked, rule.context])
+
+
+def _message(rule: Rule, names: Names) -> Body:
+    texts = _texts(rule, names)
+    distinct = dict.fromkeys(text for _, text in texts)
+    if len(distinct) == 1:
+        text = text_of(next(iter(distinct)), names)
+        return {"message": text} if isinstance(text, str) else {"messageExpression": text}
+    *others, (_, last) = texts
+    chosen = cel.literal(text_of(last, names))
+    for condition, written in reversed(others):
+        chosen = cel.conditional(condition, text_of(written, names), chosen)
+    return {"messageExpression": chosen}
+
+
+def _texts(rule: Rule, names: Names) -> list[tuple[Expr, str]]:
+    """Return the messages of a rule, each with the condition under which it is the one."""
+    own, missing = rule.validate.message or "", f"rule {rule.name} failed"
+    deny = rule.validate.deny
+    if deny is None or not deny.get("conditions"):
+        return [(cel.TRUE, own or missing)]
+    found = denial_texts(deny["conditions"], own, names)
+    return [(condition, text or missing) for condition, text in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A fact about every container of a list.
+
+    body: its variable named the same in all; list: the list's field.
+    """
+
+    fact: Expr
+    target: Expr
+    list: str
+    body: Expr
+
+
+def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Variable, ...]]:
+    """Return the facts of a conjunction, loops over lists of containers with equal bodies as one
+    over all of them, and the variable that this takes."""
+    match expression:
+        case Chain("&&", terms):
+            facts = list(terms)
+        case _:
+            facts = [expression]
+    by_body: dict[Expr, list[_Loop]] = {}
+    for loop in filter(None, map(_loop, facts)):
+        by_body.setdefault(loop.body, []).append(loop)
+    repeated = [(body, loops) for body, loops in by_body.items() if len(loops) > 1]
+    if len(repeated) != 1:
+        return facts, ()
+    ((body, loops),) = repeated
+    first, *others = sorted(loops, key=lambda each: _LISTS.index(each.list))
+    total = first.target
+    for other in others:
+        total = cel.compare("+", total, other.target)
+    every = cel.macro(cel.variable(_NAME), "all", _VARIABLE, body)
+    merged = [loop.fact for loop in loops]
+    at = min(map(facts.index, merged))
+    kept = [each for each in facts if each not in merged]
+    return [*kept[:at], every, *kept[at:]], (Variable(_NAME, total),)
+
+
+def _loop(fact: Expr) -> _Loop | None:
+    match fact:
+        case Call("all", Call() | Select() as target, (variable, body)):
+            name = _field(target)
+            if name in _LISTS:
+                return _Loop(fact, target, name, replaced(body, variable, Ident(_VARIABLE)))
+    return None
+
+
+def _field(target: Expr) -> str:
+    """Return the field that a list is read from, through `orValue`."""
+    if isinstance(target, Call) and target.function == "orValue" and target.target is not None:
+        target = target.target
+    return target.field if isinstance(target, Select) else ""

@@ -1,0 +1,97 @@
+"""`validate.podSecurity`: the Pod Security Standards as Kyverno checks them, fact by fact in CEL.
+
+The checks stay those of the version that the rule names; of `latest`, those of Kyverno 1.19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from chartkit.addons.migrate.conditions import blocks_hold
+from chartkit.addons.migrate.context import context_of
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
+from chartkit.addons.migrate.expressions.verdict import disjunction
+from chartkit.addons.migrate.matching.environment import names_of
+from chartkit.addons.migrate.matching.operations import operations_in
+from chartkit.addons.migrate.matching.scope import WRITES, Condition, operations_of, scope_of
+from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.validate.extension import require_one_extension
+from chartkit.addons.migrate.validate.pod_security import checks, profiles
+from chartkit.addons.migrate.validate.pod_security.checks import Fact
+from chartkit.addons.migrate.validate.pod_security.exclusions import exclusion
+from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces, pod_of
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy import autogen
+from chartkit.engine.cluster_policy.podsecurity.checks import CONTROL_OF, versions_of_checks
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB
+from chartkit.model import Body
+
+_FACTS: Final = {**checks.BY_ID, **profiles.BY_ID}
+_LATEST: Final = ("", "latest")
+
+
+def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
+    """Return a rule with `validate.podSecurity` as validations; raises `NotConvertible`."""
+    require_one_extension(rule, policy)
+    stated = operations_in(rule.preconditions)
+    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    if not operations_of(scope) <= set(WRITES):
+        raise NotConvertible("it names operations that have no Pod to judge", "match")
+    context = context_of(rule.context, names_of(scope), policy.namespace)
+    conditions: tuple[Condition, ...] = ()
+    if stated.rest is not None:
+        met = blocks_hold(stated.rest, context.of_conditions, stated.preceding)
+        conditions = (Condition("preconditions", met),)
+    pod = pod_of(scope.object, scope.kinds)
+    body: Body = rule.validate.pod_security or {}
+    facts: list[Fact] = []
+    for each in _facts(body, pod):
+        if each.expression != cel.TRUE and not _is_implied(each, facts, pod):
+            facts.append(each)
+    if not facts:
+        raise NotConvertible("every control is excluded", "validate/podSecurity/exclude")
+    level, version = body.get("level") or "", body.get("version") or ""
+    broken = f'It violates PodSecurity "{level}:{version}": '
+    expressions = [each.expression for each in facts]
+    validations = [
+        {"message": f"{broken}{each.message}.", "expression": each.expression} for each in facts
+    ]
+    changes = [LATEST_STANDARD] if version in _LATEST else []
+    if scope.about_pods and CRON_JOB in autogen.controllers(policy):
+        changes.append(JOB_ANNOTATIONS)
+    return ConvertedRule(
+        CelKind.VALIDATING,
+        scope,
+        {"validations": validations},
+        conditions,
+        pod.variables(expressions),
+        changes=(*changes, *context.names.changes),
+        background=stated.background,
+    )
+
+
+def _is_implied(fact: Fact, facts: Sequence[Fact], pod: PodPlaces) -> bool:
+    """Return whether a fact is there already, perhaps of Pods for Windows as well."""
+    return any(
+        fact.expression in (each.expression, disjunction(pod.is_windows, each.expression))
+        for each in facts
+    )
+
+
+def _facts(body: Body, pod: PodPlaces) -> Iterator[Fact]:
+    try:
+        versions = versions_of_checks(body.get("level") or "", body.get("version") or "")
+    except ValueError as error:
+        raise NotConvertible(f"the version {error}", "validate/podSecurity/version") from None
+    for check, since in versions.items():
+        control = CONTROL_OF.get(check)
+        exclusions = tuple(
+            exclusion(each)
+            for each in body.get("exclude") or ()
+            if control is not None and each["controlName"] == control
+        )
+        yield from _FACTS[check](pod, exclusions, since)

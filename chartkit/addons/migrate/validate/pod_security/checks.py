@@ -1,0 +1,350 @@
+"""The checks of the Pod Security Standards in CEL, one declaration each.
+
+Source of the rules: `engine/cluster_policy/podsecurity`, which has them as Kyverno 1.19 does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, disjunction
+from chartkit.addons.migrate.expressions.wildcards import fits_any
+from chartkit.addons.migrate.validate.pod_security.exclusions import (
+    ContainerCheck,
+    Exclusions,
+    Fits,
+    Values,
+    always,
+    of_pod,
+    require_one,
+    silent,
+    text,
+)
+from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cluster_policy.podsecurity.baseline import (
+    DEFAULT_CAPABILITIES,
+    HANDLERS,
+    HOST_NAMESPACES,
+    PROBES,
+)
+from chartkit.engine.cluster_policy.podsecurity.checks import SYSCTLS
+from chartkit.engine.cluster_policy.podsecurity.restricted import (
+    ALLOWED_VOLUMES,
+    BINDING,
+    OTHER_VOLUMES,
+)
+
+WINDOWS: Final = 25
+"""The minor version from which some checks let Pods for Windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that a check asks for; message: the rule in words."""
+
+    message: str
+    expression: Expr
+
+
+Facts = Callable[[PodPlaces, Exclusions, int], Iterator[Fact]]
+"""Yield the facts of a check; the number: the minor version from which its form holds. Raises
+`NotConvertible`."""
+
+
+def host_namespaces(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """The host's network, PID and IPC namespaces are not shared."""
+    for name in HOST_NAMESPACES:
+        shared = pod.spec.child(name).or_value(False)
+        test = of_pod(cel.negate(shared), f"spec.{name}", exclusions, always("true"))
+        yield Fact(f"spec.{name} must not be true", test)
+
+
+def host_path_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """No volume is a hostPath."""
+    require_one(exclusions, images=False)
+    volume = pod.spec.child("volumes").element("volume")
+    path = volume.child("hostPath")
+    bad = text(path.settled().child("path").or_value(""))
+    test = of_pod(cel.negate(path.is_present()), "spec.volumes[*].hostPath", exclusions, bad)
+    yield Fact("hostPath volumes are not allowed", _all(pod.spec.child("volumes"), "volume", test))
+
+
+def host_ports(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """No container has a host port."""
+    require_one(exclusions, images=True)
+
+    def ports(container: Place, values: Values | None) -> Expr:
+        port = container.child("ports").element("port").child("hostPort").or_value(0)
+        test = cel.equal(port, 0)
+        if values is not None:
+            test = disjunction(test, fits_any(cel.call("string", port), values))
+        return _all(container.child("ports"), "port", test)
+
+    check = ContainerCheck(
+        "ports[*].hostPort",
+        lambda container: ports(container, None),
+        lambda container: lambda values: ports(container, values),
+    )
+    yield Fact("containers must not use host ports", check.everywhere(pod, exclusions))
+
+
+def host_probes(pod: PodPlaces, _exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """No probe and no lifecycle handler names a host."""
+
+    def silent_about_hosts(container: Place) -> Expr:
+        actions = [container.child(name).as_optional for name in PROBES]
+        actions += [container.child("lifecycle").child(name).as_optional for name in HANDLERS]
+        action = cel.ident("action")
+        hosts = (
+            cel.or_value(cel.optional_field(action, kind, "host"), "")
+            for kind in ("httpGet", "tcpSocket")
+        )
+        test = cel.all_of(cel.equal(host, "") for host in hosts)
+        return cel.macro(cel.list_of(actions), "all", "action", test)
+
+    # No control of Kyverno has this check, so nothing lifts it.
+    check = ContainerCheck("", silent_about_hosts, lambda _: silent)
+    yield Fact(
+        "probes and lifecycle handlers of containers must not name a host",
+        check.everywhere(pod, ()),
+    )
+
+
+def privileged(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """No container is privileged."""
+    check = ContainerCheck(
+        "securityContext.privileged",
+        lambda container: cel.negate(_security(container, "privileged").or_value(False)),
+        lambda _: always("true"),
+    )
+    yield Fact("containers must not be privileged", check.everywhere(pod, exclusions))
+
+
+def proc_mount(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """`/proc` is masked as it is by default."""
+
+    def mount(container: Place) -> Expr:
+        return _security(container, "procMount").or_value("Default")
+
+    check = ContainerCheck(
+        "securityContext.procMount",
+        lambda container: cel.equal(mount(container), "Default"),
+        lambda container: text(mount(container)),
+    )
+    yield Fact("containers must mount /proc as Default", check.everywhere(pod, exclusions))
+
+
+def _added(allowed: Collection[str], words: str) -> Facts:
+    """Return the facts of a check of added capabilities."""
+
+    def added(container: Place, values: Values) -> Expr:
+        place = _security(container, "capabilities").child("add")
+        name = cel.ident("capability")
+        test = fits_any(name, (*sorted(allowed), *values))
+        return _all(place, "capability", test)
+
+    check = ContainerCheck(
+        "securityContext.capabilities.add",
+        lambda container: added(container, ()),
+        lambda container: partial(added, container),
+    )
+
+    def facts(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+        yield Fact(words, check.everywhere(pod, exclusions))
+
+    return facts
+
+
+added_capabilities: Final = _added(
+    DEFAULT_CAPABILITIES, "containers must not add capabilities beyond the default set"
+)
+_bound_capabilities: Final = _added(
+    BINDING, "containers must not add capabilities other than NET_BIND_SERVICE"
+)
+
+
+def restricted_capabilities(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
+    """Every container drops ALL capabilities and adds none but NET_BIND_SERVICE."""
+
+    def dropped(container: Place) -> Place:
+        return _security(container, "capabilities").child("drop")
+
+    def bad(container: Place) -> Fits:
+        name = cel.ident("capability")
+        return lambda values: _all(dropped(container), "capability", fits_any(name, values))
+
+    check = ContainerCheck(
+        "securityContext.capabilities.drop",
+        lambda container: cel.contains(dropped(container).or_value([]), "ALL"),
+        bad,
+        required=True,
+    )
+    facts = [
+        Fact("containers must drop ALL capabilities", check.everywhere(pod, exclusions)),
+        *_bound_capabilities(pod, exclusions, since),
+    ]
+    yield from unless_windows(pod, facts, since)
+
+
+def windows_host_process(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """Neither the Pod nor a container is a Windows HostProcess."""
+
+    def ok(security: Place) -> Expr:
+        return cel.negate(security.child("windowsOptions").child("hostProcess").or_value(False))
+
+    check = ContainerCheck(
+        "securityContext.windowsOptions.hostProcess",
+        lambda container: ok(container.child("securityContext")),
+        lambda _: always("true"),
+    )
+    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, always("true"))
+    test = conjunction(own, check.everywhere(pod, exclusions))
+    yield Fact("HostProcess containers of Windows are not allowed", test)
+
+
+def sysctls(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
+    """Only sysctls that are namespaced and safe are set."""
+    require_one(exclusions, images=False)
+    place = pod.security.child("sysctls")
+    name = place.element("sysctl").child("name").or_value("")
+    allowed = cel.contains(cel.list_of(sorted(SYSCTLS[since])), name)
+    test = of_pod(allowed, "spec.securityContext.sysctls[*].name", exclusions, text(name))
+    yield Fact("only safe sysctls may be set", _all(place, "sysctl", test))
+
+
+def privilege_escalation(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
+    """Every container says that privileges do not grow."""
+    field = "allowPrivilegeEscalation"
+
+    def bad(container: Place) -> Fits:
+        security = container.child("securityContext")
+        place = security.child(field)
+
+        def fit(values: Values) -> Expr:
+            unset, set_ = always("nil")(values), always("true")(values)
+            if unset == set_:
+                return disjunction(cel.negate(security.is_present()), unset)
+            if set_ == cel.TRUE:
+                return disjunction(cel.negate(security.is_present()), place.is_present())
+            return cel.negate(place.is_present())
+
+        return fit
+
+    check = ContainerCheck(
+        f"securityContext.{field}",
+        lambda container: cel.negate(_security(container, field).or_value(True)),
+        bad,
+        required=True,
+    )
+    test = check.everywhere(pod, exclusions)
+    facts = [Fact("containers must set allowPrivilegeEscalation to false", test)]
+    yield from unless_windows(pod, facts, since)
+
+
+def run_as_non_root(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """Every container runs as another user than root, by its own word or the Pod's."""
+    own = pod.security.child("runAsNonRoot")
+
+    def bad(container: Place) -> Fits:
+        said = _security(container, "runAsNonRoot").or_value(True)
+        return lambda values: disjunction(as_bool(said), always("false")(values))
+
+    check = ContainerCheck(
+        "securityContext.runAsNonRoot",
+        lambda container: as_bool(
+            _security(container, "runAsNonRoot").or_value(own.or_value(False))
+        ),
+        bad,
+        required=True,
+    )
+    words = "the Pod or its containers must set runAsNonRoot to true, and none to false"
+    pods = of_pod(as_bool(own.or_value(True)), f"spec.{check.field}", exclusions, always("false"))
+    yield Fact(words, conjunction(pods, check.everywhere(pod, exclusions)))
+
+
+def run_as_user(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """Neither the Pod nor a container sets the user 0."""
+
+    def ok(security: Place) -> Expr:
+        return cel.not_equal(security.child("runAsUser").or_value(cel.NULL), 0)
+
+    check = ContainerCheck(
+        "securityContext.runAsUser",
+        lambda container: ok(container.child("securityContext")),
+        lambda _: always("0"),
+    )
+    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, always("0"))
+    yield Fact("runAsUser must not be 0", conjunction(own, check.everywhere(pod, exclusions)))
+
+
+def restricted_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """Every volume is of a type that a namespace's own user may mount."""
+    place = pod.spec.child("volumes")
+    volume = place.element("volume")
+    kind = cel.ident("type")
+    allowed = cel.contains(cel.list_of(sorted(ALLOWED_VOLUMES)), kind)
+    test = cel.macro(cel.ident("volume"), "exists", "type", allowed)
+    before: list[Expr] = []
+    for name in (*OTHER_VOLUMES, "unknown"):
+        is_last = name == "unknown"
+        present = cel.TRUE if is_last else volume.child(name).is_present()
+        # A volume counts by the first of its types.
+        first = conjunction(present, *before)
+        lifted = of_pod(cel.FALSE, f"spec.volumes[*].{name}", exclusions, silent)
+        if lifted == cel.FALSE:
+            before.append(cel.negate(present))
+        else:
+            test = disjunction(test, first)
+    if any(not each.field and not each.images for each in exclusions):
+        test = cel.TRUE
+    words = f"volumes must be of type {either(sorted(ALLOWED_VOLUMES))}"
+    yield Fact(words, _all(place, "volume", test))
+
+
+def unless_windows(pod: PodPlaces, facts: Iterable[Fact], since: int) -> Iterator[Fact]:
+    """Yield facts that Pods for Windows need not meet, from the version on that lets them."""
+    for fact in facts:
+        expression = fact.expression
+        if since >= WINDOWS and expression != cel.TRUE:
+            expression = disjunction(pod.is_windows, expression)
+        yield Fact(fact.message, expression)
+
+
+def _security(container: Place, field: str) -> Place:
+    return container.child("securityContext").child(field)
+
+
+def _all(place: Place, variable: str, test: Expr) -> Expr:
+    if test == cel.TRUE:
+        return cel.TRUE
+    return cel.macro(place.or_value([]), "all", variable, test)
+
+
+def either(names: Sequence[str]) -> str:
+    """Return names as a choice: `a, b or c`."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+BY_ID: Final[Mapping[str, Facts]] = {
+    "allowPrivilegeEscalation": privilege_escalation,
+    "capabilities_baseline": added_capabilities,
+    "capabilities_restricted": restricted_capabilities,
+    "hostNamespaces": host_namespaces,
+    "hostPathVolumes": host_path_volumes,
+    "hostPorts": host_ports,
+    "hostProbesAndHostLifecycle": host_probes,
+    "privileged": privileged,
+    "procMount": proc_mount,
+    "restrictedVolumes": restricted_volumes,
+    "runAsNonRoot": run_as_non_root,
+    "runAsUser": run_as_user,
+    "sysctls": sysctls,
+    "windowsHostProcess": windows_host_process,
+}
+"""The facts of the checks, by the id of each."""

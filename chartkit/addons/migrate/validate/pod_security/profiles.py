@@ -1,0 +1,205 @@
+"""The checks of the Pod Security Standards on AppArmor, seccomp and SELinux, in CEL.
+
+Source of the rules: as in `checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.wildcards import fits_any
+from chartkit.addons.migrate.validate.pod_security.checks import Fact, Facts, either, unless_windows
+from chartkit.addons.migrate.validate.pod_security.exclusions import (
+    ContainerCheck,
+    Exclusions,
+    of_pod,
+    require_one,
+    silent,
+    text,
+)
+from chartkit.addons.migrate.validate.pod_security.pod import PodPlaces
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cluster_policy.podsecurity.checks import SELINUX_TYPES
+from chartkit.engine.cluster_policy.podsecurity.profiles import (
+    ALLOWED,
+    APPARMOR,
+    SECCOMP,
+    SECCOMP_POD,
+)
+
+_SECCOMP_FIELD: Final = "seccompProfile"
+_METADATA: Final = "metadata."
+_FIELDS: Final = 19
+"""The minor version from which seccomp profiles are fields."""
+
+
+def app_armor(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+    """AppArmor is the runtime's default or a local profile, by field and by annotation."""
+    yield Fact(
+        f"the type of an AppArmor profile must be {either(ALLOWED)}",
+        _types_allowed(pod, "appArmorProfile", exclusions),
+    )
+    if any(each.field.startswith(_METADATA) for each in exclusions):
+        raise NotConvertible("an exclusion of a single annotation", "validate/podSecurity/exclude")
+    require_one(exclusions, images=False)
+    annotations = pod.metadata.child("annotations")
+    key = cel.ident("key")
+    value = annotations.settled().entry(key).value
+    allowed = _is_allowed(value, "", "runtime/default")
+    bad = of_pod(allowed, "", exclusions, text(value))
+    mine = cel.method(key, "startsWith", APPARMOR)
+    if bad == cel.TRUE:
+        return
+    test = cel.macro(annotations.or_value({}), "all", "key", cel.any_of((cel.negate(mine), bad)))
+    yield Fact(
+        "annotations may set the AppArmor profiles runtime/default and localhost/PROFILE alone",
+        _where_described(pod, test),
+    )
+
+
+def _where_described(pod: PodPlaces, test: Expr) -> Expr:
+    """Return a test of a Pod's metadata, which a controller's template need not have."""
+    if pod.metadata.is_optional:
+        return test
+    return cel.any_of((cel.negate(cel.has(cel.ident("object"), "metadata")), test))
+
+
+def seccomp_if_set(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
+    """A seccomp profile that is set is the runtime's default or local; before 1.19, that of the
+    annotations of old."""
+    if since < _FIELDS:
+        yield _seccomp_annotations(pod, exclusions)
+    else:
+        yield _seccomp_types(pod, exclusions)
+
+
+def seccomp_required(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
+    """Every container has a seccomp profile, its own or the Pod's, that is allowed."""
+    facts = (_seccomp_types(pod, exclusions), _seccomp_present(pod, exclusions))
+    yield from unless_windows(pod, facts, since)
+
+
+def _seccomp_types(pod: PodPlaces, exclusions: Exclusions) -> Fact:
+    words = f"the type of a seccomp profile must be {either(ALLOWED)}"
+    return Fact(words, _types_allowed(pod, _SECCOMP_FIELD, exclusions))
+
+
+def _seccomp_present(pod: PodPlaces, exclusions: Exclusions) -> Fact:
+    """Return that a profile is there, which is asked for where no type is forbidden."""
+    own = pod.security.child(_SECCOMP_FIELD)
+
+    def profile(container: Place) -> Place:
+        return container.child("securityContext").child(_SECCOMP_FIELD)
+
+    check = ContainerCheck(
+        f"securityContext.{_SECCOMP_FIELD}.type",
+        lambda container: profile(container).is_present(),
+        lambda _: silent,
+        required=True,
+    )
+    present = check.everywhere(pod, exclusions)
+    lifting = [each for each in exclusions if each.images and each.covers(_of_containers(check))]
+    if present != cel.TRUE and lifting:
+        container = pod.lists["containers"].element("container")
+        forbidden = conjunction(check.holds(container), cel.negate(_is_type(profile(container))))
+        present = disjunction(pod.some(forbidden), present)
+    words = "the Pod or its containers must set a seccomp profile"
+    return Fact(words, disjunction(own.is_present(), present))
+
+
+def _of_containers(check: ContainerCheck) -> str:
+    return f"spec.containers[*].{check.field}"
+
+
+def _types_allowed(pod: PodPlaces, profile: str, exclusions: Exclusions) -> Expr:
+    """Return whether profiles that are set, the Pod's or a container's, are of allowed types."""
+
+    def ok(security: Place) -> Expr:
+        place = security.child(profile)
+        return disjunction(cel.negate(place.is_present()), _is_type(place))
+
+    def type_(security: Place) -> Expr:
+        return security.child(profile).settled().child("type").or_value("")
+
+    check = ContainerCheck(
+        f"securityContext.{profile}.type",
+        lambda container: ok(container.child("securityContext")),
+        lambda container: text(type_(container.child("securityContext"))),
+    )
+    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, text(type_(pod.security)))
+    return conjunction(own, check.everywhere(pod, exclusions))
+
+
+def _is_type(profile: Place) -> Expr:
+    type_ = profile.settled().child("type").or_value("")
+    return cel.contains(cel.list_of(ALLOWED), type_)
+
+
+def _seccomp_annotations(pod: PodPlaces, exclusions: Exclusions) -> Fact:
+    if exclusions:
+        raise NotConvertible(
+            "an exclusion of Seccomp by the standards in which it was an annotation",
+            "validate/podSecurity/exclude",
+        )
+    annotations = pod.metadata.child("annotations")
+    key = cel.ident("key")
+    value = annotations.settled().entry(key).value
+    named = cel.concat(SECCOMP, cel.path("container", "name"))
+    of_container = cel.macro(
+        cel.variable("allContainers"), "exists", "container", cel.equal(key, named)
+    )
+    about = cel.any_of((cel.equal(key, SECCOMP_POD), of_container))
+    allowed = _is_allowed(value, "runtime/default", "docker/default")
+    test = cel.macro(
+        annotations.or_value({}), "all", "key", cel.any_of((cel.negate(about), allowed))
+    )
+    return Fact(
+        "annotations may set the seccomp profiles runtime/default and localhost/PROFILE alone",
+        _where_described(pod, test),
+    )
+
+
+def _is_allowed(value: Expr, *names: str) -> Expr:
+    return fits_any(value, (*names, "localhost/*"))
+
+
+def selinux(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
+    """SELinux types are container types, and neither user nor role is set."""
+    types = sorted(SELINUX_TYPES[since])
+    words = f"the type of SELinux options must be {either(list(filter(None, types)))}"
+    yield Fact(words, _selinux_field(pod, exclusions, "type", types))
+    for field in ("user", "role"):
+        words = f"the {field} of SELinux options must not be set"
+        yield Fact(words, _selinux_field(pod, exclusions, field, [""]))
+
+
+def _selinux_field(
+    pod: PodPlaces, exclusions: Exclusions, field: str, allowed: Sequence[str]
+) -> Expr:
+    def value(security: Place) -> Expr:
+        return security.child("seLinuxOptions").child(field).or_value("")
+
+    def ok(security: Place) -> Expr:
+        return fits_any(value(security), allowed)
+
+    check = ContainerCheck(
+        f"securityContext.seLinuxOptions.{field}",
+        lambda container: ok(container.child("securityContext")),
+        lambda container: text(value(container.child("securityContext"))),
+    )
+    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, text(value(pod.security)))
+    return conjunction(own, check.everywhere(pod, exclusions))
+
+
+BY_ID: Final[Mapping[str, Facts]] = {
+    "appArmorProfile": app_armor,
+    "seLinuxOptions": selinux,
+    "seccompProfile_baseline": seccomp_if_set,
+    "seccompProfile_restricted": seccomp_required,
+}
+"""The facts of the checks, by the id of each."""

@@ -1,0 +1,212 @@
+"""Resource filters: what an old list changed in its chart's defaults is said by keys of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.addons.migrate.values.context import Context, Outcome, items
+from chartkit.addons.migrate.values.table import Row
+from chartkit.addons.migrate.values.tree import Entry, Leaf, data_of, value_of
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine.values import Section, Value
+from chartkit.wording import shortened
+
+_ENTRY: Final = re.compile(r"\[([^\]]*)\]")
+_NAMESPACES: Final = ("kube-system", "kube-public", "kube-node-lease")
+_KINDS: Final = (
+    "Event",
+    "Node",
+    "APIService",
+    "TokenReview",
+    "SubjectAccessReview",
+    "SelfSubjectAccessReview",
+    "Binding",
+    "ReplicaSet",
+)
+_GONE_KINDS: Final = (
+    "ReportChangeRequest",
+    "ClusterReportChangeRequest",
+    "AdmissionReport",
+    "ClusterAdmissionReport",
+    "BackgroundScanReport",
+    "ClusterBackgroundScanReport",
+)
+_OWN_TEMPLATES: Final = (
+    "kyverno.fullname",
+    "kyverno.serviceName",
+    "kyverno.serviceAccountName",
+    "kyverno.configMapName",
+    "kyverno.metricsConfigMapName",
+    ".Values.serviceMonitor",
+)
+_KUBE_SYSTEM: Final = "kube-system"
+_MOST: Final = 5
+"""The number of the chart's own filters that make a list an edited copy of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    kind: str
+    namespace: str
+    name: str
+    item: Entry
+
+    @property
+    def of_namespace(self) -> bool:
+        """Return whether it leaves a whole namespace alone."""
+        return self.kind in ("*", "*/*") and self.name == "*" and self.namespace != "*"
+
+    @property
+    def of_kind(self) -> bool:
+        """Return whether it leaves a kind alone everywhere."""
+        return self.namespace == self.name == "*"
+
+
+def spared_namespaces(context: Context, row: Row) -> None:
+    """Namespaces that filters leave in."""
+    names = context.value(row.key)
+    if not names:
+        context.remove(row.key, "It is empty, and says nothing.")
+        return
+    if _KUBE_SYSTEM in names:
+        context.sees_kube_system = True
+    context.move(row)
+
+
+def move_filters(context: Context, row: Row) -> None:
+    """An edited copy of the old defaults becomes its edits; another list is kept, rewritten."""
+    entry = context.tree.find(row.key)
+    if entry is None:
+        return
+    data = data_of(entry.value)
+    is_text = isinstance(data, str)
+    text = " ".join(map(str, data)) if isinstance(data, list) else str(data or "")
+    unread = _ENTRY.sub("", text).strip(" ,\n")
+    if unread:
+        why = f"'{shortened(unread, 60)}' is no filter: Kyverno reads only what is in brackets."
+        do = "Write it as [Kind,namespace,name], or leave it out."
+        context.say(Outcome.ASKED, row.key, entry, (), why, do)
+        return
+    found = list(_filters([entry] if is_text else items(entry)))
+    defaults = [each for each in found if _is_default(each)]
+    present = {each.namespace if each.of_namespace else each.kind for each in defaults}
+    if _KUBE_SYSTEM not in present and not _leaves_out(found, _KUBE_SYSTEM):
+        context.sees_kube_system = True
+    if len(present & {*_NAMESPACES, *_KINDS}) < _MOST:
+        _keep(context, row, found)
+        return
+    added = [each for each in found if not _is_default(each)]
+    missing = [each for each in (*_NAMESPACES, *_KINDS) if each not in present]
+    context.tree.drop(row.key)
+    targets = [*_add(context, added), *_exclude(context, missing)]
+    why = "It is a copy of the old chart's filters, and the chart has its own."
+    if targets:
+        why = (
+            "It is a copy of the old chart's filters; what it adds and takes out has its own keys."
+        )
+    outcome = Outcome.CHANGED if targets else Outcome.REMOVED
+    context.say(outcome, row.key, entry, targets, why)
+
+
+def _add(context: Context, added: Sequence[_Filter]) -> Iterator[tuple[str, ...]]:
+    namespaces = [each for each in added if each.of_namespace]
+    others = [each for each in added if not each.of_namespace]
+    if namespaces:
+        target = ("config", "resourceFiltersIncludeNamespaces")
+        entries = [_item(each.namespace, each.item) for each in namespaces]
+        yield from _put(context, target, entries)
+    if others:
+        target = ("config", "resourceFiltersInclude")
+        entries = [entry for each in others for entry in _written(each)]
+        yield from _put(context, target, entries)
+
+
+def _exclude(context: Context, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    texts = [text for name in missing for text in _ours(name)]
+    if texts:
+        yield from _put(
+            context, ("config", "resourceFiltersExclude"), [Entry("", Leaf(each)) for each in texts]
+        )
+
+
+def _put(
+    context: Context, target: tuple[str, ...], entries: list[Entry]
+) -> Iterator[tuple[str, ...]]:
+    value = value_of([""])
+    if not isinstance(value, Leaf):
+        value.entries = entries
+    context.tree.put(target, Entry("", value))
+    yield target
+
+
+def _keep(context: Context, row: Row, found: Sequence[_Filter]) -> None:
+    entry = context.tree.find(row.key)
+    if entry is None:
+        return
+    kept = [each for each in found if each.kind not in _GONE_KINDS]
+    entries = [item for each in kept if not _is_own(each) for item in _written(each)]
+    value = value_of([""])
+    if entries and not isinstance(value, Leaf):
+        value.entries = entries
+        entry.value = value
+    elif not isinstance(entry.value, Leaf) or entry.value.data:
+        entry.value = Leaf([])
+    do = "Filters for Kyverno's own objects are among the chart's defaults alone."
+    context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why, do)
+
+
+def _written(each: _Filter) -> Iterator[Entry]:
+    """A filter as it must be written to leave out what it did."""
+    if each.kind == "*":
+        yield _item(f"[*/*,{each.namespace},{each.name}]", each.item)
+        return
+    yield _item(f"[{each.kind},{each.namespace},{each.name}]", each.item)
+    if "/" not in each.kind:
+        yield Entry("", Leaf(f"[{each.kind}/?*,{each.namespace},{each.name}]"))
+
+
+def _item(text: str, old: Entry) -> Entry:
+    comment = old.value.comment if isinstance(old.value, Leaf) else ""
+    entry = Entry("", Leaf(text, None, comment), lead=old.lead, tail=old.tail, line=old.line)
+    old.lead, old.tail = [], []
+    return entry
+
+
+def _filters(entries: Sequence[Entry]) -> Iterator[_Filter]:
+    for entry in entries:
+        for inner in _ENTRY.findall(str(data_of(entry.value))):
+            parts = [part.strip() for part in inner.split(",")]
+            kind, namespace, name = (*parts, *(["*"] * 3))[:3]
+            yield _Filter(kind, namespace or "*", name or "*", entry)
+
+
+def _is_default(each: _Filter) -> bool:
+    if each.of_namespace and (each.namespace in _NAMESPACES or each.namespace == "kyverno"):
+        return True
+    if each.of_kind and each.kind in (*_KINDS, *_GONE_KINDS):
+        return True
+    return _is_own(each)
+
+
+def _is_own(each: _Filter) -> bool:
+    """Return whether it is for an object of the old chart."""
+    text = f"{each.kind},{each.namespace},{each.name}"
+    return any(name in text for name in _OWN_TEMPLATES)
+
+
+def _leaves_out(found: Sequence[_Filter], namespace: str) -> bool:
+    return any(each.of_namespace and each.namespace == namespace for each in found)
+
+
+def _ours(name: str) -> Iterator[str]:
+    """The chart's own filters that do what an old one did."""
+    section = engine_chart.catalogue().entries["config"]
+    filters = section.entries["resourceFilters"] if isinstance(section, Section) else None
+    for text in filters.default if isinstance(filters, Value) else ():
+        for each in _filters([Entry("", Leaf(text))]):
+            kind = each.kind.partition("/")[0]
+            if (each.of_namespace and each.namespace == name) or (each.of_kind and kind == name):
+                yield text

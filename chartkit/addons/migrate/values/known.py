@@ -1,0 +1,199 @@
+"""The current charts' keys: their order, which may be null, and which chart a file is of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from chartkit import bundled
+from chartkit.addons.migrate.values.table import (
+    FIRST_OF_THREE,
+    NEWEST,
+    OLDEST,
+    Span,
+    keys_now,
+    parents,
+    rows,
+)
+from chartkit.addons.migrate.values.tree import Path
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine import values_schema as engine_schema
+from chartkit.charts.engine.values import Section, Value
+from chartkit.documents.reader import Document
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.model import Json, pointer_steps
+from chartkit.schemas import json_schema
+
+ENGINE: Final = "kyverno"
+POLICIES: Final = "kyverno-policies"
+REPORTER: Final = "policy-reporter"
+CHARTS: Final = (ENGINE, POLICIES, REPORTER)
+REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
+"""Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
+_MOST_REFUSED: Final = 1_000
+_AND_MORE: Final = "Correct these first: there may be more than 1,000 such values."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The keys of a chart: a catalogue of all of them, or the names of the topmost ones, where
+    what is below them depends on the chart's policies."""
+
+    catalogue: Section | None
+    names: frozenset[str]
+
+    def has(self, path: Path) -> bool:
+        """Return whether the chart has a key, or leaves open what is below one."""
+        found = self._entry(path)
+        return found is not None or (self.catalogue is None and path[0] in self.names)
+
+    def may_be_null(self, path: Path) -> bool:
+        """Return whether null is a value there."""
+        found = self._entry(path)
+        return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
+
+    def is_value(self, path: Path) -> bool:
+        """Return whether a key is one of the chart's and holds none of its keys."""
+        return isinstance(self._entry(path), Value)
+
+    def rank(self, path: Path) -> int:
+        """Return the position of a key among its siblings; unknown keys come last."""
+        found: Section | Value | None = self.catalogue
+        for step in path[:-1]:
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        if not isinstance(found, Section) or path[-1] not in found.entries:
+            return 10**6
+        return list(found.entries).index(path[-1])
+
+    def _entry(self, path: Path) -> Section | Value | None:
+        found: Section | Value | None = self.catalogue
+        for step in path:
+            if isinstance(found, Value):
+                return found
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        return found
+
+
+@cache
+def known(chart: str) -> Known:
+    """The keys of a chart."""
+    if chart == ENGINE:
+        catalogue = engine_chart.catalogue()
+        return Known(catalogue, frozenset(catalogue.entries))
+    if chart == REPORTER:
+        return Known(None, frozenset(keys_now(chart)))
+    file = bundled.chart_source_dir(chart) / "values.schema.json"
+    return Known(None, frozenset(json.loads(file.read_text("utf-8"))["properties"]))
+
+
+@cache
+def _rules() -> Mapping[str, Json]:
+    return engine_schema.written_out(engine_chart.catalogue())
+
+
+@cache
+def _holders() -> frozenset[Path]:
+    return parents(rows(ENGINE))
+
+
+def refusals(
+    chart: str, document: Document, leave_out: Set[Path]
+) -> Iterator[tuple[Path, str, str | None]]:
+    """Return the values that a chart refuses: the path, the message and the fix. For the
+    engine's chart only: the other one depends on its policies. leave_out: keys that are refused,
+    as is known. The rest of more than 1,000 is not looked for, as the last fix says."""
+    if chart != ENGINE:
+        return
+    body = _as_helm_has(document.body, leave_out, ())
+    ignored = frozenset({"required"})
+    violations = json_schema.violations(document, _rules(), body, ignored, _MOST_REFUSED)
+    for number, found in enumerate(violations, 1):
+        pointer = found.location.path if found.location else ""
+        hint = _AND_MORE if number == _MOST_REFUSED else found.hint
+        yield pointer_steps(pointer), found.message, hint
+
+
+def _as_helm_has(values: Json, leave_out: Set[Path], parent: Path) -> Json:
+    """The values as Helm leaves them, which deletes keys that are null."""
+    if not isinstance(values, dict):
+        return values
+    return {
+        key: _as_helm_has(each, leave_out, (*parent, key))
+        for key, each in values.items()
+        if each is not None and (*parent, key) not in leave_out
+    }
+
+
+def is_of_engine(path: Path) -> bool:
+    """Return whether a key is of the engine's chart, and not of names and labels that both have."""
+    if path[0] in ("nameOverride", "customLabels"):
+        return False
+    return path[0] in _first_keys()
+
+
+@cache
+def _first_keys() -> Set[str]:
+    old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}
+    return old | engine_chart.catalogue().entries.keys()
+
+
+_SHARED = frozenset(
+    {
+        "cleanupController",
+        "config",
+        "crds",
+        "customLabels",
+        "existingImagePullSecrets",
+        "fullnameOverride",
+        "grafana",
+        "imagePullSecrets",
+        "nameOverride",
+        "rbac",
+        "webhooksCleanup",
+    }
+)
+"""Keys that charts 2 and 3 have at the same place."""
+
+
+def origin(document: Document, chart: str, given: Version | None) -> Span:
+    """The charts that a file may be of; given: what its owner says.
+
+    Raises InputError where its keys contradict each other.
+    """
+    if given is not None:
+        if not OLDEST <= given <= NEWEST:
+            hint = f"charts {OLDEST} to {NEWEST} are known"
+            raise InputError(f"chart {given} is not known", None, hint)
+        return Span(given, given)
+    span = Span()
+    decider: Path = ()
+    if chart != ENGINE:
+        return span
+    for path, own in _evidence(document.body, ()):
+        narrowed = span.within(own)
+        if narrowed is None:
+            first = f"{'.'.join(decider)} (chart {span})"
+            message = f"has {'.'.join(path)} of chart {own} beside {first}"
+            hint = "say with --from which chart it is of"
+            raise InputError(message, document.locate(*path), hint)
+        if narrowed != span:
+            span, decider = narrowed, path
+    return span
+
+
+def _evidence(body: Json, parent: Path) -> Iterator[tuple[Path, Span]]:
+    """The keys that tell something, with the charts that had them."""
+    table, holders, now = rows(ENGINE), _holders(), known(ENGINE)
+    for key, value in body.items() if isinstance(body, dict) else ():
+        path = (*parent, key)
+        row = table.get(path)
+        if row is not None and not now.has(path):
+            yield path, row.span
+        elif row is None and path in holders:
+            yield from _evidence(value, path)
+        elif row is None and now.has(path) and path[0] not in _SHARED:
+            yield path, Span(FIRST_OF_THREE, NEWEST)

@@ -1,0 +1,306 @@
+"""Reads values files as trees."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from chartkit.addons.migrate.values.nodes import AliasNode, Opens, SealedNode, compose
+from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Path, Tree, value_of
+from chartkit.documents.reader import Document
+from chartkit.errors import InputError
+from chartkit.model import Json, Location
+
+_MERGE: Final = "<<"
+_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""The line breaks of YAML."""
+_BLANK: Final = " \t"
+
+
+def read_tree(
+    document: Document, rank: Callable[[Path], int], opens: Opens = lambda _: True
+) -> Tree:
+    """A values file as a tree; document: what it says, a mapping; opens: which mappings and lists
+    are looked into. Raises InputError."""
+    lines = _BREAK.split(document.source.text)
+    while lines and not lines[-1].strip(_BLANK):
+        lines.pop()
+    node = compose(document, opens)
+    if not _is_block(node):
+        root = value_of(document.body)
+        head = [line for line in lines if line.lstrip().startswith("#")]
+        return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
+    _check_keys(document, node)
+    reader = _Reader(document, lines)
+    start = node.value[0][0].start_mark.line
+    head_end = _head_end(lines, start)
+    end = len(lines)
+    if lines[-1].rstrip(_BLANK) == "...":
+        end -= 1
+    root = reader.block(node, document.body, head_end, end)
+    return Tree(root, lines[:head_end], reader.loose, rank, _step(root), _is_spaced(root))
+
+
+def _check_keys(document: Document, node: Any) -> None:
+    """Raises InputError for keys at the top that cannot be told from their text."""
+    lines = _BREAK.split(document.source.text)
+    for key, _ in node.value:
+        mark = key.start_mark
+        place = Location(document.source.file, mark.line + 1, mark.column + 1)
+        if key.value == _MERGE:
+            raise InputError("has a merge key, which cannot be moved", place, "write it out")
+        if key.value not in document.body:
+            raise InputError(f"the key '{key.value}' is no text", place, "quote it")
+        if lines[mark.line].lstrip().startswith("?"):
+            raise InputError("has a key behind a '?', which cannot be moved", place, "leave it out")
+
+
+def _head_end(lines: Sequence[str], start: int) -> int:
+    """Return the first line of the comment above the first key."""
+    for at in range(start - 1, -1, -1):
+        if not lines[at].lstrip().startswith("#"):
+            return at + 1
+    # One comment and nothing between it and the first key: it speaks of that key.
+    return 0
+
+
+class _Slot(NamedTuple):
+    """A key or an item: where it begins, where the text of its value does, and its node."""
+
+    key: str
+    name: str
+    line: int
+    after: int
+    node: Any
+    data: Json
+
+    @property
+    def is_on_one_line(self) -> bool:
+        """Return whether a scalar ends on the line of its key or dash."""
+        node = self.node
+        return node.__class__ is yaml.ScalarNode and node.end_mark.line == self.line
+
+
+class _Reader:
+    """Reads blocks; `loose`: the comment lines below the last one that do not belong to it."""
+
+    def __init__(self, document: Document, lines: list[str]) -> None:
+        self._document = document
+        self._lines = lines
+        self._ends: dict[int, int] = {}
+        self.loose: list[str] = []
+
+    def block(self, node: Any, body: Json, start: int, end: int, top: bool = True) -> Block:
+        """A mapping or list in block style, whose lines, comments among them, are start to end."""
+        column = node.start_mark.column if _is_list(node) else _column(node)
+        slots = list(self._slots(node, body, column))
+        block = Block([], listed=_is_list(node))
+        at = start
+        # Of two equal keys the last one holds.
+        entries: dict[int | str, Entry] = {}
+        for index, slot in enumerate(slots):
+            limit = slots[index + 1].line if index + 1 < len(slots) else end
+            is_last = index + 1 == len(slots)
+            entry = Entry(slot.key, Leaf(None), slot.name, line=slot.line + 1)
+            if at < slot.line:
+                entry.lead = self._dedented(at, slot.line, column)
+            if limit == slot.line + 1 and slot.is_on_one_line:
+                own_end, first = limit, self._first_line(slot, column)
+                entry.value = Leaf(slot.data, [first], self._comment_after(slot))
+            else:
+                # Below the last key of a mapping, what stands at its own column speaks of it too.
+                own_end = self._own_end(slot, limit, column - 1 if is_last and not top else column)
+                self._fill(entry, slot, own_end, column)
+            entries[index if block.listed else slot.key] = entry
+            at = own_end
+        self.loose = self._lines[at:end]
+        block.entries = list(entries.values())
+        return block
+
+    def _slots(self, node: Any, body: Json, column: int) -> Iterator[_Slot]:
+        for index, child in enumerate(node.value):
+            if isinstance(node, yaml.MappingNode):
+                key, value = child
+                line, end = self._lines[key.start_mark.line], key.end_mark.column
+                name = line[key.start_mark.column : end]
+                after = line.index(":", end) + 1
+                data = body[key.value]
+                yield _Slot(key.value, name, key.start_mark.line, after, value, data)
+            else:
+                line = child.start_mark.line
+                while self._lines[line][column : column + 1] != "-":
+                    line -= 1
+                yield _Slot("", "", line, -1, child, body[index])
+
+    def _fill(self, entry: Entry, slot: _Slot, own_end: int, column: int) -> None:
+        """The value of an entry, and the comments below it."""
+        first = self._first_line(slot, column)
+        if isinstance(slot.node, AliasNode) or self._is_merged(slot.node):
+            end = self._content_end(slot)
+            entry.value = value_of(slot.data)
+            if isinstance(entry.value, Leaf):
+                entry.value.comment = _comment(first)
+        elif _is_block(slot.node) and self._is_plain(slot):
+            begin = slot.line if self._begins_on(slot) else slot.line + 1
+            inner = self.block(slot.node, slot.data, begin, own_end, top=False)
+            inner.offset = self._column_of(slot.node) - column
+            inner.after = first if begin > slot.line else ""
+            entry.value = inner
+            entry.tail = [_dedent(line, column) for line in self.loose]
+            return
+        else:
+            end = self._content_end(slot)
+            rest = self._dedented(slot.line + 1, end, column)
+            entry.value = Leaf(slot.data, [first, *rest], self._comment_after(slot))
+        entry.tail = self._dedented(end, own_end, column)
+
+    def _first_line(self, slot: _Slot, column: int) -> str:
+        """Return the text after a key's colon or an item's dash."""
+        return self._lines[slot.line][slot.after if slot.after >= 0 else column + 1 :]
+
+    def _comment_after(self, slot: _Slot) -> str:
+        if slot.node.end_mark is None:
+            return ""
+        mark = slot.node.end_mark
+        if _is_empty(slot.node):
+            return _comment(self._first_line(slot, 0)) if slot.after >= 0 else ""
+        if _is_literal(slot.node) or mark.line >= len(self._lines):
+            return ""
+        return _comment(self._lines[mark.line][mark.column :])
+
+    def _own_end(self, slot: _Slot, limit: int, column: int) -> int:
+        """Return the end of the comments below an entry: those indented deeper than its key."""
+        end = at = min(self._content_end(slot), limit)
+        while at < limit:
+            line = self._lines[at]
+            if line.strip():
+                if len(line) - len(line.lstrip()) <= column:
+                    break
+                end = at + 1
+            at += 1
+        return self._example_end(end, limit) if column >= 0 else end
+
+    def _example_end(self, start: int, limit: int) -> int:
+        """Return the end of comments right below an entry that do not belong to the next one, as
+        examples of a value do."""
+        at = start
+        while at < limit and self._lines[at].lstrip().startswith("#"):
+            at += 1
+        apart = at < limit and not self._lines[at].strip()
+        return at if apart else start
+
+    def _content_end(self, slot: _Slot) -> int:
+        """The line behind the last one of a value."""
+        if isinstance(slot.node, AliasNode) or _is_empty(slot.node):
+            return slot.line + 1
+        if isinstance(slot.node, SealedNode) and slot.node.end_mark is None:
+            return self._content_end(self._last(slot.node))
+        if _is_block(slot.node):
+            if id(slot.node) not in self._ends:
+                self._ends[id(slot.node)] = self._content_end(self._last(slot.node))
+            return self._ends[id(slot.node)]
+        mark = slot.node.end_mark
+        end: int = mark.line if mark.column == 0 else mark.line + 1
+        kept = "+" in self._first_line(slot, 0).partition("#")[0] and _is_literal(slot.node)
+        while end > slot.line + 1 and not kept and not self._lines[end - 1].strip(_BLANK):
+            end -= 1
+        return max(end, slot.line + 1)
+
+    def _last(self, node: Any) -> _Slot:
+        """The last key or item of a block, as far as its place goes."""
+        if isinstance(node, SealedNode):
+            last = node.value
+            return _Slot("", "", last.start_mark.line, last.start_mark.column, last, None)
+        if _is_list(node):
+            item = node.value[-1]
+            return _Slot("", "", item.start_mark.line, -1, item, None)
+        key, value = node.value[-1]
+        return _Slot("", "", key.start_mark.line, key.end_mark.column, value, None)
+
+    def _is_plain(self, slot: _Slot) -> bool:
+        """Return whether a block can be looked into: its keys are what they look like, and
+        nothing stands before its first dash."""
+        if _is_list(slot.node):
+            mark: yaml.Mark = slot.node.start_mark
+            return self._lines[mark.line].startswith("-", mark.column)
+        return isinstance(slot.data, dict) and all(
+            key.value in slot.data and self._is_simple(key) for key, _ in slot.node.value
+        )
+
+    def _is_simple(self, key: Any) -> bool:
+        """Return whether a key is on one line and its colon behind it."""
+        line: str = self._lines[key.end_mark.line]
+        rest = line[key.end_mark.column :]
+        return key.start_mark.line == key.end_mark.line and rest.lstrip().startswith(":")
+
+    def _begins_on(self, slot: _Slot) -> bool:
+        """Return whether the first key or dash of a block stands on the line of what holds it."""
+        first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
+        line: int = first.start_mark.line
+        return line == slot.line
+
+    def _is_merged(self, node: Any) -> bool:
+        return isinstance(node, yaml.MappingNode) and any(
+            key.value == _MERGE for key, _ in node.value
+        )
+
+    def _column_of(self, node: Any) -> int:
+        column: int = node.start_mark.column if _is_list(node) else _column(node)
+        return column
+
+    def _dedented(self, start: int, end: int, column: int) -> list[str]:
+        return [_dedent(line, column) for line in self._lines[start:end]]
+
+
+def _is_spaced(root: Block) -> bool:
+    """Return whether an empty line stands above half of the keys but the first."""
+    spaced = [entry for entry in root.entries[1:] if not all(map(str.strip, entry.lead))]
+    return bool(spaced) and len(spaced) * 2 >= len(root.entries) - 1
+
+
+def _step(root: Block) -> int:
+    """Return the usual indentation of keys below the key above."""
+    offsets = [
+        entry.value.offset
+        for entry in root.entries
+        if isinstance(entry.value, Block) and not entry.value.listed
+    ]
+    return Counter(offsets).most_common(1)[0][0] if offsets else 2
+
+
+def _is_block(node: Any) -> bool:
+    """Return whether a value is a mapping or list in block style that is looked into."""
+    return isinstance(node, yaml.CollectionNode)
+
+
+def _is_list(node: Any) -> bool:
+    return isinstance(node, yaml.SequenceNode)
+
+
+def _is_empty(node: Any) -> bool:
+    """Return whether nothing is written where a value could be."""
+    return isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
+
+
+def _is_literal(node: Any) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
+
+
+def _column(node: Any) -> int:
+    column: int = node.value[0][0].start_mark.column
+    return column
+
+
+def _comment(text: str) -> str:
+    """The comment in what follows a value."""
+    start = text.find("#") if text.lstrip().startswith("#") else text.find(" #")
+    return text[start:].strip() if start >= 0 else ""
+
+
+def _dedent(line: str, column: int) -> str:
+    spaces = len(line) - len(line.lstrip(" "))
+    return line[min(spaces, column) :]

@@ -1,0 +1,306 @@
+"""Values of an older chart made into values of the chart as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path as File
+
+from chartkit.addons.migrate.values.context import Context, Outcome, Step
+from chartkit.addons.migrate.values.known import (
+    ENGINE,
+    POLICIES,
+    REPORTER,
+    REPORTERS_OWN,
+    Known,
+    is_of_engine,
+    known,
+    origin,
+    refusals,
+)
+from chartkit.addons.migrate.values.nodes import Opens
+from chartkit.addons.migrate.values.reading import read_tree
+from chartkit.addons.migrate.values.table import (
+    FIRST_OF_THREE,
+    LAST_OF_TWO,
+    Row,
+    Span,
+    misshapen,
+    parents,
+    rows,
+)
+from chartkit.addons.migrate.values.transforms import TRANSFORMS
+from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Path, as_block, data_of
+from chartkit.addons.migrate.values.writing import as_comments, leftovers, write_tree
+from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.model import Json, Location
+from chartkit.schemas.json_schema import require_no_object, require_single_keys
+from chartkit.suggestions import suggestion
+
+LONGEST = 500_000
+"""Characters of a values file with its comments; Kyverno's own has 71,000."""
+MOST_VALUES = 50_000
+"""Values of a file, those of aliases each time that they stand; Kyverno's own has 1,300."""
+_NEW_CONTROLLERS = ("backgroundController", "reportsController")
+_SAY = "Say what is meant."
+_MOST_SUGGESTED = 1_000
+_SELECTOR = ("config", "webhooks", "namespaceSelector")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A values file as the chart takes it now.
+
+    file: the old one; span: the charts that it may have been for; text: the new one; steps: what
+    became of its keys, in their order; kept: those that comments at the end of the new one hold.
+    """
+
+    file: str
+    chart: str
+    span: Span
+    text: str
+    steps: tuple[Step, ...]
+    kept: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether nothing is left for people to say."""
+        return not any(step.outcome is Outcome.ASKED for step in self.steps)
+
+
+def migrate(document: Document, chart: str = ENGINE, given: Version | None = None) -> Migration:
+    """Values for a chart as it is now, of values for an older one.
+
+    document: the old values, a mapping; given: the chart version that they were for, None to see it
+    from their keys. Raises InputError where that cannot be seen, and for a file that cannot be
+    rearranged.
+    """
+    _require_size(document)
+    now = known(chart)
+    span = origin(document, chart, given)
+    table = {key: row for key, row in rows(chart).items() if row.span.meets(span)}
+    holders = parents(table)
+
+    def opens(path: Path) -> bool:
+        below = any(path[:length] in table for length in range(1, len(path)))
+        return path in holders or below or now.has(path)
+
+    tree = read_tree(document, now.rank, opens)
+    own_cleanup = tree.find(("cleanupController",)) is not None
+    run = _Run(Context(tree, own_cleanup), now, chart, table, holders, span)
+    run.drop_nulls(opens)
+    run.walk(tree.root, ())
+    run.see_kube_system()
+    tree.space()
+    text, values = write_tree(tree), tree.data()
+    written = _written(text)
+    if written is None or written.body != values:
+        hint = "write its values in blocks, without anchors and merge keys"
+        raise InputError("cannot be rearranged as it is written", document.location, hint)
+    run.check(written)
+    steps = sorted(run.context.steps, key=lambda step: step.line)
+    kept = leftovers(document.body, values, steps)
+    if kept:
+        tree.foot += ["", *as_comments(document, text, kept)]
+        text = write_tree(tree)
+    names = tuple(".".join(path) for path in kept)
+    return Migration(document.source.file, chart, span, text, tuple(steps), names)
+
+
+def _require_size(document: Document) -> None:
+    """Raise InputError for a document that is larger than values of any chart are."""
+    values = [document.body]
+    for each in values:
+        if each.__class__ is dict:
+            values += each.values()
+        elif each.__class__ is list:
+            values += each
+        else:
+            continue
+        if len(values) > MOST_VALUES:
+            break
+    if len(document.source.text) > LONGEST or len(values) > MOST_VALUES:
+        message = f"is larger than a values file: {LONGEST:,} characters, {MOST_VALUES:,} values"
+        hint = "take out what the chart does not read, and migrate the rest"
+        raise InputError(message, document.location, hint)
+
+
+def _written(text: str) -> Document | None:
+    """Return the values that a text is YAML for; None where it is none."""
+    try:
+        return next(iter(read_text(text)), None)
+    except InputError:
+        return None
+
+
+def read_values(file: File) -> Document:
+    """A values file; raises InputError where it is none."""
+    documents = read_file(file)
+    if not documents:
+        raise InputError("has no values", Location(str(file)))
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    if not isinstance(documents[0].body, dict):
+        raise InputError("must be a mapping of values", Location(str(file), 1))
+    require_no_object(documents[0])
+    require_single_keys(documents[0])
+    return documents[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One migration: what is worked on, what the chart has now, the rows that hold for it, and the
+    keys that hold theirs."""
+
+    context: Context
+    now: Known
+    chart: str
+    table: dict[Path, Row]
+    parents: frozenset[Path]
+    span: Span
+
+    def walk(self, block: Block, path: Path) -> None:
+        """Looks at every key below a path."""
+        tree, seen, there = self.context.tree, -1, set[int]()
+        for entry in list(block.entries):
+            if tree.changes != seen:
+                seen, there = tree.changes, {id(each) for each in block.entries}
+            if id(entry) in there:
+                self._key((*path, entry.key), entry)
+
+    def _key(self, key: Path, entry: Entry) -> None:
+        row = self.table.get(key)
+        if row is not None:
+            why = misshapen(row.transform, data_of(entry.value))
+            if why:
+                self.context.say(Outcome.ASKED, key, entry, (), why, _SAY)
+            elif self._is_clear(row, entry):
+                TRANSFORMS[row.transform](self.context, row)
+        elif key in self.parents:
+            inner = as_block(entry)
+            if inner is not None and not inner.listed:
+                self.walk(inner, key)
+            elif not self.now.has(key):
+                self._shapeless(key, entry)
+        elif not self.now.has(key) or self._is_later(key):
+            self._unknown(key, entry)
+        elif self._is_section(key) and isinstance(entry.value, Block) and not entry.value.listed:
+            self.walk(entry.value, key)
+
+    def _is_clear(self, row: Row, entry: Entry) -> bool:
+        """Return whether a row holds for every chart that the file may be of; asks where it
+        does not."""
+        across = self.span.first <= LAST_OF_TWO and self.span.last >= FIRST_OF_THREE
+        if row.transform != "filters" or not across or not data_of(entry.value):
+            return True
+        why = "In values of chart 2 it means something else than in those of chart 3."
+        do = "Say with --from which chart the file is of."
+        self.context.say(Outcome.ASKED, row.key, entry, (), why, do)
+        return False
+
+    def _is_section(self, key: Path) -> bool:
+        return self.chart == ENGINE and not self.now.is_value(key)
+
+    def _is_later(self, key: Path) -> bool:
+        """Return whether a key of a file for chart 2 is one that chart 3 brought."""
+        return self.span.last <= LAST_OF_TWO and key[0] in _NEW_CONTROLLERS
+
+    def _shapeless(self, key: Path, entry: Entry) -> None:
+        if not data_of(entry.value):
+            self.context.remove(key, "It is empty, and says nothing.")
+            return
+        why = "A mapping stood there in every chart."
+        self.context.say(Outcome.ASKED, key, entry, (), why, _SAY)
+
+    def _unknown(self, key: Path, entry: Entry) -> None:
+        name = ".".join(key)
+        row = rows(self.chart).get(key)
+        if row is not None:
+            why = f"Charts {row.span} had it; in {self.span} it had no effect."
+            self.context.remove(key, why)
+        elif self.chart == POLICIES and is_of_engine(key):
+            self.context.remove(
+                key, "It is of the engine's chart.", "Take it over without --chart."
+            )
+        elif self.now.has(key):
+            why = f"In the chart {self.span} it had no effect, and it has one now."
+            do = f"Leave {name} out, or keep it where it is meant."
+            self.context.say(Outcome.ASKED, key, entry, (), why, do)
+        else:
+            why = "No chart that is known had it."
+            do = "It is left where it was: correct its name, or leave it out."
+            # A file that is none of the chart's at all has nothing to suggest for each of its keys.
+            few = len(self.context.steps) < _MOST_SUGGESTED
+            meant = suggestion(key[-1], self.now.names) if len(key) == 1 and few else None
+            do += f" {meant[0].upper()}{meant[1:]}" if meant else ""
+            if self.chart != REPORTER and key[0] in REPORTERS_OWN:
+                why = f"It is of {REPORTER}'s chart."
+                do = f"Take the file over with --chart {REPORTER}."
+            if key == (ENGINE,):
+                do = "Take what stands below it, a chart's own values, over as a file by itself."
+            self.context.say(Outcome.ASKED, key, entry, (), why, do)
+
+    def drop_nulls(self, opens: Opens) -> None:
+        """Takes out nulls that said nothing, and would be refused where they go."""
+        silent: dict[Path, list[Entry]] = {}
+        for path, entry in _named(self.context.tree.root, opens):
+            is_null = isinstance(entry.value, Leaf) and entry.value.data is None
+            if is_null and not self._null_says_something(path):
+                silent.setdefault(path[:-1], []).append(entry)
+        for parent, entries in silent.items():
+            self.context.remove_all(parent, entries, "It is empty, and says nothing.")
+
+    def _null_says_something(self, path: Path) -> bool:
+        for length in range(len(path), 0, -1):
+            row = self.table.get(path[:length])
+            if row is not None:
+                rest = path[length:]
+                return row.transform == "move" and all(
+                    self.now.may_be_null((*target, *rest)) for target in row.targets
+                )
+        return self.now.may_be_null(path) or not self.now.has(path)
+
+    def check(self, written: Document) -> None:
+        """Asks about what the chart refuses, and about what is refused of old values alike."""
+        steps = [step for step in self.context.steps if step.outcome is Outcome.ASKED]
+        asked = {name for step in steps for name in (step.key, *step.targets)}
+        unknown = {step.path for step in steps if not self.now.has(step.path)}
+        for path, message, hint in refusals(self.chart, written, unknown):
+            key = ".".join(path)
+            if key not in asked:
+                why, do = f"The chart refuses it: {message}.", hint or "Correct it."
+                self.context.steps.append(Step(Outcome.ASKED, key, path, 0, (), why, do))
+
+    def see_kube_system(self) -> None:
+        """Opens the webhooks for kube-system where policies are meant to see it."""
+        context = self.context
+        if not context.sees_kube_system or context.tree.find(_SELECTOR) is not None:
+            return
+        context.tree.put((*_SELECTOR, "matchExpressions"), Entry("", Leaf([])))
+        why = "Policies are meant to see kube-system, which the chart's webhooks leave out."
+        target = ".".join((*_SELECTOR, "matchExpressions"))
+        path = _SELECTOR[:-1]
+        step = Step(Outcome.CHANGED, ".".join(path), path, 0, (target,), why)
+        context.steps.append(step)
+
+
+def _has_null(data: Json) -> bool:
+    return isinstance(data, dict) and any(each is None or _has_null(each) for each in data.values())
+
+
+def _named(block: Block, opens: Opens) -> Iterator[tuple[Path, Entry]]:
+    """The leaves that a path of keys leads to, those in braces too."""
+    todo: list[tuple[Path, Block]] = [((), block)]
+    while todo:
+        parent, block = todo.pop()
+        for entry in block.entries:
+            # What stands in braces is opened where there is something to take out.
+            path = (*parent, entry.key)
+            if isinstance(entry.value, Leaf) and opens(path) and _has_null(entry.value.data):
+                as_block(entry)
+            if isinstance(entry.value, Block) and not entry.value.listed:
+                todo.append((path, entry.value))
+            else:
+                yield path, entry

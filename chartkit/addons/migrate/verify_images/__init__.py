@@ -1,0 +1,260 @@
+"""verifyImages rules: an ImageValidatingPolicy for each entry. It imports its parent's modules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.addons.migrate.assembly import text
+from chartkit.addons.migrate.conditions import blocks_hold
+from chartkit.addons.migrate.context import context_of
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
+from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.wildcards import fits_any
+from chartkit.addons.migrate.matching.environment import names_of
+from chartkit.addons.migrate.matching.operations import operations_in
+from chartkit.addons.migrate.matching.scope import WRITES, Condition, Scope, operations_of, scope_of
+from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.validate.extension import require_one_extension
+from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
+from chartkit.addons.migrate.verify_images.attestors import NOTARY, Attestors, Signing, sets_of
+from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax import build as cel
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.verify_images.blocks import converted
+from chartkit.engine.context.variables.syntax import OPEN
+from chartkit.model import Body
+
+_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_IMAGE: Final = "image"
+_SETTINGS: Final = ("mutateDigest", "verifyDigest", "required")
+_NO_FORM: Final = {
+    "validate": "conditions over all attestations of an image",
+    "cosignOCI11": "signatures of cosign that refer to an image by OCI 1.1",
+    "roots": "roots: Kyverno takes the trusted root in place of them in an ImageValidatingPolicy",
+}
+"""By field of an entry: what has no form in an ImageValidatingPolicy."""
+_ANY: Final = "*"
+_PLAIN: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?/[a-z0-9._/-]*\*")
+"""A registry with a dot and the beginning of a path: what a reference begins with in any case."""
+_HOST: Final = "^([^/]*[.:A-Z][^/]*|localhost)/"
+_TAG: Final = ":[^/@]*@"
+_COMPLETE: Final = "[:@][^/]*$"
+_DEFAULT: Final = "docker.io/"
+_NAMED: Final = "image"
+
+
+def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
+    """Return a verifyImages rule as ImageValidatingPolicies; raises `NotConvertible`."""
+    require_one_extension(rule, policy)
+    if rule.body.get("imageExtractors"):
+        raise NotConvertible("images that extractors find", "imageExtractors")
+    stated = operations_in(rule.preconditions)
+    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    if not operations_of(scope) <= set(WRITES):
+        raise NotConvertible("it names operations that have no images to verify", "match")
+    context = context_of(rule.context, names_of(scope), policy.namespace)
+    conditions: tuple[Condition, ...] = ()
+    if stated.rest is not None:
+        met = blocks_hold(stated.rest, context.of_conditions)
+        conditions = (Condition("preconditions", met),)
+    blocks = [converted(each) for each in rule.verify_images]
+    several = len(blocks) > 1
+    found = [
+        replace(
+            _converted(block, rule, scope, f"verifyImages/{index}"),
+            conditions=conditions,
+            background=stated.background,
+            name=f"{rule.name}-{index + 1}" if several else "",
+        )
+        for index, block in enumerate(blocks)
+    ]
+    return replace(found[0], others=tuple(found[1:]))
+
+
+def _converted(block: Body, rule: Rule, scope: Scope, place: str) -> ConvertedRule:
+    if OPEN in str(block):
+        raise NotConvertible("a variable in an entry of verifyImages", place)
+    for field, reason in _NO_FORM.items():
+        if block.get(field):
+            raise NotConvertible(reason, f"{place}/{field}")
+    if sets_of(block) or block.get("attestations"):
+        spec = _spec(block, rule)
+        return ConvertedRule(CelKind.IMAGE_VALIDATING, scope, spec, changes=_changes(block))
+    return _with_digests(block, scope, place)
+
+
+def _with_digests(block: Body, scope: Scope, place: str) -> ConvertedRule:
+    """Return an entry that nobody signs, but which asks for digests."""
+    asked = {name: block.get(name) is not False for name in _SETTINGS}
+    if asked != {"mutateDigest": False, "verifyDigest": True, "required": False}:
+        raise NotConvertible(
+            "an entry without attestors, for an ImageValidatingPolicy has some", place
+        )
+    pod = pod_of(scope.object, scope.kinds)
+    bodies = {name: _has_digest(each.element(CONTAINER), block) for name, each in pod.lists.items()}
+    test = pod.every(bodies)
+    validation: Body = {"message": "images must be named by a digest", "expression": test}
+    return ConvertedRule(
+        CelKind.VALIDATING,
+        scope,
+        {"validations": [validation]},
+        variables=pod.variables([test]),
+        changes=(IMAGE_NAMES,),
+    )
+
+
+def _has_digest(container: Place, block: Body) -> Expr:
+    image = container.child("image")
+    others = cel.negate(names(image.value, block.get("imageReferences") or ()))
+    digest = cel.method(image.value, "contains", "@")
+    return disjunction(cel.negate(image.is_present()), others, digest)
+
+
+def _changes(block: Body) -> tuple[str, ...]:
+    changes = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
+    return changes if _is_notary(block) else (*changes, BUNDLES)
+
+
+def _is_notary(block: Body) -> bool:
+    return block.get("type") == NOTARY
+
+
+def _spec(block: Body, rule: Rule) -> Body:
+    attestors = Attestors()
+    image = cel.ident(_IMAGE)
+    tests = [
+        *_signed(block, attestors, image),
+        *_attested(block, attestors, image),
+    ]
+    skipped = block.get("skipImageReferences") or ()
+    exempt = names(image, skipped) if skipped else cel.FALSE
+    references = match_references(block.get("imageReferences") or ())
+    spec: Body = {}
+    if references:
+        spec["matchImageReferences"] = references
+    if block.get("imageRegistryCredentials"):
+        spec["credentials"] = dict(block["imageRegistryCredentials"])
+    settings = {name: block.get(name) is not False for name in _SETTINGS}
+    # Of images that are passed over, the validation asks nothing.
+    settings["required"] &= exempt == cel.FALSE
+    spec["validationConfigurations"] = settings
+    spec["attestors"] = attestors.listed
+    if block.get("attestations"):
+        spec["attestations"] = [
+            {"name": _name(at), _kind(block): {"type": _type(each)}}
+            for at, each in enumerate(block["attestations"])
+        ]
+    spec["validations"] = [
+        {
+            "message": f"{words} as rule {rule.name} requires",
+            "expression": _every_image(disjunction(exempt, test)),
+        }
+        for words, test in tests
+    ]
+    return spec
+
+
+def _every_image(test: Expr) -> Expr:
+    images = [cel.path("images", name) for name in _LISTS]
+    total: Expr = images[0]
+    for each in images[1:]:
+        total = cel.compare("+", total, each)
+    return cel.macro(total, "all", _IMAGE, test)
+
+
+def _signed(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[str, Expr]]:
+    def count(image: Expr, listed: Expr) -> Expr:
+        return cel.call("verifyImageSignatures", image, listed)
+
+    signing = Signing(block, attestors, count)
+    sets = [signing.enough(image, each) for each in sets_of(block)]
+    if sets:
+        yield "images must be signed", conjunction(*sets)
+
+
+def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[str, Expr]]:
+    for at, body in enumerate(block.get("attestations") or ()):
+        if body.get("conditions"):
+            raise NotConvertible(
+                "conditions of an attestation: of several with its type, Kyverno shows an "
+                "ImageValidatingPolicy one alone",
+                "verifyImages",
+            )
+        if not body.get("attestors") or not _type(body):
+            raise NotConvertible("an attestation without attestors or type", "verifyImages")
+        attestation = cel.path("attestations", _name(at))
+
+        def count(image: Expr, listed: Expr, attestation: Expr = attestation) -> Expr:
+            return cel.call("verifyAttestationSignatures", image, attestation, listed)
+
+        signing = Signing(block, attestors, count)
+        sets = [signing.enough(image, each) for each in body["attestors"]]
+        if any(_is_unlogged(each) for each in attestors.listed):
+            raise NotConvertible(
+                "attestations that no log has (ignoreTlog), which Kyverno does not take in an "
+                "ImageValidatingPolicy",
+                "verifyImages",
+            )
+        yield f"images must have an attestation of {_type(body)}", conjunction(*sets)
+
+
+def _is_unlogged(attestor: Body) -> bool:
+    return bool(attestor.get("cosign", {}).get("ctlog", {}).get("insecureIgnoreTlog"))
+
+
+def _name(index: int) -> str:
+    return f"attestation{index + 1}"
+
+
+def _kind(block: Body) -> str:
+    return "referrer" if _is_notary(block) else "intoto"
+
+
+def _type(body: Body) -> str:
+    return str(body.get("type") or body.get("predicateType") or "")
+
+
+def match_references(patterns: Sequence[str]) -> list[Body]:
+    """Return `matchImageReferences`; none for every image."""
+    if _ANY in patterns:
+        return []
+    globs: list[Body] = [{"glob": each} for each in patterns if _is_plain(each)]
+    others = [each for each in patterns if not _is_plain(each)]
+    if others:
+        globs.append({"expression": text(names(cel.ident("ref"), others))})
+    return globs
+
+
+def _is_plain(pattern: str) -> bool:
+    return _PLAIN.fullmatch(pattern) is not None
+
+
+def names(reference: Expr, patterns: Sequence[str]) -> Expr:
+    """Return whether an image, as an object names it, is one of those of wildcards.
+
+    A ClusterPolicy compares `docker.io/nginx:latest` where an object says `nginx`, and leaves out
+    the tag of an image that has a digest, too; CEL does neither.
+    """
+    if _ANY in patterns:
+        return cel.TRUE
+    if all(map(_is_plain, patterns)):
+        return fits_any(reference, patterns)
+    has_host = cel.method(reference, "matches", _HOST)
+    named = cel.conditional(has_host, reference, cel.concat(_DEFAULT, reference))
+    untagged = cel.call("regex.replace", named, _TAG, "@")
+    image = cel.ident(_NAMED)
+    is_complete = cel.method(image, "matches", _COMPLETE)
+    full = cel.conditional(is_complete, image, cel.concat(image, ":latest"))
+    return cel.bind(_NAMED, untagged, _fits_any(full, patterns))
+
+
+def _fits_any(full: Expr, patterns: Sequence[str]) -> Expr:
+    if len(patterns) == 1:
+        return fits_any(full, patterns)
+    return cel.bind("full", full, fits_any(cel.ident("full"), patterns))

@@ -1,0 +1,202 @@
+"""Values of upstream's chart kyverno-policies, whose policies are in chartkit's library: as
+profiles and settings of an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit import bundled
+from chartkit.addons.operate.adopt.actions import as_action, as_entries
+from chartkit.addons.operate.adopt.model import Estate, Outcome, Row
+from chartkit.addons.operate.adopt.variants import as_exclusions
+from chartkit.documents.reader import Document
+from chartkit.library.policies import read_library
+from chartkit.model import Body, Json, Location, mapping_at, mappings_at
+
+_DISTINCTIVE: Final = frozenset(
+    (
+        "podSecurityStandard",
+        "podSecurityPolicies",
+        "includeOtherPolicies",
+        "includeRestrictedPolicies",
+        "validationFailureActionByPolicy",
+        "validationFailureActionOverrides",
+        "policyExclude",
+        "policyPreconditions",
+    )
+)
+"""Keys at the top that values of no other chart have."""
+_TYPES: Final[Mapping[str, type]] = {
+    "podSecurityStandard": str,
+    "podSecurityPolicies": list,
+    "includeOtherPolicies": list,
+    "includeRestrictedPolicies": list,
+    "validationFailureAction": str,
+    "validationFailureActionByPolicy": dict,
+    "validationFailureActionOverrides": dict,
+    "policyExclude": dict,
+    "policyPreconditions": dict,
+}
+_DEFAULTS: Final[Mapping[str, Json]] = {
+    "background": True,
+    "failurePolicy": "Fail",
+    "kyvernoVersion": "autodetect",
+    "podSecuritySeverity": "medium",
+    "validationAllowExistingViolations": True,
+}
+_STANDARDS: Final = ("baseline", "restricted")
+_NAMED: Final = ("includeOtherPolicies", "includeRestrictedPolicies")
+_CLUSTER_POLICY: Final = "ClusterPolicy"
+_HINT: Final = (
+    "`chartkit values migrate --chart kyverno-policies` says what becomes of it; edit "
+    "charts/kyverno-policies/values_{}.yaml after `chartkit render`"
+)
+_TAKEN: Final = _DISTINCTIVE | {"validationFailureAction", "policyKind", "policyType"}
+_UNSAID: Final = "no key of chartkit.yaml says it"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSettings:
+    """profiles: the environment's besides the adopted one; added: policies for the latter;
+    environment: keys of the environment; policies: settings of single policies by name."""
+
+    profiles: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    environment: Body = field(default_factory=dict)
+    policies: Body = field(default_factory=dict)
+
+
+def is_values(body: Json) -> bool:
+    """Return whether a document is values of the chart."""
+    return isinstance(body, dict) and bool(_DISTINCTIVE & body.keys())
+
+
+def chart_settings(
+    estate: Estate, in_use: Collection[str]
+) -> tuple[ChartSettings | None, list[Row]]:
+    """Return what an estate's values of the chart come to, with a row for each value; None without
+    any, and where the policies themselves were taken. in_use: the names of those."""
+    if not estate.chart_values:
+        return None, []
+    taker = _Taker(estate.name, estate.chart_values[-1])
+    for document in estate.chart_values[:-1]:
+        taker.row(Outcome.LEFT, "values", "other values of the chart come later", document.location)
+    if taker.known & set(in_use):
+        message = "are not needed: the chart's policies were found, and are taken as they are"
+        taker.row(Outcome.NOTE, "values", message, taker.document.location)
+        return None, taker.rows
+    return taker.settings(), taker.rows
+
+
+class _Taker:
+    """Takes the values of one document over."""
+
+    def __init__(self, environment: str, document: Document) -> None:
+        self.document = document
+        self.rows: list[Row] = []
+        self._environment = environment
+        self._values: Body = document.body
+        library = read_library([bundled.library_dir()]).policies.values()
+        self._groups = {each.name: each.group for each in library}
+        self.known = frozenset(self._groups)
+        self._selection: frozenset[str] = frozenset()
+        self._policies: dict[str, Body] = {}
+
+    def row(self, outcome: Outcome, subject: str, message: str, place: Location) -> None:
+        hint = _HINT.format(self._environment) if outcome is Outcome.LEFT else ""
+        name = f"{subject} of kyverno-policies"
+        self.rows.append(Row(outcome, name, message, place, hint, self._environment))
+
+    def _say(self, outcome: Outcome, key: str, message: str) -> None:
+        self.row(outcome, key, message, self.document.locate(key))
+
+    def settings(self) -> ChartSettings:
+        """Return the settings; add the rows."""
+        for key, wanted in _TYPES.items():
+            if not isinstance(self._values.get(key), (wanted, type(None))):
+                self._say(Outcome.LEFT, key, "has a value of another type than the chart takes")
+                self._values = {name: each for name, each in self._values.items() if name != key}
+        profiles, added = self._selected()
+        environment = self._of_environment()
+        self._of_policies()
+        for key, value in self._values.items():
+            if value not in (None, "", {}, [], _DEFAULTS.get(str(key))) and key not in _TAKEN:
+                self._say(Outcome.LEFT, str(key), _UNSAID)
+        return ChartSettings(profiles, added, environment, dict(self._policies))
+
+    def _selected(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the profiles, and the policies that these do not have."""
+        standard = self._values.get("podSecurityStandard", "baseline")
+        profiles = (f"pss-{standard}",) if standard in _STANDARDS else ()
+        keys = (*_NAMED, *(("podSecurityPolicies",) if standard == "custom" else ()))
+        added = tuple(dict.fromkeys(name for key in keys for name in self._names(key)))
+        groups = _STANDARDS[: _STANDARDS.index(standard) + 1] if profiles else ()
+        self._selection = frozenset(name for name, group in self._groups.items() if group in groups)
+        self._selection |= {each.partition("/")[2] for each in added}
+        if profiles:
+            self._say(Outcome.TAKEN, "podSecurityStandard", f"→ profiles: [{profiles[0]}]")
+        elif standard not in ("custom", "privileged"):
+            self._say(Outcome.LEFT, "podSecurityStandard", "is no standard that the chart has")
+        return profiles, added
+
+    def _names(self, key: str) -> Iterator[str]:
+        given = self._values.get(key)
+        names = [str(each) for each in given] if isinstance(given, list) else []
+        if unknown := [each for each in names if each not in self.known]:
+            message = f"chartkit's library does not have {', '.join(unknown)}"
+            self._say(Outcome.LEFT, key, message)
+        if found := [f"{self._groups[each]}/{each}" for each in names if each in self.known]:
+            self._say(Outcome.TAKEN, key, f"→ the adopted profile: {', '.join(found)}")
+        yield from found
+
+    def _of_environment(self) -> Body:
+        found: Body = {}
+        if action := self._values.get("validationFailureAction"):
+            found["action"] = as_action(action)
+            self._say(Outcome.TAKEN, "validationFailureAction", f"→ action: {found['action']}")
+        kind = self._values.get("policyKind", _CLUSTER_POLICY)
+        form = kind if kind == _CLUSTER_POLICY else self._values.get("policyType", kind)
+        if form in (_CLUSTER_POLICY, "ValidatingPolicy", "ValidatingAdmissionPolicy"):
+            found["policyType"] = form
+        overrides = mapping_at(self._values, "validationFailureActionOverrides")
+        if entries := self._entries(mappings_at(overrides, "all")):
+            found["actions"] = entries
+        return found
+
+    def _entries(self, overrides: Sequence[Body]) -> list[Json]:
+        entries = as_entries(overrides)
+        key = "validationFailureActionOverrides"
+        if entries is None:
+            self._say(Outcome.LEFT, key, _UNSAID)
+        elif entries:
+            self._say(Outcome.TAKEN, key, "→ actions")
+        return entries or []
+
+    def _of_policies(self) -> None:
+        """Take over what values say of single policies."""
+        for name, action in mapping_at(self._values, "validationFailureActionByPolicy").items():
+            self._set("validationFailureActionByPolicy", name, "action", as_action(action))
+        overrides = mapping_at(self._values, "validationFailureActionOverrides")
+        for name in [each for each in overrides if each != "all"]:
+            entries = self._entries(mappings_at(overrides, name))
+            self._set("validationFailureActionOverrides", name, "actions", entries)
+        for name, block in mapping_at(self._values, "policyExclude").items():
+            excluded = None
+            if isinstance(block, dict) and block.keys() <= {"any"}:
+                excluded = as_exclusions(mappings_at(block, "any"))
+            if excluded is None:
+                self._say(Outcome.LEFT, "policyExclude", f"{name}: {_UNSAID}")
+            else:
+                self._set("policyExclude", name, "exclude", excluded)
+        if names := mapping_at(self._values, "policyPreconditions"):
+            message = f"{', '.join(map(str, names))}: {_UNSAID}"
+            self._say(Outcome.LEFT, "policyPreconditions", message)
+
+    def _set(self, key: str, name: str, setting: str, value: Json) -> None:
+        if name not in self._selection:
+            self._say(Outcome.LEFT, key, f"{name} is none of the policies that the values select")
+        elif value:
+            self._policies.setdefault(name, {})[setting] = value
+            self._say(Outcome.TAKEN, key, f"→ policies.{name}.{setting}")

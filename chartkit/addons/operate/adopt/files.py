@@ -1,0 +1,286 @@
+"""Manifests, folders, charts, values files and standard input, read into an estate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, TextIO
+
+from chartkit.addons.operate.adopt.chart_values import is_values
+from chartkit.addons.operate.adopt.engine import (
+    dependency_values,
+    is_engine,
+    released_values,
+    values_document,
+)
+from chartkit.addons.operate.adopt.model import EngineValues, Estate, Outcome, Piece, Row
+from chartkit.documents.exclusion import exclusion
+from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
+from chartkit.engine import is_exception, is_policy
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
+from chartkit.errors import InputError
+from chartkit.helm.embedded_code import first_code
+from chartkit.helm.kustomize.build import build
+from chartkit.helm.kustomize.kustomization import is_kustomization
+from chartkit.helm.kustomize.tree import Tree
+from chartkit.library import upstream
+from chartkit.model import Body, Diagnostic, Location, Resource, mapping_at
+from chartkit.scan.inputs import (
+    STDIN,
+    ChartOptions,
+    existing,
+    is_chart,
+    is_object,
+    matching,
+    render_inputs,
+    unread_file,
+    walk,
+)
+from chartkit.wording import abridged
+
+_SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE)
+_STORED: Final = ("uid", "resourceVersion", "managedFields", "creationTimestamp")
+"""The fields that an object has once an API server stored it."""
+_CHART_FILE: Final = "Chart.yaml"
+_ENGINE: Final = "kyverno"
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+_REPORTED: Final = frozenset(
+    ("wgpolicyk8s.io", "openreports.io", "reports.kyverno.io", "events.k8s.io")
+)
+_CHART_HINT: Final = "name the folder of its chart, so that Helm renders it"
+
+
+_NEITHER: Final = "is neither an object nor values of Kyverno's chart"
+_ALL_NEITHER: Final = "hold neither objects nor values of Kyverno's chart"
+_VALUES_HINT: Final = "name values of Kyverno's chart by --values FILE"
+
+
+@dataclass(slots=True)
+class FileReader:
+    """A reader of paths into an estate; stdin: for the path `-`; neither: the files that hold
+    nothing of use, with their places."""
+
+    estate: Estate
+    stdin: TextIO
+    _neither: dict[str, Location] = field(default_factory=dict)
+
+    def read(self, paths: Sequence[str]) -> None:
+        """Read the paths in order, with a row for each file and chart that cannot be read; raise
+        InputError for a path that holds nothing of use, and a sole one that cannot be read."""
+        paths = matching(paths)
+        for path in paths:
+            try:
+                self._path(path)
+            except UNREADABLE as error:
+                if len(paths) == 1:
+                    raise
+                self._unread(unread_at(Location(path), error))
+        folders = [each for each in map(Path, paths) if each.is_dir()]
+        self.estate.values += released_values(self.estate.objects, folders, self._note)
+        if len(self._neither) > 1:
+            message = f"{_ALL_NEITHER}: {abridged(list(self._neither))}"
+            row = Row(Outcome.NOTE, f"{len(self._neither)} files", message, None, _VALUES_HINT)
+            self.estate.rows.append(row)
+        for file, place in self._neither.items() if len(self._neither) == 1 else ():
+            row = Row(Outcome.NOTE, f"file {file}", _NEITHER, place, _VALUES_HINT)
+            self.estate.rows.append(row)
+
+    def _unread(self, row: Diagnostic) -> None:
+        """Add the row about a file, folder or chart that cannot be read, or holds no object."""
+        place = row.location
+        file = place.file if place is not None else ""
+        if not is_unread(row) and place is not None:
+            self._neither[file] = place
+            return
+        subject, hint = f"file {file}", row.hint or ""
+        self.estate.rows.append(Row(Outcome.UNREAD, subject, row.message, place, hint))
+
+    def _note(self, diagnostic: Diagnostic) -> None:
+        place, hint = diagnostic.location, diagnostic.hint or ""
+        row = Row(Outcome.NOTE, "engine values", diagnostic.message, place, hint, self.estate.name)
+        self.estate.rows.append(row)
+
+    def _path(self, path: str) -> None:
+        if path == STDIN:
+            self._documents(read_stdin(self.stdin), named=True)
+            return
+        where = existing(Path(path))
+        sorter, before = Sorter(self.estate), len(self.estate.rows)
+        if not where.is_dir():
+            found = self._documents(read_file(where), named=True)
+        elif is_chart(where):
+            found = self._chart(where)
+        else:
+            found = self._folder(where)
+        if not found and len(self.estate.rows) == before:
+            hint = "name manifests, a chart, values of Kyverno's chart or a recording of a cluster"
+            raise InputError("holds nothing to adopt", Location(path), hint)
+        if sorter.added_objects:
+            self.estate.workloads.append(path)
+
+    def _folder(self, folder: Path) -> int:
+        files = list(walk(folder, self._unread, exclusion(folder)))
+        tree = Tree.of(folder, files)
+        every = (*files, *tree.others())
+        count = sum(self._below(each, is_built=tree.takes(each)) for each in every)
+        built, unread = build(tree)
+        for each in unread:
+            self._unread(each)
+        sorter = Sorter(self.estate)
+        for resource in built:
+            sorter.add(Piece(resource))
+        return count + len(built)
+
+    def _below(self, file: Path, is_built: bool) -> int:
+        """Sort a file or chart in; is_built: whether a kustomization builds the file's objects."""
+        if is_built and is_kustomization(file):
+            return 0
+        try:
+            if file.is_dir():
+                return self._chart(file)
+            documents = read_file(file)
+            wanted = [each for each in documents if not (is_built and is_object(each))]
+            return self._documents(wanted, named=False)
+        except UNREADABLE as error:
+            if not is_built or file.is_dir():
+                self._unread(_unreadable(file, error))
+            return 0
+
+    def _documents(self, documents: Iterable[Document], named: bool) -> int:
+        """Sort documents in, and return how many were of use; named: whether the user named their
+        file, so that each must be."""
+        count = end = 0
+        for document in documents:
+            start, end = end, document.end
+            if is_object(document):
+                count += 1
+                self._object(document, start)
+            elif (values := values_document(document, named)) is not None:
+                count += 1
+                self.estate.values.append(EngineValues(values))
+            elif is_values(document.body):
+                count += 1
+                self.estate.chart_values.append(document)
+            elif named and document.body is not None:
+                raise InputError("is no Kubernetes object", document.location, _VALUES_HINT)
+            elif isinstance(document.body, dict):
+                self._neither.setdefault(document.source.file, document.location)
+        return count
+
+    def _object(self, document: Document, start: int) -> None:
+        """Sort the objects of a document in; start: the end of the document before it."""
+        sorter = Sorter(self.estate)
+        found = resources([document])
+        if (line := _code_line(document)) is not None and any(map(sorter.is_kyvernos, found)):
+            place = Location(document.source.file, line)
+            self.estate.rows += [
+                Row(Outcome.LEFT, Piece(each).subject, "has Helm code", place, _CHART_HINT)
+                for each in found
+            ]
+            return
+        alone = len(found) == 1 and found[0].body is document.body
+        for each in found:
+            sorter.add(Piece(each, _own_text(document, start) if alone else ""))
+
+    def _chart(self, folder: Path) -> int:
+        if (values := dependency_values(folder, _chart_body(folder))) is not None:
+            self.estate.values.append(values)
+        if _chart_body(folder).get("name") == _ENGINE:
+            message = "is Kyverno's own chart: its values.yaml are the defaults"
+            hint = "name your own values file"
+            place = Location(str(folder))
+            self.estate.rows.append(Row(Outcome.NOTE, f"chart {folder}", message, place, hint))
+            return 1
+        notes: list[Diagnostic] = []
+        rendered = render_inputs(folder, ChartOptions(), notes.append)
+        self.estate.rows += [
+            Row(Outcome.NOTE, f"chart {folder}", each.message, each.location, each.hint or "")
+            for each in notes
+        ]
+        sorter = Sorter(self.estate)
+        for resource in rendered:
+            sorter.add(Piece(resource, chart=str(folder)))
+        return len(rendered) + (values is not None)
+
+
+def _unreadable(file: Path, error: Exception) -> Diagnostic:
+    row = unread_file(file, error)
+    try:
+        line = None if file.is_dir() else first_code(read_source(file))
+    except UNREADABLE:
+        line = None
+    if line is None or not is_unread(row):
+        return row
+    place = Location(str(file), line)
+    return replace(row, message="has Helm code", location=place, hint=_CHART_HINT)
+
+
+def _code_line(document: Document) -> int | None:
+    """Return the first line with Helm code in a document."""
+    text, start = document.source.text, document.start
+    line = first_code(text[start : document.end])
+    return None if line is None else text.count("\n", 0, start) + line
+
+
+def _own_text(document: Document, start: int) -> str:
+    """Return a document as its author wrote it, with the comments above it; empty for JSON and for
+    what was read from an API server."""
+    body, source = document.body, document.source
+    metadata = mapping_at(body, "metadata")
+    if "status" in body or any(key in metadata for key in _STORED):
+        return ""
+    text = _SEPARATOR.sub("", source.text[document.start : document.end]).strip("\n")
+    if text.lstrip().startswith("{"):
+        return ""
+    above = source.text[start : document.start].splitlines()
+    comments = [line for line in above if line.startswith("#")]
+    return "\n".join((*comments, text)) + "\n"
+
+
+def _chart_body(folder: Path) -> Body:
+    documents = read_file(folder / _CHART_FILE)
+    body = documents[0].body if documents else None
+    return body if isinstance(body, dict) else {}
+
+
+class Sorter:
+    """Sorts objects into an estate; added_objects: how many are none of Kyverno's."""
+
+    def __init__(self, estate: Estate) -> None:
+        self._estate = estate
+        self._before = len(estate.objects)
+
+    @property
+    def added_objects(self) -> int:
+        """The objects that no other place was found for."""
+        return len(self._estate.objects) - self._before
+
+    @staticmethod
+    def is_kyvernos(resource: Resource) -> bool:
+        """Return whether an object is a policy or another object of Kyverno's."""
+        return group_of(resource) in (KYVERNO_GROUP, CEL_GROUP) or is_policy(resource)
+
+    def add(self, piece: Piece) -> None:
+        """Sort one object in."""
+        resource, estate = piece.resource, self._estate
+        if is_exception(resource):
+            estate.exceptions.append(piece)
+        elif upstream.is_policy(resource.body) or is_binding(resource) or is_policy(resource):
+            self._policy(piece)
+        elif group_of(resource) in (KYVERNO_GROUP, CEL_GROUP):
+            message = "no chart of chartkit's carries this kind"
+            hint = "go on installing it as you do now"
+            estate.rows.append(Row(Outcome.LEFT, piece.subject, message, resource.location, hint))
+        elif is_engine(resource):
+            estate.engine.append(resource)
+        elif group_of(resource) not in _REPORTED:
+            estate.objects.append(resource)
+
+    def _policy(self, piece: Piece) -> None:
+        if mapping_at(piece.resource.body, "metadata", "labels").get(_MANAGED_BY) == _ENGINE:
+            return  # Kyverno made it of one of its own, which says the same.
+        self._estate.policies.append(piece)

@@ -1,0 +1,283 @@
+"""The policies in use as a library of the project's own: one text for all environments, and what
+each environment has otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.migrate.plan.origin import Tool, origin_of
+from chartkit.addons.operate.adopt.actions import described_actions
+from chartkit.addons.operate.adopt.model import (
+    Estate,
+    Outcome,
+    Piece,
+    Row,
+    Substitute,
+    plain,
+    text_of,
+)
+from chartkit.addons.operate.adopt.variants import described, settings_for
+from chartkit.engine import compile_any
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.errors import CompileError, InputError
+from chartkit.library import upstream
+from chartkit.library.upstream import UpstreamLibrary
+from chartkit.model import Body, Resource, mapping_at
+from chartkit.output.folders import write_below
+from chartkit.render.compare.fields import compare
+from chartkit.temporary import temporary_folder
+from chartkit.wording import abridged
+
+LIBRARY: Final = "policies"
+"""The folder of the project that has the policies, each in a folder of its name."""
+_DEPLOYERS: Final = frozenset((Tool.HELM, Tool.ARGO_CD, Tool.FLUX))
+
+
+SubstituteFinder = Callable[[Mapping[str, Piece]], Substitute | None]
+"""Finds the policy of a library that means the same as each environment's variant."""
+
+
+@dataclass(slots=True)
+class AdoptedPolicy:
+    """A policy of the project's library.
+
+    bindings: of a policy of Kubernetes' own; variants: as it is in each environment that has it;
+    settings: what chartkit.yaml says of it there; same_as: the policies of other libraries that
+    mean the same; replaced_by: the policy of another library that takes its place.
+    """
+
+    piece: Piece
+    bindings: tuple[Piece, ...]
+    variants: dict[str, Piece] = field(default_factory=dict)
+    settings: dict[str, Body] = field(default_factory=dict)
+    same_as: tuple[str, ...] = ()
+    replaced_by: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.piece.resource.name
+
+    @property
+    def reference(self) -> str:
+        """Its reference in profiles."""
+        return self.replaced_by or self.name
+
+    @property
+    def file(self) -> str:
+        """Its file in the project, which has none of the names of chartkit's own format."""
+        file = f"{self.name}.yaml"
+        file = f"{self.piece.resource.kind.lower()}.yaml" if file in upstream.OWN_FORMAT else file
+        return f"{LIBRARY}/{self.name}/{file}"
+
+    @property
+    def text(self) -> str:
+        """The text of its file."""
+        return "---\n".join(text_of(each) for each in (self.piece, *self.bindings))
+
+
+@dataclass(slots=True)
+class PolicyInventory:
+    """policies: by name, in the order in which they were found; rows: what became of each."""
+
+    policies: dict[str, AdoptedPolicy] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+
+
+def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) -> PolicyInventory:
+    """Return the policies that a project can have, with a row for each that it cannot;
+    find_substitute: called with the variants of a policy that no settings make."""
+    found = PolicyInventory()
+    for estate in estates:
+        bindings = [each for each in estate.policies if is_binding(each.resource)]
+        seen: dict[str, Piece] = {}
+        for piece in estate.policies:
+            if not is_binding(piece.resource):
+                _take(piece, _bound(piece, bindings), estate, seen, found)
+        found.rows += _unbound(bindings, estate)
+    for each in found.policies.values():
+        found.rows += _settle(each, find_substitute)
+    _require_usable(found)
+    for each in found.policies.values():
+        found.rows += _taken(each, [estate.name for estate in estates])
+    return found
+
+
+def _take(
+    piece: Piece,
+    bindings: tuple[Piece, ...],
+    estate: Estate,
+    seen: dict[str, Piece],
+    found: PolicyInventory,
+) -> None:
+    """Add a policy of an estate to the library, or a row."""
+    name = piece.resource.name
+    if (reason := _refusal(piece.resource)) is not None:
+        found.rows.append(_left(piece, estate, *reason))
+        return
+    other = seen.setdefault(name, piece)
+    if other is not piece:
+        if plain(other.resource.body) != plain(piece.resource.body):
+            message = f"another policy of this name is in use: {other.subject}"
+            hint = "a chart names policies by their name alone: give one of them another"
+            found.rows.append(_left(piece, estate, f"{message}, {other.resource.location}", hint))
+        return
+    known = found.policies.get(name)
+    if known is None:
+        found.policies[name] = AdoptedPolicy(piece, bindings, {estate.name: piece})
+    else:
+        known.variants[estate.name] = piece
+
+
+def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterator[Row]:
+    """Choose the variant of which settings make the others, or a policy of a library that means the
+    same as each, and yield a row for each that is neither."""
+    first, *others = policy.variants.values()
+    made = {id(each): _made_of(each, policy.variants) for each in (first, *others)}
+    policy.piece = max((first, *others), key=lambda each: len(made[id(each)]))
+    policy.settings = made[id(policy.piece)]
+    base = next(name for name, each in policy.variants.items() if each is policy.piece)
+    missing = policy.variants.keys() - policy.settings.keys()
+    found = find_substitute(policy.variants) if missing else None
+    if found is not None:
+        yield from _replaced(policy, found)
+        return
+    for name in [each for each in policy.variants if each not in policy.settings]:
+        piece = policy.variants.pop(name)
+        message = f"differs from that of {base}, which the project has, in {_fields(policy, piece)}"
+        hint = "make both alike, or give one of them another name"
+        yield Row(Outcome.LEFT, piece.subject, message, piece.resource.location, hint, name)
+
+
+def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
+    """Put a policy of a library in the place of one in use, with a row for each environment."""
+    given = (mapping_at(each, "parameters") for each in found.settings.values())
+    names = " and ".join(dict.fromkeys(str(name) for each in given for name in each))
+    place = policy.piece.resource.location
+    message = (
+        f"→ {found.reference}, which means the same with {names} of each environment: no request "
+        "was found that shows a difference"
+    )
+    hint = "its rules and messages have other names and words: `chartkit diff` shows each"
+    yield Row(Outcome.TAKEN, policy.piece.subject, message, place, hint)
+    for name, piece in list(policy.variants.items()):
+        resource = replace(piece.resource, body=found.bodies[name])
+        policy.variants[name] = replace(piece, resource=resource, text="")
+    policy.settings = dict(found.settings)
+    policy.replaced_by = found.reference
+
+
+def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:
+    """Return the settings of each environment for which some make the base its variant."""
+    found = {
+        name: settings_for(base.resource.body, each.resource.body)
+        for name, each in variants.items()
+    }
+    return {name: settings for name, settings in found.items() if settings is not None}
+
+
+def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
+    """Return the fields in which a variant differs, as people write them."""
+    before, after = (Resource(plain(each.resource.body)) for each in (policy.piece, variant))
+    names = [field.name for change in compare([before], [after]) for field in change.fields]
+    return abridged(names) or "its kind"
+
+
+def _refusal(resource: Resource) -> tuple[str, str] | None:
+    """Return why a policy cannot be taken, and what to do; None for one that can."""
+    if not upstream.is_policy(resource.body):
+        return "no chart of chartkit's carries this kind", "go on installing it as you do now"
+    if not upstream.is_policy_name(resource.name):
+        return f"'{resource.name}' cannot be the name of a policy in a chart", "give it another"
+    try:
+        compile_any(resource)
+    except CompileError as error:
+        more = f" (and {len(error.diagnostics) - 1} more)" if len(error.diagnostics) > 1 else ""
+        return f"Kyverno refuses it: {error.message}{more}", error.hint or "correct it"
+    return None
+
+
+def _left(piece: Piece, estate: Estate, message: str, hint: str) -> Row:
+    place = piece.resource.location
+    return Row(Outcome.LEFT, piece.subject, message, place, hint, estate.name)
+
+
+def _bound(piece: Piece, bindings: Iterable[Piece]) -> tuple[Piece, ...]:
+    return tuple(each for each in bindings if _binds(each, piece))
+
+
+def _binds(binding: Piece, policy: Piece) -> bool:
+    named = mapping_at(binding.resource.body, "spec").get("policyName")
+    kind = f"{policy.resource.kind}Binding"
+    return bool(binding.resource.kind == kind and named == policy.resource.name)
+
+
+def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
+    for each in bindings:
+        if not any(_binds(each, policy) for policy in estate.policies):
+            hint = "name the file of its policy as well"
+            yield _left(each, estate, "binds a policy that was not found", hint)
+
+
+def _require_usable(found: PolicyInventory) -> None:
+    """Take out the policies that a library cannot have, with a row for each."""
+    own = [each for each in found.policies.values() if not each.replaced_by]
+    with temporary_folder() as parent:
+        write_below(parent, {each.file: each.text for each in own})
+        library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
+        for each in own:
+            reason = _unusable(library, each.name, parent)
+            if reason is not None:
+                del found.policies[each.name]
+                place = each.piece.resource.location
+                message, hint = reason
+                found.rows.append(Row(Outcome.LEFT, each.piece.subject, message, place, hint))
+
+
+def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:
+    """Return why a library does not have a policy, and what to do; None where it has it."""
+    try:
+        usable = library.find(name)
+    except InputError as error:
+        return error.message.replace(f"{parent}/", ""), error.hint or ""
+    if len(usable) == 1:
+        return None
+    return "cannot be a policy of a library", "name it as Kubernetes names objects"
+
+
+def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows about a policy that the project has."""
+    piece = policy.piece
+    place = piece.resource.location
+    actions = described_actions(piece.resource.body)
+    if not policy.replaced_by:
+        message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
+        yield Row(Outcome.TAKEN, piece.subject, message, place)
+    for name, settings in policy.settings.items():
+        if settings:
+            yield Row(Outcome.TAKEN, piece.subject, described(settings), place, "", name)
+    missing = [name for name in environments if name not in policy.variants]
+    if missing:
+        message = f"is switched off in {', '.join(missing)}, which did not have it"
+        yield Row(Outcome.TAKEN, piece.subject, message, place)
+    origin = origin_of(piece.resource, piece.chart)
+    if origin.tool in _DEPLOYERS:
+        message = f"is still installed by {origin}"
+        hint = "take it out there without deleting the policy, before chartkit's chart has it"
+        yield Row(Outcome.NOTE, piece.subject, message, place, hint)
+
+
+def settings_of(
+    policies: Iterable[AdoptedPolicy], environment: str
+) -> Mapping[str, dict[str, object]]:
+    """Return what an environment sets of single policies, by name."""
+    settings: dict[str, dict[str, object]] = {}
+    for each in policies:
+        if environment not in each.variants:
+            settings[each.name] = {"enabled": False}
+        elif own := each.settings[environment]:
+            settings[each.name] = dict(own)
+    return settings

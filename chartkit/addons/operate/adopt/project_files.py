@@ -1,0 +1,242 @@
+"""The files of an adopted project: chartkit.yaml, its profile, policies, exceptions, values and
+baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.addons.operate.adopt.chart_values import ChartSettings
+from chartkit.addons.operate.adopt.policies import LIBRARY, AdoptedPolicy, settings_of
+from chartkit.addons.operate.adopt.versions import Versions
+from chartkit.charts.new_project import schema_text
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.model import Body, FieldPath
+from chartkit.output.commented_yaml import comment, commented
+from chartkit.project.project import FILE_NAME, SCHEMA
+from chartkit.project.settings import Action
+
+PROFILE: Final = "profiles/adopted.yaml"
+_BASELINES: Final = "baselines"
+_MODELINE: Final = f"# yaml-language-server: $schema=.chartkit/{SCHEMA}"
+_HEAD: Final = (
+    "The project file, written by `chartkit adopt` of what was in use. `chartkit render` writes "
+    "charts/ and checks every environment."
+)
+_SHARED_EXCEPTIONS: Final = "exceptions/all"
+_COMMENTS: Final[Mapping[str, str]] = {
+    "library": "The policies that were in use, each as it was written.",
+    "profiles": "Every policy of the library; built-in profiles can be added.",
+    "engine": "Kyverno is installed by another chart; `chartkit plan` shows the way to chartkit's.",
+    "action": "For policies of chartkit's libraries: those in policies/ keep their own actions.",
+    "engineValues": "The values of the release, as today's chart takes them.",
+    "policyType": "The form that the policies of chartkit's library had.",
+    "exceptions": "The exceptions that were in use; the chart installs them.",
+    "baseline": "What violated the policies already.",
+    "workloads": "The manifests that were read.",
+}
+PathWriter = Callable[[str], str]
+"""Writes the path of a workload as chartkit.yaml names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedEnvironment:
+    """An environment of the project.
+
+    values: the paths of its engine's values files; exceptions: the folder of its exceptions, empty
+    for none; has_baseline: whether it has one; workloads: paths as the user wrote them; chart: what
+    values of upstream's chart of policies come to, None without any.
+    """
+
+    name: str
+    versions: Versions
+    values: tuple[str, ...] = ()
+    exceptions: str = ""
+    has_baseline: bool = False
+    workloads: tuple[str, ...] = ()
+    chart: ChartSettings | None = None
+
+
+@dataclass(slots=True)
+class AdoptedProject:
+    """A project about to be written; texts: of all files but chartkit.yaml and the profile."""
+
+    environments: list[AdoptedEnvironment]
+    policies: Sequence[AdoptedPolicy]
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def share(self) -> Mapping[str, str]:
+        """Keep values and exceptions that are the same in all environments once; return the new
+        path of each file that moved."""
+        moved: dict[str, str] = {}
+        if len(self.environments) > 1:
+            moved |= self._moved([each.values for each in self.environments], _values_name)
+            folders = [f"{each.exceptions}/" for each in self.environments if each.exceptions]
+            if len(folders) == len(self.environments):
+                names = [[n for n in self.texts if n.startswith(folder)] for folder in folders]
+                moved |= self._moved(names, _exceptions_name)
+        texts = {moved.get(name, name): text for name, text in self.texts.items()}
+        self.texts = texts
+        self.environments = [_after(each, moved) for each in self.environments]
+        return moved
+
+    def set_baselines(self, texts: Mapping[str, str]) -> None:
+        """Give the named environments a baseline, and its file a text unless it is empty."""
+        self.environments = [
+            replace(each, has_baseline=each.name in texts) for each in self.environments
+        ]
+        files = {baseline_file(name.replace("/", "_")): text for name, text in texts.items()}
+        self.texts |= {file: text for file, text in files.items() if text}
+
+    def _moved(
+        self, names: Sequence[Sequence[str]], rename: Callable[[str, int], str]
+    ) -> Mapping[str, str]:
+        """Return the new names of files, in the same order for each environment, if their texts are
+        the same in all."""
+        texts = [[self.texts[name] for name in each] for each in names]
+        if not texts[0] or any(each != texts[0] for each in texts):
+            return {}
+        return {name: rename(name, at) for each in names for at, name in enumerate(each)}
+
+    def files(self, path_of: PathWriter) -> dict[str, str]:
+        """Return all files by path, chartkit.yaml last."""
+        return {
+            **self.texts,
+            **{each.file: each.text for each in self.policies if not each.replaced_by},
+            f".chartkit/{SCHEMA}": schema_text(),
+            PROFILE: self._profile(),
+            FILE_NAME: self._project(path_of),
+        }
+
+    def _profile(self) -> str:
+        same = {each.reference: each.same_as for each in self.policies}
+        added = dict.fromkeys(name for each in self._charts() for name in each.added)
+        body: Body = {
+            "apiVersion": "chartkit.dev/v1",
+            "kind": "Profile",
+            "metadata": {"name": "adopted"},
+            "spec": {
+                "title": "The policies that were in use",
+                "policies": {name: {} for name in (*same, *added)},
+            },
+        }
+
+        def comments(path: FieldPath) -> str:
+            names = same.get(str(path[-1]), ()) if path[:2] == ("spec", "policies") else ()
+            return f"Means the same as {' and '.join(names)}." if names else ""
+
+        return commented(body, comments).replace("\n\n", "\n")
+
+    def _project(self, path_of: PathWriter) -> str:
+        body: Body = {}
+        if any(not each.replaced_by for each in self.policies):
+            body |= {"library": [LIBRARY]}
+        body |= {"profiles": [f"./{PROFILE}"]}
+        environments = self._environments(path_of)
+        if shared := _in_common(list(environments.values())):
+            body["defaults"] = shared
+        body["environments"] = {
+            name: {key: each for key, each in one.items() if key not in shared}
+            for name, one in environments.items()
+        }
+        said: dict[str, FieldPath] = {}
+
+        def comments(path: FieldPath) -> str:
+            key = str(path[-1])
+            of_policy = "policies" in path[:-1]
+            is_first = not of_policy and said.setdefault(key, path) == path
+            if not is_first or (key == "engine" and self.environments[0].versions.has_engine):
+                return ""
+            values = self.environments[0].values if key == "engine" else ()
+            later = f" Then: engineValues: [{', '.join(values)}]." if values else ""
+            return _COMMENTS.get(key, "") + later
+
+        text = commented(body, comments)
+        return f"{_MODELINE}\n{comment(_HEAD)}\n\n{text}"
+
+    def _environments(self, path_of: PathWriter) -> Body:
+        """Return the value of `environments`; what all clusters of one have in common is its."""
+        found: Body = {}
+        groups: dict[str, Body] = {}
+        for each in self.environments:
+            name, _, cluster = each.name.partition("/")
+            body = self._environment(each, path_of)
+            if cluster:
+                groups.setdefault(name, {})[cluster] = body
+                found[name] = {}
+            else:
+                found[name] = body
+        for name, clusters in groups.items():
+            shared = _in_common(list(clusters.values()))
+            own = {
+                cluster: {key: one[key] for key in one if key not in shared}
+                for cluster, one in clusters.items()
+            }
+            found[name] = {**shared, "clusters": own}
+        return found
+
+    def _environment(self, environment: AdoptedEnvironment, path_of: PathWriter) -> Body:
+        versions, name = environment.versions, environment.name.replace("/", "_")
+        body: Body = {
+            "kyverno": str(versions.release or versions.kyverno),
+            "eks" if versions.eks else "kubernetes": str(versions.kubernetes),
+            "engine": versions.has_engine,
+            "action": str(Action.AUDIT),
+        }
+        if environment.values and versions.has_engine:
+            body["engineValues"] = list(environment.values)
+        if environment.exceptions:
+            body["exceptions"] = [environment.exceptions]
+        if environment.has_baseline:
+            body["baseline"] = baseline_file(name)
+        if environment.workloads:
+            body["workloads"] = [path_of(each) for each in environment.workloads]
+        settings: Body = dict(settings_of(self.policies, environment.name))
+        chart = environment.chart or ChartSettings()
+        missing = {name for each in self._charts() for name in each.added} - set(chart.added)
+        settings |= chart.policies | {name: {"enabled": False} for name in sorted(missing)}
+        if chart.profiles:
+            body["profiles"] = [*chart.profiles, f"./{PROFILE}"]
+        replaced = [each for each in self.policies if each.replaced_by]
+        if any(is_legacy(each.piece.resource) for each in replaced):
+            body["policyType"] = "ClusterPolicy"
+        return body | chart.environment | ({"policies": settings} if settings else {})
+
+    def _charts(self) -> Iterator[ChartSettings]:
+        return (each.chart for each in self.environments if each.chart is not None)
+
+
+def _in_common(bodies: Sequence[Body]) -> Body:
+    """Return the keys that all of several mappings have with the same value, nothing of one
+    alone."""
+    first, *others = bodies
+    if not others:
+        return {}
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in one and one[key] == value for one in others)
+    }
+
+
+def baseline_file(environment: str) -> str:
+    """Return the path of an environment's baseline in the project."""
+    return f"{_BASELINES}/{environment}.yaml"
+
+
+def _values_name(name: str, at: int) -> str:
+    return f"{name.partition('/')[0]}/values{f'-{at + 1}' if at else ''}.yaml"
+
+
+def _exceptions_name(name: str, _at: int) -> str:
+    return f"{_SHARED_EXCEPTIONS}/{name.rpartition('/')[2]}"
+
+
+def _after(environment: AdoptedEnvironment, moved: Mapping[str, str]) -> AdoptedEnvironment:
+    """Return an environment after files moved."""
+    folder = environment.exceptions
+    if folder and any(name.startswith(f"{folder}/") for name in moved):
+        folder = _SHARED_EXCEPTIONS
+    values = tuple(moved.get(name, name) for name in environment.values)
+    return replace(environment, values=values, exceptions=folder)

@@ -1,0 +1,196 @@
+"""The adopted project rendered once, before it is written: what the charts would change of what is
+in use."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from os.path import relpath
+from pathlib import Path
+from typing import Final
+
+from chartkit.addons.operate.adopt.model import Estate, Outcome, Row, plain
+from chartkit.addons.operate.adopt.project_files import AdoptedProject
+from chartkit.addons.operate.adopt.violations import baseline_of
+from chartkit.documents.unread import UNREAD
+from chartkit.engine import is_exception, is_policy
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.errors import ChartkitError
+from chartkit.model import Location, Resource, Track
+from chartkit.network.cluster.source import SourceError
+from chartkit.output.folders import write_below
+from chartkit.project.environment import Environment
+from chartkit.project.project import read_project
+from chartkit.render.compare.fields import What
+from chartkit.render.compare.report import RatedChange, comparison
+from chartkit.render.compare.risk import Level
+from chartkit.render.compare.sides import Side, of_environment
+from chartkit.render.model import Outcome as Check
+from chartkit.render.pipeline import RenderOptions, render_project
+from chartkit.scan.gate.baseline import KnownViolation, read_baseline
+from chartkit.temporary import temporary_folder
+from chartkit.wording import abridged
+
+_METADATA: Final = (("metadata", "labels"), ("metadata", "annotations"))
+_SHOWN: Final = 6
+_WORDS: Final = {
+    What.ADDED: "is not in use, and the charts have it",
+    What.REMOVED: "is in use, and the charts do not have it",
+    What.CHANGED: "is otherwise in the charts",
+}
+
+
+def try_out(
+    adopted: AdoptedProject, estates: Sequence[Estate], folder: Path, track: Callable[[str], Track]
+) -> list[Row]:
+    """Render a project, give each of its environments a baseline of what violates the policies of
+    its charts, and compare these policies and exceptions with what is in use; folder: in which the
+    project will be; track: shows the progress, by its label.
+
+    Return a row for each baseline, each difference, and what `chartkit render` refuses.
+    """
+    adopted.set_baselines({each.name: "" for each in estates if each.workloads})
+    with temporary_folder() as parent:
+        root = parent / "project"  # The folder above is locked while this runs.
+        write_below(root, adopted.files(lambda path: str(Path(path).absolute())))
+        found: dict[str, str] = {}
+        try:
+            return list(_rows(root, estates, folder, found, track))
+        except SourceError:
+            raise
+        except ChartkitError as error:
+            place = _relative(error.location, root)
+            message = f"does not render: {_without(error.message, root)}"
+            return [Row(Outcome.LEFT, "project", message, place, error.hint or "")]
+        finally:
+            adopted.set_baselines({name: text for name, text in found.items() if text})
+
+
+def _rows(
+    root: Path,
+    estates: Sequence[Estate],
+    folder: Path,
+    baselines: dict[str, str],
+    track: Callable[[str], Track],
+) -> Iterator[Row]:
+    project = read_project(root)
+    environments = project.environments
+    tracked = track("rendering")
+    options = RenderOptions(tuple(environments.values()), update_baseline=True, track=tracked)
+    result = render_project(project, options)
+    failed = [row for row in result.rows if row.outcome is Check.FAIL]
+    for row in (each for each in failed if each.check != UNREAD):  # These have rows already.
+        message = f"`chartkit render` refuses it: {_without(row.message, root)}"
+        place = _relative(row.location, root)
+        subject = f"check {row.check}"
+        yield Row(Outcome.LEFT, subject, message, place, row.hint or "", row.environment or "")
+    for estate in estates:
+        environment = environments[estate.name]
+        after = Side("", tuple(_in_use(estate)))
+        if not failed:
+            after = of_environment(project, environment, estate.name, hooks=False)
+        kept = tuple(filter(_is_compared, after.resources))
+        known = _known(environment.baseline, estate, folder)
+        baselines[estate.name], about = baseline_of(estate, kept, known, track("reading"))
+        yield from about
+        if not failed:
+            yield from _differences(estate, environment, after, kept)
+    if failed and all(each.check == UNREAD for each in failed):
+        message = "what the charts would change was not compared: workloads cannot be read"
+        yield Row(Outcome.NOTE, "project", message)
+
+
+def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownViolation]:
+    """Yield the violations that a render found; objects without a name have the path by which the
+    next render reads them."""
+    for each in read_baseline(file).entries if file is not None and file.exists() else ():
+        name = each.violation.object
+        for path in estate.workloads:
+            name = name.replace(
+                f" in {Path(path).absolute()}", f" in {folder / relpath(path, folder)}"
+            )
+        yield replace(each, violation=replace(each.violation, object=name))
+
+
+def _differences(
+    estate: Estate, environment: Environment, after: Side, kept: tuple[Resource, ...]
+) -> Iterator[Row]:
+    before = Side("in use", tuple(_in_use(estate)))
+    changes = comparison(before, replace(after, resources=kept)).changes
+    if estate.chart_values:
+        new = [each for each in changes if each.change.what is What.ADDED]
+        changes = tuple(each for each in changes if each not in new)
+        yield from _from_library(new, estate.name)
+    yield from _changes(changes, estate.name)
+    if environment.engine and (estate.engine or estate.values):
+        rest = tuple(each for each in after.resources if not _is_compared(each))
+        yield from _engine_changes(estate, replace(after, resources=rest))
+
+
+def _from_library(new: Sequence[RatedChange], environment: str) -> Iterator[Row]:
+    """Yield the row about policies that values of upstream's chart of policies select."""
+    if new:
+        noun = "policy comes" if len(new) == 1 else "policies come"
+        message = f"{len(new)} {noun} from chartkit's library, in place of upstream's"
+        hint = "`chartkit policies show NAME` and docs/policies say what each refuses"
+        yield Row(Outcome.CHANGED, "kyverno-policies", message, None, hint, environment)
+
+
+def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:
+    """Yield a row for each change of high risk of Kyverno itself, and one for all others."""
+    subject, hint = "Kyverno", f"`chartkit diff {estate.name} --against release` shows each field"
+    if estate.release is None:
+        message = "what the chart changes of it is not known: no Helm release of it was read"
+        yield Row(Outcome.NOTE, subject, message, None, hint, estate.name)
+        return
+    compared = comparison(Side("in use", tuple(estate.release)), after)
+    risky = [each for each in compared.changes if each.risk.level is Level.HIGH]
+    yield from _changes(risky, estate.name)
+    kinds = Counter(each.change.identity.kind for each in compared.changes if each not in risky)
+    if kinds:
+        shown = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        message = f"objects that the chart changes, adds or removes otherwise: {shown}"
+        yield Row(Outcome.CHANGED, subject, message, None, hint, estate.name)
+
+
+def _relative(location: Location | None, root: Path) -> Location | None:
+    if location is None:
+        return None
+    file = _without(location.file, root)
+    return Location(file, location.line, location.column)
+
+
+def _without(text: str, root: Path) -> str:
+    """Return a text with paths of the trial's project and of the working directory relative."""
+    return text.replace(f"{root}/", "").replace(f"{Path.cwd()}/", "")
+
+
+def _in_use(estate: Estate) -> Iterator[Resource]:
+    for piece in (*estate.policies, *estate.exceptions):
+        yield replace(piece.resource, body=plain(piece.resource.body))
+
+
+def _is_compared(resource: Resource) -> bool:
+    return is_policy(resource) or is_binding(resource) or is_exception(resource)
+
+
+def _changes(changes: Iterable[RatedChange], environment: str) -> Iterator[Row]:
+    """Yield a row for each change, and one for all that only get the chart's labels."""
+    labelled: Counter[What] = Counter()
+    for each in changes:
+        change = each.change
+        fields = [field for field in change.fields if field.path[:2] not in _METADATA]
+        if change.what is What.CHANGED and not fields:
+            labelled[change.what] += 1
+            continue
+        message = _WORDS[change.what]
+        shown = abridged([field.name for field in fields], _SHOWN)
+        message += f": {shown}" if shown else ""
+        message += f" ({each.risk.reason})" if each.risk.reason else ""
+        outcome = Outcome.LEFT if change.what is What.REMOVED else Outcome.CHANGED
+        yield Row(outcome, str(change.identity), message, None, "", environment)
+    if count := labelled.total():
+        noun = "object gets" if count == 1 else "objects get"
+        message = f"{count} {noun} the chart's labels and annotations, and nothing else"
+        yield Row(Outcome.CHANGED, "metadata", message, None, "", environment)

@@ -1,0 +1,286 @@
+"""The plan of an installation: the steps until an environment runs in a cluster, and the
+refusals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+
+from chartkit.addons.operate.install.records import deployed_objects
+from chartkit.addons.operate.install.releases import DesiredRelease, Release, Releases, Status
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.plan import ENGINE, POLICIES
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.helm.chart_values import read_values
+from chartkit.helm.render import RenderedChart, render_chart
+from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.controllers import CONTROLLERS
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.collections import CLUSTER_ROLES
+from chartkit.project.environment import Environment
+from chartkit.project.project import Project
+from chartkit.render.cache import checked
+from chartkit.render.compare.fields import ObjectChange, compare
+from chartkit.render.compare.sides import written_values
+
+
+class Action(StrEnum):
+    """The action on a release."""
+
+    INSTALL = "install"
+    UPGRADE = "upgrade"
+    REPAIR = "repair"
+    NOTHING = "nothing to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One release: as it is (None: not there) and as it is to be.
+
+    changes: which objects differ; rendered: what the chart gives in this cluster.
+    """
+
+    wanted: DesiredRelease
+    there: Release | None
+    action: Action
+    changes: tuple[ObjectChange, ...]
+    rendered: RenderedChart = field(repr=False)
+
+    @property
+    def roles(self) -> list[str]:
+        """The names of its cluster roles."""
+        return [each.name for each in self.rendered.resources if each.kind == "ClusterRole"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of an installation. kubernetes: the cluster's version as it calls it; refusals: why
+    nothing of it may be done; notes: what the user should know."""
+
+    environment: str
+    cluster: str
+    kubernetes: str
+    steps: tuple[Step, ...]
+    refusals: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def needed(self) -> bool:
+        """Tell whether anything has to be done."""
+        return any(step.action is not Action.NOTHING for step in self.steps)
+
+    def step(self, name: str) -> Step | None:
+        """Return the step of a release, None where the project leaves it to others."""
+        return next((step for step in self.steps if step.wanted.name == name), None)
+
+
+def plan(
+    project: Project,
+    environment: Environment,
+    cluster: Cluster,
+    releases: Releases,
+    drift_allowed: bool,
+) -> Plan:
+    """Compare an environment's charts with the releases in a cluster.
+
+    drift_allowed: take the charts as they stand, even where chartkit.yaml says otherwise by now.
+    Raises InputError where the charts were not written, RenderError where they do not render,
+    ClusterError and ReleaseError where the cluster cannot be asked.
+    """
+    kubernetes = cluster.version()
+    live = parse_version(kubernetes, "Kubernetes")
+    apis = cluster.group_versions()
+    names = [ENGINE, POLICIES] if environment.engine else [POLICIES]
+    refusals = _unsupported(environment, environment.kyverno, live)
+    if not drift_allowed:
+        refusals += _drift(project)
+    steps = []
+    for name in [] if refusals else names:
+        there = releases.read(name)
+        before = _before(there, cluster)
+        steps.append(_step(project.charts / name, environment, kubernetes, apis, there, before))
+        refusals += _refusals(steps[-1], environment, live)
+    notes = [*_notes(environment, live, steps), *_leftovers(steps, cluster)]
+    notes += [str(warning) for step in steps for warning in step.rendered.warnings]
+    return Plan(
+        environment.name, cluster.shown, kubernetes, tuple(steps), tuple(refusals), tuple(notes)
+    )
+
+
+def values_digest(values: Body) -> str:
+    """Return the first twelve digits of the SHA-256 of values, which may be secret themselves."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _unsupported(environment: Environment, kyverno: Version, live: Version) -> list[str]:
+    found = _judged(environment, kyverno, live)
+    return [str(each) for each in found if each.severity is Severity.ERROR]
+
+
+def _judged(environment: Environment, kyverno: Version, live: Version) -> list[Diagnostic]:
+    """Return the findings about a pair of versions; a warning if it is the one that chartkit.yaml
+    accepts."""
+    place = environment.locate("kyverno")
+    verdict = compat.judge(kyverno, live, date.today(), place, environment.versions)
+    is_own = (kyverno, live) == (environment.kyverno, environment.kubernetes)
+    return compat.diagnostics(verdict, place, environment.accepted if is_own else "")
+
+
+def _drift(project: Project) -> list[str]:
+    if not checked(project, ()).drift:
+        return []
+    place = Location(str(project.charts))
+    return [f"{place}: differs from chartkit.yaml (run `chartkit render`)"]
+
+
+def _step(
+    chart: Path,
+    environment: Environment,
+    kubernetes: str,
+    apis: Sequence[str],
+    there: Release | None,
+    before: Sequence[Resource],
+) -> Step:
+    values = written_values(chart, environment)
+    rendered = render_chart(
+        chart,
+        values,
+        release=chart.name,
+        namespace=NAMESPACE,
+        kube_version=kubernetes,
+        api_versions=[*apis, *(api for api, served in environment.apis.items() if served)],
+    )
+    metadata = _metadata(chart / "Chart.yaml")
+    wanted = DesiredRelease(
+        chart.name,
+        chart,
+        str(metadata.get("version", "")),
+        str(metadata.get("appVersion", "")),
+        read_values(values).merged,
+    )
+    changes = compare(before, rendered.resources)
+    return Step(wanted, there, _action(wanted, there, bool(changes)), tuple(changes), rendered)
+
+
+def _before(there: Release | None, cluster: Cluster) -> Sequence[Resource]:
+    """Return the installed version of a release; of a failed one, the version deployed before."""
+    if there is None:
+        return ()
+    if there.status is not Status.FAILED:
+        return there.resources
+    return deployed_objects(cluster, NAMESPACE, there.name, there.revision)
+
+
+def _metadata(file: Path) -> Body:
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    if not isinstance(body, dict):
+        raise InputError("describes no chart", Location(str(file)))
+    return body
+
+
+def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Action:
+    if there is None or there.status is Status.UNINSTALLED:
+        return Action.INSTALL
+    if there.status.pending or there.status is Status.UNINSTALLING:
+        return Action.REPAIR
+    same = (there.chart, there.version) == (wanted.chart.name, wanted.version)
+    if same and not changed and there.status is Status.DEPLOYED and there.values == wanted.values:
+        return Action.NOTHING
+    return Action.UPGRADE
+
+
+def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
+    """Return why an engine may not be installed: the chart's version is neither that of
+    chartkit.yaml nor supported, or a newer one runs, whose stored versions an older one does not
+    know."""
+    wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
+    if wanted is None:
+        return []
+    found = [] if wanted == environment.kyverno else _unsupported(environment, wanted, live)
+    if runs is not None and runs > wanted:
+        found.append(f"Kyverno {runs} runs here, and the way back to {wanted} is not supported")
+    return found
+
+
+def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
+    """Return the Kyverno that an engine's release has, None for another and where it is not
+    told."""
+    if release is None or release.name != ENGINE:
+        return None
+    try:
+        return parse_version(release.app_version, "Kyverno")
+    except InputError:
+        return None
+
+
+def _leftovers(steps: Sequence[Step], cluster: Cluster) -> Iterator[str]:
+    """Return the leftovers that block an engine's installation and are deleted before it."""
+    for step in steps:
+        if step.wanted.name == ENGINE and step.action is Action.INSTALL:
+            for name in ownerless(cluster, step.roles):
+                yield (
+                    f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted "
+                    "first"
+                )
+
+
+def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> list[str]:
+    notes = []
+    if live != environment.kubernetes:
+        notes.append(
+            f"chartkit.yaml says Kubernetes {environment.kubernetes} for {environment.name}: "
+            f"the charts were not checked for {live}"
+        )
+    if environment.is_unsupported:
+        found = _judged(environment, environment.kyverno, live)
+        notes += [each.message for each in found if each.severity is Severity.WARNING]
+    for step in steps:
+        wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
+        if wanted is not None and runs is not None and runs.next_minor() < wanted:
+            notes.append(
+                f"this skips versions between Kyverno {runs} and {wanted}: "
+                f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
+            )
+    return notes
+
+
+_OWNER = "meta.helm.sh/release-name"
+
+
+def names_of(release: str) -> list[str]:
+    """Return the names of an engine's roles that are put together from others."""
+    return [f"{release}:{component}" for component in CONTROLLERS]
+
+
+def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    """Return those of these cluster roles that no release owns and that allow nothing.
+
+    When Helm deletes the roles that a controller's role is the sum of, kube-controller-manager may
+    write the sum again after Helm has deleted it: without an owner and rules, it keeps Helm from
+    installing again.
+    """
+    found = ((name, cluster.read(CLUSTER_ROLES, name)) for name in names)
+    return [name for name, body in found if body is not None and _is_left(body)]
+
+
+def remove_ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    """Delete roles without an owner; returns their names."""
+    found = ownerless(cluster, names)
+    for name in found:
+        cluster.delete(CLUSTER_ROLES, name)
+    return found
+
+
+def _is_left(body: Body) -> bool:
+    annotations = body["metadata"].get("annotations") or {}
+    return _OWNER not in annotations and not body.get("rules")

@@ -1,0 +1,186 @@
+"""The policies of an environment, put before its workloads, manifests and clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.addons.operate.promote.model import Candidate, ObjectName, Violation
+from chartkit.engine import AUDIT, NO_ATTACHMENTS, RunnablePolicy
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.model import Resource, RuleResult, RuleType, Status, mapping_at
+from chartkit.scan.cluster import Survey
+from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.policies import PolicySet
+from chartkit.scan.requests import Requests
+from chartkit.scan.run import namespace_labels, namespaces_among, run_scan
+from chartkit.scan.user_inputs import UserInputs
+
+_JUDGED: Final = (RuleType.VALIDATION, RuleType.IMAGE_VERIFY)
+_BLOCKING: Final = frozenset((Status.FAIL, Status.WARN))
+_PHASES: Final = (Phase.IMAGES, Phase.VALIDATE)
+_PARTS: Final = frozenset(("audit", "enforce", "ephemeral", "controllers", "cronjobs"))
+"""The ends of the names of policies that one policy of the library comes to."""
+_ELSEWHERE: Final = "\uffff"
+"""A namespace that no pattern names but those that match every name."""
+Labels = Mapping[str, Mapping[str, str]]
+Passed = tuple[str, ObjectName, str]
+"""A policy, an object that it lets pass, and the rule."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """The namespaces in which policies are promoted; patterns: names with wildcards, none for all
+    and for cluster-scoped objects."""
+
+    patterns: tuple[str, ...]
+    _matchers: list[Callable[[str], bool]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._matchers = [compile_wildcard(each) for each in self.patterns]
+
+    def has(self, namespace: str) -> bool:
+        """Return whether an object of a namespace is meant, empty for cluster-scoped ones."""
+        return not self.patterns or any(fits(namespace) for fits in self._matchers)
+
+
+@dataclass(slots=True)
+class Judge:
+    """Adds the results of the engine to the evidence of candidates; owner_label: of objects and
+    their namespaces."""
+
+    candidates: Sequence[Candidate]
+    environment: ProjectEnvironment
+    scope: Scope
+    owner_label: str
+    _by_id: dict[str, Candidate] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._by_id = {one.policy.id: each for each in self.candidates for one in each.compiled}
+
+    def files(self, source: str, objects: Sequence[Resource], policies: PolicySet) -> None:
+        """Judge objects of manifests and charts."""
+        labels = namespace_labels(objects)
+        requests = Requests(policies, objects, labels, namespaces_among(objects), UserInputs())
+        sink = _Sink(self, source, labels)
+        run_scan(policies.policies, objects, sink.add, requests.context(requests.world()))
+
+    def cluster(self, source: str, survey: Survey) -> frozenset[Passed]:
+        """Judge the objects of a cluster, which has its exceptions in addition to the project's;
+        return what passes. Raise SourceError where it does not answer."""
+        policies = self.environment.policies(survey.around)
+        inputs, labels = UserInputs(), survey.namespaces
+        requests = Requests(policies, (), labels, survey.namespace_objects, inputs)
+        context = replace(
+            requests.context(survey.world(inputs)), plural_of=survey.reader.discovery.plural
+        )
+        running = [each for each in policies.policies if each.policy.id in self._by_id]
+        sink = _Sink(self, source, labels)
+        run_scan(running, survey.objects(running), sink.add, context)
+        return frozenset(sink.passed)
+
+    def is_unsent(self, candidate: Candidate, resource: Resource, labels: Labels) -> bool:
+        """Return whether the environment's Kyverno is never sent an object that a policy is for."""
+        if all(one.runs_in_api_server for one in candidate.compiled):
+            return False
+        return bool(self.environment.configuration.unsent_with_pods(resource, labels))
+
+    def candidate(self, policy_id: str) -> Candidate | None:
+        """Return the candidate that a policy belongs to, None for another policy."""
+        return self._by_id.get(policy_id)
+
+    def owner(self, resource: Resource, labels: Labels) -> str:
+        """Return the owner of an object by its label, or by that of its namespace."""
+        metadata = mapping_at(resource.body, "metadata")
+        own = mapping_at(metadata, "labels").get(self.owner_label)
+        return str(own or labels.get(resource.namespace, {}).get(self.owner_label) or "")
+
+
+@dataclass(slots=True)
+class _Sink:
+    """The results of one source."""
+
+    judge: Judge
+    source: str
+    labels: Labels
+    passed: set[Passed] = field(default_factory=set)
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Add the results of one object to the evidence of the policies that gave them."""
+        if not self.judge.scope.has(resource.namespace):
+            return
+        by_candidate: dict[str, tuple[Candidate, list[RuleResult]]] = {}
+        for each in results:
+            candidate = self.judge.candidate(each.policy_id)
+            if candidate is not None and each.type in _JUDGED:
+                by_candidate.setdefault(candidate.name, (candidate, []))[1].append(each)
+        if not by_candidate:
+            return
+        subject = ObjectName(resource.kind, resource.namespace, resource.name)
+        for candidate, found in by_candidate.values():
+            if self.judge.is_unsent(candidate, resource, self.labels):
+                candidate.evidence.unsent.add(subject)
+            else:
+                self._count(candidate, subject, resource, found)
+
+    def _count(
+        self,
+        candidate: Candidate,
+        subject: ObjectName,
+        resource: Resource,
+        results: Iterable[RuleResult],
+    ) -> None:
+        evidence = candidate.evidence
+        decided = False
+        for each in results:
+            if each.status in _BLOCKING:
+                evidence.blocked.append(self._violation(subject, resource, each))
+            elif each.status is Status.ERROR:
+                evidence.undecided.append(self._violation(subject, resource, each))
+            elif each.status in (Status.PASS, Status.SKIP):
+                decided = True
+                self.passed.add((candidate.name, subject, each.rule))
+        if decided:
+            evidence.judged.setdefault(self.source, set()).add(subject)
+
+    def _violation(self, subject: ObjectName, resource: Resource, result: RuleResult) -> Violation:
+        place = resource.location
+        if result.fields:
+            place = place.within(result.fields[0])
+        owner = self.judge.owner(resource, self.labels)
+        return Violation(subject, result.rule, result.message, self.source, owner, resource, place)
+
+
+def candidates_of(
+    environment: ProjectEnvironment, names: Iterable[str]
+) -> tuple[list[Candidate], PolicySet]:
+    """Return the policies of an environment that judge objects, by their names in chartkit.yaml,
+    and all its policies compiled; names: those of its profiles."""
+    policies = environment.policies(NO_ATTACHMENTS)
+    known = sorted(names, key=len, reverse=True)
+    found: dict[str, list[RunnablePolicy]] = {}
+    for one in policies.policies:
+        if not one.phases.isdisjoint(_PHASES) and not one.judges_json:
+            found.setdefault(policy_name(one.policy.name, known), []).append(one)
+    return [Candidate(name, tuple(found[name])) for name in sorted(found)], policies
+
+
+def policy_name(policy: str, known: Iterable[str]) -> str:
+    """Return the name in chartkit.yaml of a policy, which charts may have split."""
+    for name in known:
+        if policy == name or policy.removeprefix(f"{name}-") in _PARTS:
+            return name
+    return policy
+
+
+def only_audits(candidate: Candidate, scope: Scope) -> bool:
+    """Return whether any rule of a policy only reports in any of the namespaces."""
+    probes = [each.replace("*", "").replace("?", "x") for each in scope.patterns] or [_ELSEWHERE]
+    return any(
+        one.action(rule, probe) == AUDIT
+        for one in candidate.compiled
+        for rule in one.rules_in(_PHASES)
+        for probe in probes
+    )

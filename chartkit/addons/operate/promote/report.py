@@ -1,0 +1,241 @@
+"""The report of `chartkit promote`: the plan as text, as the text of a pull request, or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+
+from chartkit.addons.operate.promote.decision import counted, owners_of
+from chartkit.addons.operate.promote.model import PlannedPolicy, Verdict, Violation
+from chartkit.addons.operate.promote.promotions import evidence_body
+from chartkit.addons.operate.promote.run import Promotion
+from chartkit.model import Body, Diagnostic, Severity, single_line
+from chartkit.report.command_report import CommandReport
+from chartkit.report.finding import Finding, diagnostic_finding
+from chartkit.report.markdown import markdown_table
+from chartkit.safe_text import markdown_cell, shown
+
+_SIGNS: Final = {Verdict.PROMOTE: "~", Verdict.HELD: "!", Verdict.DONE: "="}
+_COLOURS: Final = {Verdict.PROMOTE: "green", Verdict.HELD: "red", Verdict.DONE: "cyan"}
+_SHOWN: Final = 10
+"""The most objects of a policy to show as text; JSON has all."""
+_ORDER: Final = (Verdict.DONE, Verdict.PROMOTE, Verdict.HELD)
+
+
+def report(promotion: Promotion) -> CommandReport:
+    """Return a plan for every format."""
+    return CommandReport(
+        text=lambda screen: as_text(promotion, screen.colour),
+        value=lambda: as_json(promotion),
+        rows="policies",
+        own={"markdown": lambda: as_markdown(promotion)},
+        findings=lambda: _findings(promotion),
+    )
+
+
+def as_text(promotion: Promotion, colour: bool = False) -> str:
+    """Return the plan for a terminal: each policy with its evidence, then the totals."""
+    plan, lines = promotion.plan, list[str]()
+    if promotion.back:
+        lines += [f"~ {shown(name)}  Enforce → as before" for name in promotion.back]
+        lines += [f"note: {shown(single_line(each))}" for each in plan.notes]
+        return "\n".join(lines) + "\n"
+    for name, count in plan.sources:
+        lines.append(f"evidence: {shown(name)} ({count})")
+    for verdict in _ORDER:
+        for each in plan.of(verdict):
+            lines += ["", *_policy_lines(each, plan.namespaces, colour)]
+    lines += _caveat_lines([*plan.of(Verdict.PROMOTE), *plan.of(Verdict.HELD)])
+    lines += [f"note: {shown(single_line(each))}" for each in plan.notes]
+    return "\n".join([*lines, "", headline(promotion), *_afterwards(promotion)]) + "\n"
+
+
+def headline(promotion: Promotion) -> str:
+    """Return the totals: `prd: 3 to Enforce, 2 held back: 14 objects in 3 namespaces, …`."""
+    plan = promotion.plan
+    text = f"{plan.environment}: {len(plan.of(Verdict.PROMOTE))} to Enforce"
+    if plan.namespaces:
+        text += f" in {', '.join(map(shown, plan.namespaces))}"
+    if held := plan.of(Verdict.HELD):
+        text += f", {len(held)} held back"
+    if blocked := plan.blocked:
+        text += f": {counted(blocked)}"
+        if owners := owners_of(blocked):
+            text += f", owners: {', '.join(map(shown, owners))}"
+    if exceptions := sum(each.exceptions for each in plan.of(Verdict.PROMOTE)):
+        text += f"; exceptions for {exceptions} object{'' if exceptions == 1 else 's'}"
+    return text
+
+
+def _afterwards(promotion: Promotion) -> Iterator[str]:
+    plan = promotion.plan
+    names = " ".join(each.candidate.name for each in plan.of(Verdict.PROMOTE))
+    if promotion.is_refused:
+        yield "refused: nothing is promoted while an object would be refused or is not decided"
+    elif names:
+        yield f"way back: chartkit promote {shown(names)} --to {plan.environment} --back --write"
+
+
+def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str], colour: bool) -> Iterator[str]:
+    candidate, verdict = planned.candidate, planned.verdict
+    where = f" in {', '.join(map(shown, namespaces))}" if namespaces else ""
+    words = {
+        Verdict.PROMOTE: f"Audit → Enforce{where}",
+        Verdict.HELD: f"{verdict}",
+        Verdict.DONE: f"{verdict}{where}",
+    }
+    line = f"{_SIGNS[verdict]} {shown(candidate.name)}  {words[verdict]}"
+    yield click.style(line, fg=_COLOURS[verdict]) if colour else line
+    if verdict is Verdict.DONE:
+        return
+    for reason in planned.reasons:
+        yield f"    held back: {shown(single_line(reason))}"
+    yield f"    {_evidence_line(planned)}"
+    if planned.exceptions:
+        yield f"    exceptions for {counted(candidate.evidence.blocked)}"
+    yield from _objects(candidate.evidence.blocked)
+
+
+def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:
+    """Yield what evidence cannot show, each once, after the policies of which it holds."""
+    names: dict[str, list[str]] = {}
+    for each in planned:
+        for caveat in each.candidate.caveats:
+            names.setdefault(caveat, []).append(each.candidate.name)
+    if names:
+        yield from ("", "not in the evidence:")
+    for caveat, those in names.items():
+        is_all = len(those) == len(planned) > 1
+        yield f"  {'all' if is_all else ', '.join(map(shown, those))}: {shown(caveat)}"
+
+
+def _evidence_line(planned: PlannedPolicy) -> str:
+    evidence = planned.candidate.evidence
+    text = f"{len(evidence.passing)} of {len(evidence.objects)} objects pass"
+    if evidence.reported:
+        text += f"; {evidence.reported.total()} results of reports"
+        if evidence.since is not None and evidence.until is not None:
+            first, last = f"{evidence.since:%Y-%m-%d}", f"{evidence.until:%Y-%m-%d}"
+            text += f" of {first}" if first == last else f" from {first} to {last}"
+    return text
+
+
+def _objects(found: Sequence[Violation]) -> Iterator[str]:
+    for each in found[:_SHOWN]:
+        place = str(each.location) if each.location is not None else each.source
+        owner = f", {shown(each.owner)}" if each.owner else ""
+        yield f"      {shown(str(each.subject))}{owner}  {shown(place)}"
+        yield f"        {shown(single_line(each.message))}"
+    if len(found) > _SHOWN:
+        yield f"      … and {len(found) - _SHOWN} more"
+
+
+def as_markdown(promotion: Promotion) -> str:
+    """Return the text of a pull request: title, changes, evidence, and the way back."""
+    plan = promotion.plan
+    if promotion.back:
+        names = ", ".join(map(markdown_cell, promotion.back))
+        return f"# Back to Audit in {plan.environment}\n\n{names}: as before the promotion.\n"
+    lines = [f"# {markdown_cell(headline(promotion))}", ""]
+    ready, held = plan.of(Verdict.PROMOTE), plan.of(Verdict.HELD)
+    if ready:
+        rows = [(each.candidate.name, _evidence_line(each), _notes(each)) for each in ready]
+        lines += [
+            "## To Enforce",
+            "",
+            markdown_table(("policy", "evidence", "not in the evidence"), rows),
+        ]
+    if held:
+        rows = [
+            (
+                each.candidate.name,
+                "; ".join(each.reasons),
+                ", ".join(owners_of(each.candidate.evidence.blocked)),
+            )
+            for each in held
+        ]
+        lines += ["## Held back", "", markdown_table(("policy", "why", "owners"), rows)]
+    if blocked := plan.blocked:
+        objects = [
+            (str(each.subject), each.owner, each.rule, single_line(each.message))
+            for each in blocked
+        ]
+        lines += [
+            "## To fix first",
+            "",
+            markdown_table(("object", "owner", "rule", "message"), objects),
+        ]
+    if plan.sources:
+        lines += ["## Evidence", ""]
+        lines += [f"- {markdown_cell(name)}: {count}" for name, count in plan.sources]
+        lines += [f"- {markdown_cell(single_line(each))}" for each in plan.notes]
+        lines.append("")
+    for text in _afterwards(promotion):
+        name, _, command = text.partition(": ")
+        lines += [f"## {name.capitalize()}", "", command, ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _notes(planned: PlannedPolicy) -> str:
+    return "; ".join(planned.candidate.caveats) or "-"
+
+
+def as_json(promotion: Promotion) -> Body:
+    """Return the plan for programs, with every object."""
+    plan = promotion.plan
+    return {
+        "environment": plan.environment,
+        "namespaces": list(plan.namespaces),
+        "refused": promotion.is_refused,
+        "back": list(promotion.back),
+        "summary": {
+            "promote": len(plan.of(Verdict.PROMOTE)),
+            "heldBack": len(plan.of(Verdict.HELD)),
+            "done": len(plan.of(Verdict.DONE)),
+        },
+        "sources": [{"name": name, "count": count} for name, count in plan.sources],
+        "notes": list(plan.notes),
+        "policies": [_body(each) for each in plan.policies],
+    }
+
+
+def _body(planned: PlannedPolicy) -> Body:
+    evidence = planned.candidate.evidence
+    return {
+        "name": planned.candidate.name,
+        "verdict": str(planned.verdict),
+        "reasons": list(planned.reasons),
+        "evidence": evidence_body(planned),
+        "caveats": list(planned.candidate.caveats),
+        "exceptions": planned.exceptions,
+        "blocked": [_violation(each) for each in evidence.blocked],
+        "undecided": [_violation(each) for each in evidence.undecided],
+        "notSent": len(evidence.unsent),
+    }
+
+
+def _violation(found: Violation) -> Body:
+    return {
+        "kind": found.subject.kind,
+        "namespace": found.subject.namespace or None,
+        "name": found.subject.name,
+        "owner": found.owner or None,
+        "rule": found.rule or None,
+        "message": found.message,
+        "source": found.source,
+        "location": str(found.location) if found.location is not None else None,
+    }
+
+
+def _findings(promotion: Promotion) -> Iterator[Finding]:
+    """Yield an error for each object that would be refused, and a note for each promotion."""
+    for each in promotion.plan.policies:
+        name = each.candidate.name
+        for found in each.candidate.evidence.blocked if each.verdict is Verdict.HELD else ():
+            text = f"{name} would refuse {found.subject}: {found.message}"
+            yield diagnostic_finding(Diagnostic(name, Severity.ERROR, text, found.location))
+        if each.verdict is Verdict.PROMOTE:
+            text = f"{name} may be set to Enforce: {_evidence_line(each)}"
+            yield diagnostic_finding(Diagnostic(name, Severity.NOTE, text))

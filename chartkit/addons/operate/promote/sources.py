@@ -1,0 +1,100 @@
+"""The sources of evidence, read one by one: workloads, manifests, clusters and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+
+from chartkit.addons.operate.promote.evidence import Judge
+from chartkit.addons.operate.promote.options import PromoteOptions
+from chartkit.addons.operate.promote.reporter import reporter_results
+from chartkit.addons.operate.promote.reports import (
+    ReportedResult,
+    ReportJudge,
+    cluster_reports,
+    is_report,
+    results_of,
+)
+from chartkit.documents.unread import strict
+from chartkit.engine import NO_ATTACHMENTS
+from chartkit.model import Diagnostic, Resource
+from chartkit.network.cluster.recording import is_recording
+from chartkit.project.environment import Environment
+from chartkit.project.project import Project
+from chartkit.render.checks.engine import read_workload
+from chartkit.scan.cluster import Survey, open_cluster
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.policies import PolicySet
+
+
+@dataclass(slots=True)
+class EvidenceReader:
+    """The sources of evidence, read one by one; sources: how many objects or results each has."""
+
+    judge: Judge
+    policies: PolicySet
+    options: PromoteOptions
+    notes: list[str]
+    sources: dict[str, int] = field(default_factory=dict)
+
+    def workloads(self, project: Project, environment: Environment) -> None:
+        """Judge the workloads that chartkit.yaml names."""
+        for workload in environment.workloads:
+            found, rows = read_workload(project, workload, environment.kube_version)
+            require_read = strict(lambda _: None)
+            for row in rows:
+                require_read(row)
+            self._objects(f"workloads {workload.path.as_posix()}", list(found))
+
+    def given(self) -> None:
+        """Judge the manifests, charts, recordings and reports that options name."""
+        for path in self.options.evidence:
+            if is_recording(Path(path)):
+                self._cluster(f"cluster {path}", ClusterSource(recording=Path(path)))
+                continue
+            notes: list[Diagnostic] = []
+            found = read_inputs([path], StringIO(), strict(notes.append), ChartOptions())
+            self.notes += map(str, notes)
+            reports = [each for each in found if is_report(each)]
+            if reports:
+                results = (one for each in reports for one in results_of(each.body))
+                self._reported(f"reports {path}", results)
+            if len(reports) < len(found):
+                self._objects(path, [each for each in found if not is_report(each)])
+
+    def live(self) -> None:
+        """Judge the live cluster and ask policy-reporter, where options say so."""
+        if self.options.cluster:
+            self._cluster("cluster", ClusterSource(self.options.context))
+        if self.options.reporter is not None:
+            from chartkit.network.services import Services, read_hosts
+
+            services = Services(read_hosts(self.options.allowed_hosts))
+            names = [one.policy.name for each in self.judge.candidates for one in each.compiled]
+            results = reporter_results(self.options.reporter, list(dict.fromkeys(names)), services)
+            self._reported("policy-reporter", results)
+
+    def _objects(self, source: str, objects: list[Resource]) -> None:
+        self.sources[source] = self.sources.get(source, 0) + len(objects)
+        self.judge.files(source, objects, self.policies)
+
+    def _cluster(self, source: str, cluster: ClusterSource) -> None:
+        with open_cluster(cluster) as reader:
+            survey = Survey(reader, NO_ATTACHMENTS)
+            passed = self.judge.cluster(source, survey)
+            self.sources[source] = len(
+                {one for each in self.judge.candidates for one in each.evidence.objects}
+            )
+            reports = ReportJudge(self.judge, survey.namespaces, passed)
+            self._reported(f"reports of {source}", cluster_reports(reader), reports)
+            self.notes += (f"{source}: {line}" for line in survey.unread())
+
+    def _reported(
+        self, source: str, results: Iterable[ReportedResult], judge: ReportJudge | None = None
+    ) -> None:
+        count = (judge or ReportJudge(self.judge)).add(source, results)
+        if count:
+            self.sources[source] = count

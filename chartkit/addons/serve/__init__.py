@@ -1,0 +1,1 @@
+"""The admission server, and the estimate of what its webhooks cost a cluster."""

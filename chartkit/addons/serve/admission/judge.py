@@ -1,0 +1,316 @@
+"""The verdict on a review: allowed or denied, with the object's changes and the warnings.
+
+The order and the texts are those of Kyverno's handlers (`pkg/webhooks/resource`): policies that
+only audit are evaluated once the answer is there, and never refuse.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
+
+from chartkit.addons.serve.admission import denials
+from chartkit.addons.serve.admission.findings import (
+    ALLOWED,
+    DENY,
+    WARN,
+    Evaluated,
+    Findings,
+    acts,
+    decided,
+    refuses,
+)
+from chartkit.addons.serve.admission.patches import patch
+from chartkit.addons.serve.admission.review import Answer, Review
+from chartkit.addons.serve.admission.selection import Selection, Webhook, parse_path, selected
+from chartkit.addons.serve.admission.served_policies import FAIL, IGNORE, Served, failure_policy
+from chartkit.addons.serve.admission.shared import Shared
+from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
+from chartkit.engine.configuration import NAME_LABEL
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
+from chartkit.engine.request.run import Run
+from chartkit.model import RuleResult, Status
+
+_MOST_PATHS = 1000
+"""The paths whose policies are remembered."""
+_ALL_POLICIES = frozenset(("/validate", "/mutate"))
+_KYVERNOS_OWN = frozenset(
+    (
+        "AdmissionReport",
+        "ClusterAdmissionReport",
+        "BackgroundScanReport",
+        "ClusterBackgroundScanReport",
+        "UpdateRequest",
+    )
+)
+"""The kinds that Kyverno never judges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer, and the results behind it. request: None where no policy was asked."""
+
+    answer: Answer
+    request: Request | None = None
+    findings: list[Findings] = field(default_factory=list)
+
+    @property
+    def evaluated(self) -> list[Evaluated]:
+        """The results of all policies that were asked."""
+        return [each for findings in self.findings for each in findings.evaluated]
+
+
+class Judge:
+    """Judges reviews by one set of policies. Every method may be called by several threads."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self._all = selected(served.policies)
+        self._by_path: dict[str, tuple[Webhook, Selection]] = {}
+
+    @property
+    def looks_around(self) -> bool:
+        """Return whether a policy may ask for more than the object, and so wait for an answer."""
+        return self._all.looks_around
+
+    def find(self, path: str) -> tuple[Webhook, Selection] | None:
+        """Return the policies that a webhook's path names; None for a path of none."""
+        if (known := self._by_path.get(path)) is not None:
+            return known
+        parsed = parse_path(path)
+        if parsed is None:
+            return None
+        named = list(filter(parsed.chooses, self.served.policies))
+        found = parsed.webhook, selected(named)
+        if named or path in _ALL_POLICIES:
+            if len(self._by_path) >= _MOST_PATHS:
+                self._by_path.clear()
+            self._by_path[path] = found
+        return found
+
+    def remembers(self, path: str) -> bool:
+        """Return whether a path is one of those that name policies, of which there are few."""
+        return path in self._by_path
+
+    def judge(self, review: Review, webhook: Webhook, chosen: Selection) -> Verdict:
+        """Return the verdict of policies on a review."""
+        if webhook is Webhook.MUTATING and review.operation is Operation.DELETE:
+            return Verdict(ALLOWED)
+        if review.kind.kind in _KYVERNOS_OWN:
+            return Verdict(ALLOWED)
+        filtered = self.served.filtered
+        if filtered is not None and filtered(review.subject, review.subresource):
+            return Verdict(ALLOWED)
+        request = self._request(review)
+        world = self._world(chosen)
+        if webhook is Webhook.MUTATING:
+            return _Mutation(request, world, chosen).verdict()
+        return _validated(request, world, chosen)
+
+    def audit(self, verdict: Verdict, chosen: Selection, deadline: float = inf) -> None:
+        """Add the results of the policies that only audit to those of an allowed request; raise
+        TimeoutError, and add none, where a deadline on the monotonic clock is over before."""
+        if verdict.request is None or not (chosen.auditing and verdict.answer.allowed):
+            return
+        world = self._world(chosen)
+        policies = _before(deadline, chosen.auditing)
+        verdict.findings.append(_shared(verdict.request, world, policies, chosen.audits))
+
+    def _world(self, chosen: Selection) -> World:
+        return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
+
+    def _request(self, review: Review) -> Request:
+        """Return a review as the engine takes it."""
+        kind = _whole_kind(review)
+        given = self.served.request(review.subject)
+        return replace(
+            given,
+            operation=review.operation,
+            old=review.old if review.operation is not Operation.DELETE else None,
+            user=self.served.roles.user(review.user, review.namespace),
+            subresource=review.subresource,
+            kind=kind,
+            plural=review.resource,
+            review=review.fields,
+            namespace_labels=given.namespace_labels or _labels(review.namespace),
+        )
+
+
+def _labels(namespace: str) -> Mapping[str, str]:
+    """Return the label that every namespace has, for one that is not known."""
+    return {NAME_LABEL: namespace} if namespace else {}
+
+
+def _whole_kind(review: Review) -> GroupVersionKind | None:
+    """Return the kind of the whole object where the request is about a subresource with a kind of
+    its own, such as the Scale of a Deployment."""
+    if not review.subresource or resource_name(review.kind.kind) == review.resource:
+        return None
+    from chartkit.engine.cel.shapes.matching import own_kind
+
+    return own_kind(review.api_version, review.resource)
+
+
+def _before(deadline: float, policies: Iterable[RunnablePolicy]) -> Iterator[RunnablePolicy]:
+    """Yield policies, and raise TimeoutError once a deadline is over."""
+    for policy in policies:
+        if time.monotonic() > deadline:
+            raise TimeoutError("it took too long: its results are left out")
+        yield policy
+
+
+def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Iterable[Evaluated]:
+    """Yield the results of each policy of which a rule matches."""
+    clock = time.perf_counter
+    begun = clock()
+    for policy in policies:
+        results: list[RuleResult] = []
+        policy.run_phase(run, phase, results)
+        ended = clock()
+        if results:
+            yield Evaluated(policy, results, ended - begun)
+        begun = ended
+
+
+def _shared(
+    request: Request, world: World, policies: Iterable[RunnablePolicy], shared: Shared
+) -> Findings:
+    """Return what policies that validate find, or found for an equal review."""
+    kind = shared.kind(request)
+    if kind is None:
+        return Findings(list(_evaluate(Run(request, world), Phase.VALIDATE, policies)))
+    key = kind.key(request)
+    known = kind.find(key)
+    if known is not None and known.whole is not None:
+        return known.whole
+    run = Run(request, world)
+    found: list[Evaluated] = []
+    for policy in policies:
+        if known is None or id(policy) not in kind.policies:
+            found += _evaluate(run, Phase.VALIDATE, (policy,))
+        elif id(policy) in known.by_policy:
+            found.append(known.by_policy[id(policy)])
+    if known is None:
+        own = [each for each in found if id(each.policy) in kind.policies]
+        # An error may come of a limit, and hold for this object alone.
+        if not any(result.status is Status.ERROR for each in own for result in each.results):
+            shared.keep(kind, key, {id(each.policy): replace(each, seconds=0.0) for each in own})
+    return Findings(found)
+
+
+def _validated(request: Request, world: World, chosen: Selection) -> Verdict:
+    """Return the verdict of the policies that validate."""
+    found = _shared(request, world, chosen.validating, chosen.answers)
+    decision = found.decision
+    if decision is None:
+        decision = found.decision = decided(found.evaluated, request, chosen.failure)
+    return Verdict(decision.answer(request.resource), request, [found])
+
+
+class _Mutation:
+    """The policies that mutate, one after the other on the same object."""
+
+    def __init__(self, request: Request, world: World, chosen: Selection) -> None:
+        self._first = request
+        self._world = world
+        self._chosen = chosen
+        self._run = Run(request, world)
+        self._failure = IGNORE
+        self._evaluated: list[Evaluated] = []
+        self._warnings: list[str] = []
+
+    def verdict(self) -> Verdict:
+        """Return the patch that all of them make; the first that refuses denies the request."""
+        message = self._mutate() or self._verify() or self._mutate_by_cel() or self._verify_by_cel()
+        if message:
+            return self._said(Answer(allowed=False, message=message, warnings=self._warnings))
+        before, after = self._first.resource.body, self._run.unmarked.body
+        found = () if after is before else tuple(patch(before, after))
+        return self._said(Answer(allowed=True, patch=found, warnings=self._warnings))
+
+    def _said(self, answer: Answer) -> Verdict:
+        return Verdict(answer, self._first, [Findings(self._evaluated)])
+
+    def _mutate(self) -> str:
+        for policy in self._chosen.mutating:
+            self._count_failure(policy)
+            found = self._of(policy, Phase.MUTATE)
+            if found is None:
+                continue
+            if not self._is_successful(found):
+                if refuses(found, self._first, self._failure):
+                    return denials.not_mutated(policy.policy.key, found.results)
+                self._undo()
+            elif _spec_flag(policy, "emitWarning"):
+                self._warn(found.results)
+        return ""
+
+    def _verify(self) -> str:
+        self._failure = IGNORE
+        verified: list[Evaluated] = []
+        for policy in self._chosen.verifying:
+            self._count_failure(policy)
+            found = self._of(policy, Phase.IMAGES)
+            if found is not None:
+                verified.append(found)
+        if any(refuses(each, self._first, self._failure) for each in verified):
+            results = [result for each in verified for result in each.results]
+            return denials.blocked(self._first.resource, denials.failures(results))
+        return ""
+
+    def _mutate_by_cel(self) -> str:
+        errors: list[RuleResult] = []
+        for policy in self._chosen.cel_mutating:
+            found = self._of(policy, Phase.MUTATE)
+            if found is None:
+                continue
+            self._warnings += [each.message for each in found.results if each.status is Status.WARN]
+            if not self._is_successful(found):
+                if failure_policy(policy) == FAIL:
+                    errors += [each for each in found.results if each.status is Status.ERROR]
+                self._undo()
+        return denials.not_mutated_by_cel(self._first.resource, errors) if errors else ""
+
+    def _verify_by_cel(self) -> str:
+        lines: list[str] = []
+        for policy in self._chosen.cel_verifying:
+            found = self._of(policy, Phase.IMAGES)
+            if found is None:
+                continue
+            said = list(denials.by_cel(found.results))
+            lines += said if acts(found, DENY) else ()
+            self._warnings += said if acts(found, WARN) else ()
+        return "; ".join(lines)
+
+    def _of(self, policy: RunnablePolicy, phase: Phase) -> Evaluated | None:
+        """Return the results of one policy; None where no rule of it matches."""
+        self._before = self._run.request, self._run.unmarked
+        for found in _evaluate(self._run, phase, (policy,)):
+            self._evaluated.append(found)
+            return found
+        return None
+
+    def _undo(self) -> None:
+        """Go on with the object as it was before the last policy."""
+        request, unmarked = self._before
+        self._run = Run(request, self._world)
+        self._run.unmarked = unmarked
+
+    def _count_failure(self, policy: RunnablePolicy) -> None:
+        # As in Kyverno, one policy of failure policy Fail makes the errors of all count.
+        if failure_policy(policy) == FAIL:
+            self._failure = FAIL
+
+    @staticmethod
+    def _is_successful(found: Evaluated) -> bool:
+        return all(each.status not in (Status.FAIL, Status.ERROR) for each in found.results)
+
+    def _warn(self, results: Iterable[RuleResult]) -> None:
+        self._warnings += [denials.warning(each) for each in results if each.status != Status.SKIP]
+
+
+def _spec_flag(policy: RunnablePolicy, key: str) -> bool:
+    spec = policy.policy.resource.body.get("spec")
+    return isinstance(spec, dict) and spec.get(key) is True

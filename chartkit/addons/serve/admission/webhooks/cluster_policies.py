@@ -1,0 +1,207 @@
+"""The webhooks of ClusterPolicies and Policies: one for each failure policy, and one for each that
+has match conditions of its own.
+
+Policies name kinds, webhooks name resources. A webhook may be asked about more than its policies
+match, for they decide themselves (`mergeWebhook`, `collectResourceDescriptions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Final, NamedTuple
+
+from chartkit.addons.serve.admission.selection import FINE_GRAINED, Webhook
+from chartkit.addons.serve.admission.served_policies import failure_policy
+from chartkit.addons.serve.admission.webhooks.webhook import (
+    ALL,
+    DOMAIN,
+    LONGEST,
+    TIMEOUT,
+    WRITES,
+    PolicyWebhook,
+    Scope,
+    sorted_rules,
+)
+from chartkit.engine.cel.shapes.table import known_kinds
+from chartkit.engine.cluster_policy.autogen import all_rules
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
+from chartkit.engine.kubernetes.kinds import is_cluster_scoped, resource_name
+from chartkit.engine.policies import RunnablePolicy
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.model import Body, mapping_at, mappings_at, texts_of
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+_ANY: Final = "*"
+_NAMESPACED: Final = "Namespaced"
+_CHECKS: Final = ("verifyDigest", "required")
+VALIDATING: Final = frozenset(
+    (RuleKind.VALIDATE, RuleKind.POD_SECURITY, RuleKind.MANIFESTS, RuleKind.CEL)
+)
+_MUTATING: Final = frozenset((RuleKind.MUTATE, RuleKind.VERIFY_IMAGES))
+
+
+class _Entry(NamedTuple):
+    """An operation on a resource, with the API and the scope (inside namespaces or anywhere)."""
+
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    scope: str
+    operation: str
+
+
+def cluster_policy_webhooks(
+    policies: Sequence[RunnablePolicy], side: Webhook, scope: Scope
+) -> Iterator[PolicyWebhook]:
+    """Yield the webhooks of ClusterPolicies and Policies."""
+    groups: dict[tuple[str, str], list[tuple[Policy, set[_Entry]]]] = {}
+    for each in policies:
+        policy = each.policy
+        if isinstance(policy, Policy) and (entries := set(_entries(policy, side, scope))):
+            key = policy.key if policy.match_conditions else ""
+            groups.setdefault((failure_policy(each), key), []).append((policy, entries))
+    for (failure, key), group in groups.items():
+        asked = [policy for policy, _ in group]
+        first = "validate" if side is Webhook.VALIDATING else "mutate"
+        name, path = f"{first}.{DOMAIN}-{failure.lower()}", f"/{first}/{failure.lower()}"
+        settings: Body = {"timeoutSeconds": _timeout(asked)}
+        if key:
+            name += f"-{FINE_GRAINED}-{key.replace('/', '-')}"
+            path += f"/{FINE_GRAINED}/{key}"
+            settings["matchConditions"] = [*asked[0].match_conditions]
+        if side is Webhook.MUTATING:
+            settings["reinvocationPolicy"] = "IfNeeded"
+        rules = _rules(set().union(*(entries for _, entries in group)))
+        keys = [policy.key for policy in asked]
+        yield PolicyWebhook(
+            name, path, side, failure, keys, rules, scope.namespaces, settings=settings
+        )
+
+
+def _timeout(policies: Sequence[Policy]) -> int:
+    """Return the longest timeout that policies ask for."""
+    given = [TIMEOUT]
+    for policy in policies:
+        spec = mapping_at(policy.resource.body, "spec")
+        own = mapping_at(spec, "webhookConfiguration").get("timeoutSeconds")
+        own = own or spec.get("webhookTimeoutSeconds")
+        given += [own] if isinstance(own, int) else []
+    return min(max(given), LONGEST)
+
+
+def _entries(policy: Policy, side: Webhook, scope: Scope) -> Iterator[_Entry]:
+    rules = all_rules(policy)
+    mutates = any(rule.kind in _MUTATING for rule in rules)
+    for rule in rules:
+        if default := _operations(rule, side, mutates, scope):
+            for selector, operations in _described(rule, default).items():
+                for place in _places(selector, bool(policy.namespace), scope):
+                    yield from (_Entry(*place, each) for each in operations)
+
+
+def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Sequence[str]:
+    """Return the operations that a rule means if it names none, on one side; none where the rule
+    is not asked there. mutates: whether a rule of its policy does at admission."""
+    kind, validates = rule.kind, side is Webhook.VALIDATING
+    if kind is RuleKind.GENERATE:
+        return ALL if scope.in_background and (validates or mutates) else ()
+    if not validates:
+        is_asked = kind in _MUTATING or (mutates and kind is RuleKind.MANIFESTS)
+        return WRITES if is_asked else ()
+    is_asked = kind in VALIDATING or (kind is RuleKind.MUTATE_EXISTING and scope.in_background)
+    if kind is RuleKind.VERIFY_IMAGES:
+        is_asked = any(each.get(key, True) for each in rule.verify_images for key in _CHECKS)
+    return (WRITES if scope.judges_writes(rule) else ALL) if is_asked else ()
+
+
+def _described(rule: Rule, default: Sequence[str]) -> dict[str, set[str]]:
+    """Return the operations by the kinds that a rule matches, without what it excludes as a
+    whole, and with those on what it generates."""
+    found: dict[str, set[str]] = {}
+    for one in filters_of(rule.match):
+        for kind in one.kinds:
+            found.setdefault(kind, set()).update(one.operations or default)
+    for one in rule.exclude.any if rule.exclude else ():
+        if not (one.has_user or _is_narrow(one)):
+            for kind in one.kinds or tuple(found):
+                found.get(kind, set()).difference_update(one.operations or ALL)
+    for kind in _generated_kinds(rule.generate or {}):
+        found.setdefault(kind, set()).update((*WRITES, "DELETE"))
+    return found
+
+
+def filters_of(match: Match) -> tuple[ResourceFilter, ...]:
+    """Return the filters of a match block."""
+    return (match.direct, *match.all, *match.any)
+
+
+def _is_narrow(one: ResourceFilter) -> bool:
+    named = one.name or one.names or one.namespaces or one.annotations
+    return bool(named or one.selector is not None or one.namespace_selector is not None)
+
+
+def _generated_kinds(generate: Body) -> Iterator[str]:
+    for each in (generate, *mappings_at(generate, "foreach")):
+        if isinstance(each.get("kind"), str) and each["kind"]:
+            yield each["kind"]
+        else:
+            yield from texts_of(mapping_at(each, "cloneList").get("kinds"))
+
+
+def _places(
+    selector: str, is_namespaced: bool, scope: Scope
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield where the kinds of a selector such as `apps/v1/Deployment` or `Pod/exec` are."""
+    group, version, kind, below = parse_kind_selector(selector)
+    if kind == _ANY:
+        yield group, version, kind, below, _NAMESPACED if is_namespaced else _ANY
+        return
+    fits = [compile_wildcard(each) for each in (group, version, kind)]
+    names, is_known = scope.names, False
+    for known in {*known_kinds(), *names.plurals}:
+        if all(check(text) for check, text in zip(fits, known, strict=True)):
+            is_known = True
+            place = _ANY if is_cluster_scoped(known, names) else _NAMESPACED
+            yield known.group, known.version, names.plural(known), below, place
+    if not is_known:
+        yield group, version, resource_name(kind), below, _ANY
+
+
+def _rules(entries: set[_Entry]) -> list[Body]:
+    """Return the rules for entries: those of a group, version and scope with equal operations are
+    one; what a wider one covers is left out."""
+    operations: dict[tuple[str, str, str, str], set[str]] = {}
+    for each in entries:
+        if not _is_covered(each, entries):
+            below = f"/{each.subresource}" if each.subresource else ""
+            key = (each.group, each.version, each.scope, each.resource + below)
+            operations.setdefault(key, set()).add(each.operation)
+    grouped: dict[tuple[str, str, str, frozenset[str]], set[str]] = {}
+    for (group, version, scope, resource), found in operations.items():
+        own = grouped.setdefault((group, version, scope, frozenset(found)), set())
+        own.add(resource)
+        if group in ("", _ANY) and version in ("v1", _ANY) and resource in ("pods", _ANY):
+            own.add("pods/ephemeralcontainers")  # kubectl debug changes Pods through it.
+    return sorted_rules(
+        {
+            "apiGroups": [group],
+            "apiVersions": [version],
+            "operations": found,
+            "resources": resources,
+            "scope": scope,
+        }
+        for (group, version, scope, found), resources in grouped.items()
+    )
+
+
+def _is_covered(entry: _Entry, entries: set[_Entry]) -> bool:
+    group, version, resource, below, scope, operation = entry
+    places = {(resource, below), (_ANY, below), (_ANY, _ANY), (resource, below and _ANY)}
+    wider = product({group, _ANY}, {version, _ANY}, places, {scope, _ANY})
+    return any(
+        (covering := _Entry(api, other, name, under, where, operation)) != entry
+        and covering in entries
+        for api, other, (name, under), where in wider
+    )

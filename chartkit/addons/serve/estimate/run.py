@@ -1,0 +1,177 @@
+"""An estimate from objects and policies: every object is judged once, with what controllers make of
+it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from chartkit.addons.serve.estimate.advice import advice_for, notes_for
+from chartkit.addons.serve.estimate.counting import ReviewCounter, lifecycle_of
+from chartkit.addons.serve.estimate.kyverno_settings import EngineSettings, engine_settings
+from chartkit.addons.serve.estimate.measurements import measurements
+from chartkit.addons.serve.estimate.model import OPERATIONS, Estimate, KindLoad, ReportLoad, Reviews
+from chartkit.addons.serve.estimate.objects import Cluster, is_owned, kept_revisions, survey
+from chartkit.addons.serve.estimate.reports import ReportWriter
+from chartkit.addons.serve.estimate.webhooks import Webhook, names_no_operation, webhooks
+from chartkit.engine import Reason, RunnablePolicy
+from chartkit.engine.configuration import RESOURCE_FILTERS
+from chartkit.engine.kubernetes.kinds import CustomNames, kind_of
+from chartkit.model import Resource, RuleResult
+from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.policies import PolicySet
+from chartkit.scan.run import ScanContext, run_scan
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateInput:
+    """policies, objects: to count by; names: of custom kinds; is_live: whether the objects are a
+    cluster's; environment: None for policies that the user names; nodes: of the cluster, None for
+    those among the objects."""
+
+    policies: PolicySet
+    objects: Sequence[Resource]
+    context: ScanContext
+    names: CustomNames
+    is_live: bool
+    environment: ProjectEnvironment | None
+    nodes: int | None
+
+    @property
+    def running(self) -> list[RunnablePolicy]:
+        """The policies that judge objects in a cluster."""
+        return [each for each in self.policies.policies if not each.judges_json]
+
+    def unsent(self, resource: Resource) -> Sequence[Reason]:
+        """Return why Kyverno is not sent an object."""
+        if self.environment is None:
+            return ()
+        return self.environment.configuration.unsent_with_pods(resource, self.context.namespaces)
+
+
+def estimate(given: EstimateInput) -> Estimate:
+    """Return the load that policies put on a cluster with some objects."""
+    settings = engine_settings(given.environment.engine if given.environment else ())
+    cluster = survey(given.objects, given.nodes, given.is_live)
+    # Kinds without a definition are there all the same, for selectors with wildcards.
+    there = {kind: given.names.plural(kind) for kind in map(kind_of, given.objects)}
+    names = given.names.joined(CustomNames({}, there))
+    hooks = webhooks(given.running, names)
+    counter, narrow = _counter(given, hooks), None
+    if any(map(names_no_operation, given.running)):
+        narrow = _counter(given, webhooks(given.running, names, only_writes=True))
+    tally = _Tally(cluster, counter, narrow)
+    _judge(given, settings, tally)
+    known, reports = measurements(), tally.reports
+    measured = known.etcd.slope * reports.reports
+    growth = measured * max(1.0, reports.mean / known.policies)
+    database = known.etcd.at(reports.reports)
+    found = Estimate(
+        environment=given.environment.name if given.environment else "",
+        settings=settings,
+        policies=len(given.running),
+        objects=len(given.objects),
+        kinds=tally.sorted_kinds(),
+        reviews=tally.reviews,
+        webhooks={each.name: each.policies for each in hooks},
+        reports=reports,
+        database=replace(database, value=database.value + growth - measured),
+        memory=known.memory.at(reports.reports),
+        growth=growth,
+        advice=(),
+        notes=(),
+    )
+    advice = advice_for(found, given.running, tally.narrow_reviews, counter.by_kind)
+    return found.with_advice(advice, notes_for(found, cluster))
+
+
+def _counter(given: EstimateInput, hooks: Sequence[Webhook]) -> ReviewCounter:
+    admissions = given.context.admissions(given.running)
+    return ReviewCounter(hooks, given.unsent, admissions.request, given.names)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The sums over all objects. narrow: counts as if rules that name no operation named CREATE and
+    UPDATE, None where all name them."""
+
+    cluster: Cluster
+    counter: ReviewCounter
+    narrow: ReviewCounter | None
+    kinds: dict[tuple[str, bool], KindLoad] = field(default_factory=dict)
+    reviews: Reviews = field(default_factory=Reviews)
+    narrow_reviews: Reviews | None = None
+    reports: ReportLoad = field(default_factory=ReportLoad)
+
+    def kind(self, resource: Resource, made: bool) -> KindLoad:
+        """Return the sums of the objects of a kind."""
+        key = (resource.kind, made)
+        if key not in self.kinds:
+            measured = lifecycle_of(resource).is_measured
+            self.kinds[key] = KindLoad(resource.kind, made, measured)
+        return self.kinds[key]
+
+    def add_object(self, resource: Resource) -> None:
+        """Count the requests about an object that no other one makes."""
+        made = is_owned(resource)
+        load = self.kind(resource, made)
+        load.objects += 1
+        if made:
+            return
+        pods = self.cluster.pods(resource)
+        found = self.counter.reviews(resource, pods)
+        for total in (load.reviews, self.reviews):
+            _add(total, found)
+        if self.narrow is not None:
+            self.narrow_reviews = self.narrow_reviews or Reviews()
+            _add(self.narrow_reviews, self.narrow.reviews(resource, pods))
+
+    def sorted_kinds(self) -> list[KindLoad]:
+        """Return the kinds, those with the most reviews and reports first."""
+        loads = [each for each in self.kinds.values() if each.reviews.total or each.reports]
+        return sorted(loads, key=lambda each: (-each.reviews.total, -each.reports, each.kind))
+
+
+def _add(total: Reviews, found: Reviews) -> None:
+    for operation in OPERATIONS:
+        total.by_operation[operation] += found.by_operation[operation]
+    total.a_day += found.a_day
+
+
+def _judge(given: EstimateInput, settings: EngineSettings, tally: _Tally) -> None:
+    """Judge each object, and what controllers make of it, and add up the reports."""
+    policies = given.running
+    facts = given.policies.facts(given.context.namespaces)
+    writer = ReportWriter(settings, {each.policy.id: each for each in policies}, facts)
+    weights: deque[tuple[Resource, int, bool]] = deque()
+
+    def objects() -> Iterator[Resource]:
+        for each in given.objects:
+            tally.add_object(each)
+            weights.append((each, 1, is_owned(each)))
+            yield each
+            for made, number in tally.cluster.made(each):
+                tally.kind(made, made=True).objects += number
+                weights.append((made, number, True))
+                yield made
+
+    def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+        given_object, weight, made = weights.popleft()
+        unsent = given.unsent(resource)
+        report = writer.report(resource, results, unsent)
+        if report is None:
+            return
+        total = tally.reports
+        total.ephemeral += weight * report.is_admitted
+        if not settings.writes_reports:
+            return
+        tally.kind(given_object, made).reports += weight
+        total.reports += weight
+        total.results += weight * report.results
+        total.size += weight * report.size
+        total.passing += weight * report.is_passing
+        total.filtered += weight * any(each.key == RESOURCE_FILTERS for each in unsent)
+        total.revisions += kept_revisions(given_object)
+
+    run_scan(policies, objects(), sink, given.context)

@@ -1,0 +1,286 @@
+"""Log entries of a bundle, verified as sigstore-go's `VerifyTlogEntry` does.
+
+Promises, proofs and checkpoints are checked by sigstore-python's parts; what an entry must have in
+common with its bundle is checked here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+import rfc8785
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from chartkit.addons.signatures.bundles.entries import REKOR_2, InclusionProof, LogEntry
+from chartkit.addons.signatures.bundles.reader import Bundle
+from chartkit.addons.signatures.bundles.signers import Signer, encode
+from chartkit.addons.signatures.trust.keys import PublicKey, key_der
+from chartkit.addons.signatures.trust.sigstore_library import (
+    verify_checkpoint,
+    verify_inclusion,
+    verify_promise,
+)
+from chartkit.addons.signatures.trust.trusted_root import Log
+from chartkit.engine.ports import SignatureError
+from chartkit.model import Body
+
+_REKOR_1_ORIGIN: Final = re.compile(r".* - [0-9]+$")
+_SIGNATURES: Final = re.compile(
+    r"(?:\u2014 \S+ (?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\n)+"
+)
+_LINES: Final = 4
+"""Of a checkpoint at least: origin, size, root and what follows them."""
+_LATEST: Final = 253402300799
+"""The last second that a clock here can show."""
+_RSA: Final = b"\xffPKIX-RSA-PKCS#1v1.5"
+_DETAILS: Final = {
+    "secp256r1": ("PKIX_ECDSA_P256_SHA_256", "SHA2_256", "sha256"),
+    "secp384r1": ("PKIX_ECDSA_P384_SHA_384", "SHA2_384", "sha384"),
+    "secp521r1": ("PKIX_ECDSA_P521_SHA_512", "SHA2_512", "sha512"),
+    "ed25519": ("PKIX_ED25519_PH", "SHA2_512", "sha512"),
+    "rsa 2048": ("PKIX_RSA_PKCS1V15_2048_SHA256", "SHA2_256", "sha256"),
+    "rsa 3072": ("PKIX_RSA_PKCS1V15_3072_SHA256", "SHA2_256", "sha256"),
+    "rsa 4096": ("PKIX_RSA_PKCS1V15_4096_SHA256", "SHA2_256", "sha256"),
+}
+"""Of a kind of key: sigstore's names for it and for its hash, and hashlib's."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogTime:
+    """An entry that holds. at: when the log promised to take it in, if it did."""
+
+    log: bytes
+    at: datetime | None
+
+
+def verify_entries(
+    bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]
+) -> list[LogTime]:
+    """Return the entries of logs that are trusted; raises SignatureError where there is none, and
+    for any that does not fit.
+
+    signer: None where it is a key that nobody knows.
+    """
+    names = [(one.log, one.index) for one in bundle.entries]
+    if len(set(names)) != len(names):
+        raise SignatureError("duplicate tlog entries found")
+    seen: list[LogTime] = []
+    for entry in bundle.entries:
+        if entry.logged.fault:
+            raise SignatureError(entry.logged.fault)
+        log = logs.get(entry.log)
+        if log is not None:
+            seen += _verify(entry, bundle, signer, log)
+    if not seen:
+        raise SignatureError("not enough verified log entries from transparency log: 0 < 1")
+    return seen
+
+
+def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) -> list[LogTime]:
+    """Return the times of an entry; none where the log's promise does not hold."""
+    is_new = entry.logged.kind == REKOR_2
+    if not entry.promise and entry.proof is None:
+        raise SignatureError("entry must contain an inclusion proof and/or promise")
+    if is_new and entry.proof is None:
+        raise SignatureError("rekor v2 entries must have an inclusion proof")
+    if entry.promise and (is_new or not _is_promised(entry, log)):
+        return []
+    if entry.proof is not None:
+        _check_note(entry.proof.checkpoint)
+        lines = entry.proof.checkpoint.split("\n")
+        if len(lines) >= _LINES and _REKOR_1_ORIGIN.match(lines[0]):
+            _verify_proof(entry, entry.proof, log)
+        else:
+            _verify_new_proof(entry, entry.proof, _expected(bundle, signer), log)
+    if not is_new:
+        _compare(entry, bundle, signer)
+    at = _time(entry)
+    if at is not None and (signer is None or not signer.is_valid_at(at)):
+        raise SignatureError("integrated time outside certificate validity")
+    return [LogTime(entry.log, at if entry.promise else None)]
+
+
+def _time(entry: LogEntry) -> datetime | None:
+    if not entry.integrated:
+        return None
+    if not 0 < entry.integrated <= _LATEST:
+        raise SignatureError("integrated time outside certificate validity")
+    return datetime.fromtimestamp(entry.integrated, UTC)
+
+
+def _is_promised(entry: LogEntry, log: Log) -> bool:
+    """Tell whether a log's promise holds, and was made while its key was valid."""
+    at = _time(entry)
+    if log.start is None or at is None or at < log.start:
+        return False
+    if log.end is not None and at > log.end:
+        return False
+    try:
+        verify_promise(
+            body=entry.body,
+            integrated_time=entry.integrated,
+            log_index=entry.index,
+            log_id=entry.log,
+            promise=entry.promise,
+            key=log.key,
+        )
+    except SignatureError:
+        return False
+    return True
+
+
+def _verify_proof(entry: LogEntry, proof: InclusionProof, log: Log) -> None:
+    _verify_place(entry.body, proof, proof.index, proof.size, proof.root)
+    verify_checkpoint(
+        checkpoint=proof.checkpoint, root_hash=proof.root, log_id=entry.log, key=log.key
+    )
+
+
+def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, root: bytes) -> None:
+    if not 0 <= index < size:
+        raise SignatureError(f"index is beyond size: {index} >= {size}")
+    try:
+        verify_inclusion(
+            body=body, log_index=index, tree_size=size, root_hash=root, hashes=proof.hashes
+        )
+    except SignatureError:
+        raise SignatureError(
+            "the inclusion proof does not lead from the entry to the tree's root"
+        ) from None
+
+
+def _check_note(checkpoint: str) -> None:
+    """Require a text and signatures, and nothing else."""
+    _, separator, signatures = checkpoint.partition("\n\n")
+    if not separator or _SIGNATURES.fullmatch(signatures) is None:
+        raise SignatureError("unmarshalling signed note: malformed note")
+
+
+def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: Log) -> None:
+    """Verify a proof of Rekor 2, whose checkpoints bear the log's host name: the entry is made from
+    the bundle, whatever the bundle says it is."""
+    if not log.url:
+        raise SignatureError(
+            "cannot verify Rekor v2 entry without baseUrl in transparency log's trusted root"
+        )
+    failed = "verifying log entry: unverified checkpoint signature"
+    host = _host(log.url)
+    lines = proof.checkpoint.split("\n")
+    if len(lines) < _LINES or lines[0] != host:
+        raise SignatureError(f"{failed}: the checkpoint is not {host}'s")
+    if not any(line.startswith(f"\u2014 {host} ") for line in lines):
+        raise SignatureError(f"{failed}: it is not signed by {host}")
+    try:
+        size, root = int(lines[1]), base64.b64decode(lines[2], validate=True)
+    except ValueError:
+        raise SignatureError(f"{failed}: malformed checkpoint") from None
+    verify_checkpoint(
+        checkpoint=proof.checkpoint, root_hash=root, log_id=_note_key(host, log.key), key=log.key
+    )
+    _verify_place(body, proof, entry.index, size, root)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        raise SignatureError(f"the address of the transparency log is none: {url[:100]}") from None
+
+
+def _note_key(host: str, key: PublicKey) -> bytes:
+    """Return a checkpoint's hint of the key that signed it."""
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return hashlib.sha256(key_der(key)).digest()
+    named = (
+        b"\x01" + _raw(key) if isinstance(key, ed25519.Ed25519PublicKey) else _RSA + key_der(key)
+    )
+    return hashlib.sha256(host.encode() + b"\n" + named).digest()
+
+
+def _raw(key: ed25519.Ed25519PublicKey) -> bytes:
+    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def _expected(bundle: Bundle, signer: Signer | None) -> bytes:
+    """Return the entry that a bundle leads to in Rekor 2, in canonical JSON."""
+    if signer is None:
+        raise SignatureError(
+            "public key not found in trusted material: public key verifier not found"
+        )
+    key, kind = signer.key, ""
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        kind = key.curve.name
+    else:
+        kind = f"rsa {key.key_size}" if isinstance(key, rsa.RSAPublicKey) else "ed25519"
+    if kind not in _DETAILS:
+        raise SignatureError("getting algorithm details from bundle key: unsupported key")
+    details, algorithm, hash_name = _DETAILS[kind]
+    if bundle.envelope is not None:
+        digest = hashlib.new(hash_name, encode(bundle.envelope)).digest()
+    else:
+        digest = bundle.message.digest if bundle.message is not None else b""
+    if signer.certificate is not None:
+        content = signer.certificate.public_bytes(Encoding.DER)
+        verifier: Body = {"x509Certificate": {"rawBytes": _text(content)}}
+    else:
+        verifier = {"publicKey": {"rawBytes": _text(key_der(key))}}
+    record = {
+        "data": {"algorithm": algorithm, "digest": _text(digest)},
+        "signature": {
+            "content": _text(bundle.signature),
+            "verifier": {**verifier, "keyDetails": details},
+        },
+    }
+    entry: Body = {
+        "apiVersion": "0.0.2",
+        "kind": "hashedrekord",
+        "spec": {"hashedRekordV002": record},
+    }
+    return rfc8785.dumps(entry)
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
+    logged = entry.logged
+    if logged.signature != bundle.signature:
+        raise SignatureError("transparency log signature does not match")
+    if signer is None or not signer.is_logged_as(logged.verifier):
+        raise SignatureError("transparency log certificate does not match")
+    if bundle.envelope is not None:
+        found = hashlib.sha256(bundle.envelope.payload).hexdigest()
+        if not logged.is_payload:
+            raise SignatureError(
+                "transparency log rekor v1 entry is not a dsse_v001 or intoto_v002 entry"
+            )
+        if found != logged.digest.lower():
+            raise SignatureError(
+                f"transparency log dsse/intoto entry payload hash {found} does not match envelope "
+                f"payload hash {logged.digest[:128]}"
+            )
+        return
+    message = bundle.message
+    if message is None or not logged.is_hash:
+        raise SignatureError("transparency log entry is not a hashedrekord or missing digest")
+    if not message.algorithm:
+        raise SignatureError("unsupported digest algorithm")
+    if message.algorithm != logged.algorithm:
+        raise SignatureError(
+            "transparency log hashedrekord entry digest algorithm mismatch: "
+            f"{message.algorithm} != {logged.algorithm}"
+        )
+    if message.digest.hex() != logged.digest.lower():
+        raise SignatureError(
+            f"transparency log hashedrekord entry digest {logged.digest[:128]} does not match "
+            f"artifact {message.digest.hex()}"
+        )

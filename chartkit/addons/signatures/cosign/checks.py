@@ -1,0 +1,335 @@
+"""One signature against everything that is wanted of it, in cosign's order and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from chartkit.addons.signatures.cosign.identities import check_identities
+from chartkit.addons.signatures.cosign.layers import Layers, SignedLayer, from_base64
+from chartkit.addons.signatures.cosign.payloads import (
+    check_claim,
+    check_subject,
+    verify_envelope,
+    verify_signature,
+)
+from chartkit.addons.signatures.cosign.transparency import check_entry
+from chartkit.addons.signatures.errors import UndecidedError, joined, not_logged, within
+from chartkit.addons.signatures.trust.certificates import (
+    CODE_SIGNING,
+    Identity,
+    certificate_pem,
+    check_expiry,
+    public_key,
+    verify_chain,
+)
+from chartkit.addons.signatures.trust.keys import KeyVerifier, key_der, key_pem
+from chartkit.addons.signatures.trust.sigstore_library import (
+    certificate_timestamps,
+    verify_certificate_timestamp,
+    verify_promise,
+)
+from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
+from chartkit.addons.signatures.trust.timestamps import verify_timestamp as verify_stamp
+from chartkit.addons.signatures.trust.trusted_root import (
+    Log,
+    Trust,
+    verify_leaf,
+    verify_sct,
+)
+from chartkit.engine.ports import SignatureError
+from chartkit.network.registry.artifacts import Artifacts
+
+_NO_CTFE: Final = (
+    "ctfe public key not found for payload. Check your TUF root (see cosign initialize) or set a "
+    "custom key with env var SIGSTORE_CT_LOG_PUBLIC_KEY_FILE"
+)
+_RSA: Final = "rsa signature: crypto/rsa: verification error"
+_NO_PATH: Final = (
+    "Check your TUF root (see cosign initialize) or set a custom root with env var "
+    "SIGSTORE_ROOT_FILE"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """Options of a verification, the counterpart of cosign's `CheckOpts`.
+
+    verifier: the key of the signer, None for certificates; roots: authorities to trust;
+    intermediates: None for those attached to a signature; trust: a trusted root, used for roots and
+    all logs' keys if set; logs, ct_logs: by identifier; asks_log: whether Kyverno would look up a
+    signature in the log that has no entry attached; clock: the time stamps to trust in addition to
+    the trusted root's, None to ignore them; attests: whether attestations are verified; now: the
+    time.
+    """
+
+    verifier: KeyVerifier | None = None
+    roots: Sequence[x509.Certificate] | None = None
+    intermediates: Sequence[x509.Certificate] | None = None
+    trust: Trust | None = None
+    logs: Mapping[bytes, Log] = field(default_factory=dict)
+    ct_logs: Mapping[bytes, Log] = field(default_factory=dict)
+    ignores_log: bool = False
+    ignores_sct: bool = False
+    asks_log: bool = True
+    clock: TimestampAuthority | None = None
+    identities: Sequence[Identity] = ()
+    attests: bool = False
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedLayers:
+    """Verified signatures. is_logged: whether a log's promise was verified for at least one of
+    them; unknown: why others were neither verified nor refused."""
+
+    layers: Sequence[SignedLayer]
+    is_logged: bool
+    unknown: Sequence[UndecidedError] = ()
+
+
+def verify_layers(
+    artifacts: Artifacts, layers: Layers, digest: str, checks: CheckOptions
+) -> VerifiedLayers:
+    """Return the signatures (or attestations) of an image that hold.
+
+    Raises SignatureError where none does, UndecidedError where that is not known of all, and
+    RegistryError where the registry does not answer.
+    """
+    verified: list[SignedLayer] = []
+    refused: list[SignatureError] = []
+    unknown: list[UndecidedError] = []
+    is_logged = False
+    for layer in layers.read(artifacts):
+        if isinstance(layer, SignatureError):
+            refused.append(layer)
+            continue
+        if isinstance(layer, UndecidedError):
+            unknown.append(layer)
+            continue
+        try:
+            is_logged = verify_layer(layer, digest, checks) or is_logged
+        except SignatureError as error:
+            refused.append(error)
+        except UndecidedError as error:
+            unknown.append(error)
+        else:
+            verified.append(layer)
+    if verified:
+        return VerifiedLayers(verified, is_logged, tuple(unknown))
+    what = "attestations" if checks.attests else "signatures"
+    if unknown:
+        raise unknown[0].within(f"no matching {what}: ")
+    raise SignatureError(f"no matching {what}: {joined(refused, _NEXT)}")
+
+
+_NEXT: Final = "\n "
+
+
+def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
+    """Tell whether a log's promise was verified; raises SignatureError where a check fails,
+    UndecidedError where it cannot be decided."""
+    stamped = _stamped(layer, checks)
+    logged, is_unknown = None, False
+    if not checks.ignores_log:
+        with within("error verifying bundle"):
+            logged = logged_at(layer, checks)
+        if logged is None:
+            if not checks.asks_log:
+                raise SignatureError("offline verification failed")
+            is_unknown = True
+    verifier = checks.verifier
+    issuers: tuple[x509.Certificate, ...] = ()
+    if verifier is None:
+        verifier, issuers = _signer(layer, checks)
+    verify, claim = _KINDS[checks.attests]
+    verify(layer, verifier)
+    claim(layer, digest)
+    if is_unknown:
+        raise not_logged()
+    if layer.certificate is not None:
+        _check_times(layer.certificate, issuers, stamped, logged, checks)
+    return logged is not None
+
+
+Verify = Callable[[SignedLayer, KeyVerifier], None]
+Claim = Callable[[SignedLayer, str], None]
+
+_KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
+    False: (verify_signature, check_claim),
+    True: (verify_envelope, check_subject),
+}
+
+
+def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
+    """Return the time stamp of the policy's authority; None for none."""
+    if checks.clock is None or layer.timestamp is None:
+        return None
+    with within("unable to verify RFC3161 timestamp bundle"):
+        message = layer.raw_signature or layer.payload
+        return _stamp(layer.timestamp, message, checks.clock, checks.trust)
+
+
+def _stamp(
+    response: bytes, message: bytes, clock: TimestampAuthority, trust: Trust | None
+) -> datetime:
+    if trust is None:
+        if not clock.roots:
+            raise SignatureError("no TSA root certificate(s) provided to verify timestamp")
+        return verify_stamp(response, message, clock).time
+    trusted = [(authority, authority.clock) for authority in trust.timestamp_authorities]
+    for authority, one in (*trusted, (None, clock)):
+        try:
+            at = verify_stamp(response, message, one).time
+        except SignatureError:
+            continue
+        if authority is None or authority.is_valid(at):
+            return at
+    raise SignatureError("expected at least one verified timestamp")
+
+
+def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
+    """Return the time of the log's entry; None without the log's promise."""
+    promise = layer.promise
+    if promise is None:
+        return None
+    if checks.trust is None and not checks.logs:
+        raise SignatureError("no trusted rekor public keys provided")
+    check_entry(layer, _signer_pem(layer, checks), promise.body)
+    try:
+        at = datetime.fromtimestamp(promise.at, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SignatureError("the entry's time is invalid") from None
+    with within("" if checks.trust is None else "verifying bundle with trusted root: ", ""):
+        log = _log(promise.log, checks, at)
+        verify_promise(
+            body=from_base64(str(promise.body)),
+            integrated_time=promise.at,
+            log_index=promise.index,
+            log_id=log.id,
+            promise=promise.signature,
+            key=log.key,
+        )
+    return at
+
+
+def _log(name: str, checks: CheckOptions, at: datetime) -> Log:
+    try:
+        identifier = bytes.fromhex(name)
+    except ValueError:
+        identifier = b""
+    missing = "rekor log public key not found for payload"
+    if checks.trust is None:
+        if identifier not in checks.logs:
+            raise SignatureError(f"verifying bundle: {missing}")
+        return checks.logs[identifier]
+    log = checks.trust.logs.get(identifier)
+    if log is None:
+        raise SignatureError(missing)
+    if not log.is_valid(at):
+        raise SignatureError("rekor log public key not valid at payload integrated time")
+    return log
+
+
+def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:
+    """Return the signer as an entry of the log has it: a certificate, or a key alone."""
+    if layer.certificate is None:
+        if checks.verifier is None:
+            raise SignatureError("empty key")
+        return key_pem(checks.verifier.key)
+    if checks.verifier is not None:
+        own = key_der(public_key(layer.certificate))
+        if own != key_der(checks.verifier.key):
+            raise SignatureError("both public key and certificate were provided but did not match")
+    return certificate_pem(layer.certificate)
+
+
+def _signer(
+    layer: SignedLayer, checks: CheckOptions
+) -> tuple[KeyVerifier, tuple[x509.Certificate, ...]]:
+    """Return the key of the certificate attached to a signature, and its issuers."""
+    if layer.certificate is None:
+        raise SignatureError("no certificate found on signature")
+    between = checks.intermediates
+    if between is None and len(layer.chain) > 1:
+        between = layer.chain[:-1]
+    checked = replace(checks, intermediates=between)
+    chain = verify_certificate(layer.certificate, checked)
+    return KeyVerifier(public_key(layer.certificate)), tuple(chain[1:])
+
+
+def verify_certificate(
+    certificate: x509.Certificate, checks: CheckOptions
+) -> Sequence[x509.Certificate]:
+    """Return the path from a certificate to a root, once all checks of it hold."""
+    chain = _path(certificate, checks)
+    check_identities(certificate, checks.identities)
+    if checks.ignores_sct:
+        return chain
+    promised = certificate_timestamps(certificate)
+    if not promised:
+        raise SignatureError(
+            "certificate does not include required embedded SCT and no detached SCT was set"
+        )
+    if checks.trust is not None:
+        verify_sct(certificate, chain[1:], checks.trust.ct_logs)
+        return chain
+    if len(chain) < 2:
+        raise SignatureError("certificate chain must contain at least a certificate and its issuer")
+    if not checks.ct_logs:
+        raise SignatureError("none of the CTFE keys have been found")
+    for one in promised:
+        log = checks.ct_logs.get(one.log_id)
+        if log is None:
+            raise SignatureError(_NO_CTFE)
+        try:
+            verify_certificate_timestamp(certificate, one, chain[1:], log.key)
+        except SignatureError:
+            is_rsa = isinstance(log.key, rsa.RSAPublicKey)
+            text = f"failed to verify {_RSA if is_rsa else 'ECDSA signature'}"
+            raise SignatureError(f"error verifying embedded SCT: {text}") from None
+    return chain
+
+
+def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.Certificate]:
+    """Return the path to a root at the time at which the certificate was issued."""
+    at = certificate.not_valid_before_utc
+    if checks.trust is None:
+        between = checks.intermediates or ()
+        try:
+            return verify_chain(
+                certificate,
+                roots=checks.roots or (),
+                intermediates=between,
+                at=at,
+                usage=CODE_SIGNING,
+            )
+        except SignatureError as error:
+            text = f"cert verification failed: {error.message}. {_NO_PATH}"
+            raise SignatureError(text) from None
+    return verify_leaf(certificate, checks.trust.authorities, at)
+
+
+def _check_times(
+    certificate: x509.Certificate,
+    issuers: Sequence[x509.Certificate],
+    stamped: datetime | None,
+    logged: datetime | None,
+    checks: CheckOptions,
+) -> None:
+    """Require a certificate to be valid at the time of the signature, or now."""
+    for at, what in ((stamped, "timestamp"), (logged, "bundle")):
+        if at is not None:
+            with within(f"checking expiry on certificate with {what}"):
+                check_expiry(certificate, issuers, at)
+    if stamped is None and logged is None:
+        try:
+            check_expiry(certificate, issuers, checks.now)
+        except SignatureError:
+            text = "expected a signed timestamp to verify an expired certificate"
+            raise SignatureError(text) from None

@@ -1,0 +1,161 @@
+"""Logs of certificates and of signatures: what they promised, and what an entry says.
+
+The entries are those of Rekor's first version, as cosign compares them with a signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+from chartkit.addons.signatures.cosign.layers import SignedLayer, from_base64
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.go_json import read_object
+from chartkit.addons.signatures.trust.certificates import public_key, read_certificate
+from chartkit.addons.signatures.trust.keys import (
+    PublicKey,
+    read_pem,
+    read_public_key,
+    verify_digest,
+)
+from chartkit.engine.ports import SignatureError
+from chartkit.model import Body, Json
+
+
+@dataclass(frozen=True, slots=True)
+class RekorEntry:
+    """An entry of Rekor: the hash of what was signed, the signature in base64 (empty where the
+    entry has none), and the signer, as a PEM in base64."""
+
+    algorithm: str
+    digest: str
+    signature: str
+    verifier: bytes
+
+
+def read_entry(body: str) -> RekorEntry:
+    """Return an entry's body in base64; raises SignatureError for one that is none, or of a kind
+    that stands for no signature of an image."""
+    content = from_base64(body)
+    entry = read_object(content)
+    kind, version = entry.get("kind"), entry.get("apiVersion")
+    if kind not in {one for one, _ in _KINDS}:
+        raise SignatureError(f"could not unmarshal entry for kind '{kind}'")
+    read = _KINDS.get((str(kind), str(version)))
+    spec = entry.get("spec")
+    if read is None or not isinstance(spec, dict):
+        raise SignatureError("unsupported type")
+    return read(spec)
+
+
+def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None:
+    """Require an entry to be that of a signature; verifier_pem: the signer in the signature. Raises
+    SignatureError in cosign's words."""
+    if not isinstance(entry_body, str):
+        raise SignatureError("bundle payload body is not a string")
+    what = "signature" if layer.signature else "key"
+    with within(f"failed to extract {what} from bundle"):
+        entry = read_entry(entry_body)
+    if layer.signature and entry.signature and entry.signature != layer.signature:
+        raise SignatureError("signature in bundle does not match signature being verified")
+    _compare_keys(verifier_pem, entry.verifier)
+    if entry.algorithm != "sha256":
+        raise SignatureError(f'unexpected algorithm: "{entry.algorithm}"')
+    digest = hashlib.sha256(layer.payload).hexdigest()
+    if entry.digest != digest:
+        raise SignatureError(
+            f'matching bundle to payload: bundle="{entry.digest}", payload="{digest}"'
+        )
+
+
+def _compare_keys(expected: str, found: bytes) -> None:
+    text = found.decode(errors="replace")
+    blocks, more = read_pem(text)
+    if not blocks or len(blocks) > 1 or more:
+        raise SignatureError(f"unexpected PEM block: {text}")
+    if read_pem(expected)[0][0].content != blocks[0].content:
+        raise SignatureError(f"comparing public key PEMs, expected {expected}, got {text}")
+
+
+def _rekord(spec: Body) -> RekorEntry:
+    signature = _member(spec, "signature")
+    hashed = _member(_member(spec, "data"), "hash")
+    return _entry(hashed, signature.get("content"), _member(signature, "publicKey").get("content"))
+
+
+def _hashedrekord(spec: Body) -> RekorEntry:
+    """Read a hashedrekord, and verify its signature as cosign does after the log."""
+    entry = _rekord(spec)
+    if len(entry.digest) != _HEX.get(entry.algorithm):
+        raise SignatureError("invalid value for hash")
+    key = _signer(entry.verifier.decode(errors="replace"))
+    try:
+        digest = bytes.fromhex(entry.digest)
+    except ValueError:
+        raise SignatureError("invalid value for hash") from None
+    if isinstance(key, ed25519.Ed25519PublicKey) and entry.algorithm != "sha512":
+        name = f"SHA-{entry.algorithm[3:]}"
+        text = f'unsupported hash algorithm: "{name}" not in [SHA-512]'
+        raise SignatureError(f"verifying signature: {text}")
+    with within("verifying signature"):
+        verify_digest(key, from_base64(entry.signature), digest, entry.algorithm)
+    return entry
+
+
+_HEX: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
+
+
+def _signer(pem: str) -> PublicKey:
+    blocks, _ = read_pem(pem)
+    if blocks and blocks[0].label == "CERTIFICATE":
+        return public_key(read_certificate(blocks[0].content))
+    return read_public_key(pem)
+
+
+def _dsse(spec: Body) -> RekorEntry:
+    first = _only(spec.get("signatures"))
+    return _entry(_member(spec, "envelopeHash"), first.get("signature"), first.get("verifier"))
+
+
+def _intoto(spec: Body) -> RekorEntry:
+    return _entry(_member(_member(spec, "content"), "hash"), "", spec.get("publicKey"))
+
+
+def _intoto_2(spec: Body) -> RekorEntry:
+    content = _member(spec, "content")
+    first = _only(_member(content, "envelope").get("signatures"))
+    return _entry(_member(content, "hash"), first.get("sig"), first.get("publicKey"))
+
+
+def _only(value: Json) -> Body:
+    if isinstance(value, list) and len(value) > 1:
+        raise SignatureError("multiple signatures on DSSE envelopes are not currently supported")
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        raise SignatureError("the entry has no signature")
+    return value[0]
+
+
+def _entry(hashed: Body, signature: Json, verifier: Json) -> RekorEntry:
+    algorithm, digest = hashed.get("algorithm"), hashed.get("value")
+    for one in (algorithm, digest, signature, verifier):
+        if not isinstance(one, str):
+            raise SignatureError("the entry has no hash, signature or public key")
+    return RekorEntry(str(algorithm), str(digest), str(signature), from_base64(str(verifier)))
+
+
+def _member(body: Body, key: str) -> Body:
+    value = body.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+_KINDS: Final[Mapping[tuple[str, str], Callable[[Body], RekorEntry]]] = {
+    ("hashedrekord", "0.0.1"): _hashedrekord,
+    ("rekord", "0.0.1"): _rekord,
+    ("dsse", "0.0.1"): _dsse,
+    ("intoto", "0.0.1"): _intoto,
+    ("intoto", "0.0.2"): _intoto_2,
+}

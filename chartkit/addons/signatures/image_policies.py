@@ -1,0 +1,349 @@
+"""Signatures and attestations for ImageValidatingPolicies: bundles where there are any, else
+cosign's classic format, as Kyverno finds out.
+
+As Kyverno 1.19 has it, the trusted root comes before `ctlog.rekorPubKey`, `ctlog.ctLogPubKey` and
+`keyless.roots`, which then count for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.addons.signatures import bundles
+from chartkit.addons.signatures.bundles.signers import Signer
+from chartkit.addons.signatures.cosign.checks import CheckOptions, verify_layers
+from chartkit.addons.signatures.cosign.cluster_policies import (
+    by_chain,
+    pool_of,
+    read_signer,
+    read_verifier,
+    repository_of,
+    resolve,
+    verifier_of,
+    verify_signatures,
+)
+from chartkit.addons.signatures.cosign.layers import (
+    SIGNATURE,
+    NotThereError,
+    SignedLayer,
+    asked,
+    tagged_layers,
+)
+from chartkit.addons.signatures.cosign.payloads import attested_statement, read_attested
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.trust.certificates import Identity, public_key
+from chartkit.addons.signatures.trust.keys import HASHES, KeyVerifier, load_key
+from chartkit.addons.signatures.trust.timestamps import read_authority
+from chartkit.addons.signatures.trust.trusted_root import Trust, TrustedRoots, read_trusted_root
+from chartkit.engine.ports import KeySource, SignatureError
+from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.errors import LookupFailed
+from chartkit.model import Body, Json, text_of
+from chartkit.network.registry.artifacts import Artifacts
+
+_FAILED: Final = "failed to verify cosign signatures"
+_SHORT_NAMES: Final[Mapping[str, str]] = {
+    "custom": "https://cosign.sigstore.dev/attestation/v1",
+    "slsaprovenance": "https://slsa.dev/provenance/v0.2",
+    "slsaprovenance02": "https://slsa.dev/provenance/v0.2",
+    "slsaprovenance1": "https://slsa.dev/provenance/v1",
+    "spdx": "https://spdx.dev/Document",
+    "spdxjson": "https://spdx.dev/Document",
+    "cyclonedx": "https://cyclonedx.org/bom",
+    "link": "https://in-toto.io/Link/v1",
+    "vuln": "https://cosign.sigstore.dev/attestation/vuln/v1",
+    "openvex": "https://openvex.dev/ns",
+}
+"""Cosign's own names of predicate types."""
+
+Annotations = Mapping[str, str]
+
+
+def check_signature(artifacts: Artifacts, image: str, attestor: Body, trust: TrustedRoots) -> None:
+    """Verify the signature of an image. attestor: an entry's `cosign`; trust: the trusted root.
+    Raises SignatureError in Kyverno's words, any other LookupFailed where it is unknown."""
+    wanted = read_attestor(attestor, trust)
+    bundled = _bundled(artifacts, image, wanted)
+    if bundled is not None:
+        _check_annotations([_NONE for _ in bundled], wanted)
+        return
+    layers, is_logged = _classic(artifacts, image, wanted)
+    checks = wanted.checks
+    if not (is_logged or checks.ignores_log or checks.ignores_sct):
+        raise SignatureError("transparency log or timestamp verification failed")
+    _check_annotations([layer.annotations for layer in layers], wanted)
+
+
+def fetch_statement(
+    artifacts: Artifacts, image: str, kind: str, attestor: Body, trust: TrustedRoots
+) -> Json:
+    """Return the statement attested of an image. kind: the required predicate type; trust: the
+    trusted root. None for a type by cosign's own short name: Kyverno verifies the statement and
+    then does not find it. Raises SignatureError in Kyverno's words, any other LookupFailed where it
+    is not known."""
+    read = read_attestor(attestor, trust)
+    wanted = replace(read, checks=replace(read.checks, attests=True))
+    bundled = _bundled(artifacts, image, wanted)
+    attested: list[tuple[Body, Annotations]]
+    if bundled is not None:
+        attested = [(statement, _NONE) for statement in bundled]
+    else:
+        layers, is_logged = _classic(artifacts, image, wanted)
+        if not is_logged:
+            raise SignatureError("cosign bundle verification failed")
+        attested = [(read_attested(one), one.annotations) for one in layers]
+    return _of_type(attested, kind, wanted)
+
+
+_NONE: Final[Annotations] = {SIGNATURE: ""}
+"""The media type that cosign gives an attestation of a bundle."""
+
+
+def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Body] | None:
+    """Return the statements of the bundles that hold; None where an image has no bundles."""
+    digest, found = asked(lambda: bundles.find_bundles(artifacts, image, wanted.repository))
+    if not found:
+        return None
+    with within(_FAILED):
+        envelopes = bundles.verify_bundles(found, digest, wanted.bundled)
+        return [attested_statement(one.payload) for one in envelopes]
+
+
+def _classic(
+    artifacts: Artifacts, image: str, wanted: Attestor
+) -> tuple[Sequence[SignedLayer], bool]:
+    """Return the signatures or attestations that hold, and whether a log's promise was verified."""
+    checks = wanted.checks
+    suffix = "att" if checks.attests else "sig"
+    with within(_FAILED):
+        try:
+            place, digest = resolve(artifacts, image)
+            place = wanted.repository or place
+            layers = tagged_layers(artifacts, place, digest, suffix, wanted.prefix)
+            verify = verify_layers if checks.attests else verify_signatures
+            found = verify(artifacts, layers, digest, checks)
+        except NotThereError as error:
+            tag = "" if checks.attests else "image tag not found: "
+            raise SignatureError(f"{tag}{error.message}") from None
+    if found.unknown and checks.attests:
+        raise found.unknown[0]
+    return found.layers, found.is_logged
+
+
+def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
+    if not wanted.annotations:
+        return
+    errors = [_mismatch(one, wanted.annotations) for one in given]
+    if all(errors):
+        raise SignatureError(f"no signature matched the required annotations: [{' '.join(errors)}]")
+
+
+def _mismatch(given: Annotations, wanted: Annotations) -> str:
+    """Return why a signature's annotations do not match; empty if they do."""
+    for key, value in wanted.items():
+        found = given.get(key, "")
+        if found != value:
+            return (
+                f"annotations mismatch: {found} does not match expected value {value} for key {key}"
+            )
+    return ""
+
+
+def _of_type(attested: Sequence[tuple[Body, Annotations]], kind: str, wanted: Attestor) -> Json:
+    """Return the last statement of a predicate type, with the annotations that are wanted."""
+    if not kind:
+        raise SignatureError("converting to consumable policy validation: missing predicate type")
+    types = [str(statement.get("predicateType", "")) for statement, _ in attested]
+    named = _SHORT_NAMES.get(kind, kind)
+    found, errors = [], []
+    for (statement, given), found_type in zip(attested, types, strict=True):
+        if found_type != named:
+            continue
+        wrong = _mismatch(given, wanted.annotations)
+        if wrong:
+            errors.append(wrong)
+        else:
+            found.append(statement)
+    if found:
+        return None if kind in _SHORT_NAMES else found[-1]
+    if errors:
+        text = " ".join(errors)
+        raise SignatureError(f"no attestation matched the required annotations: [{text}]")
+    raise SignatureError(f"required predicate type {kind} not found, found [{' '.join(types)}]")
+
+
+_OPTIONS: Final = "failed to build cosign verification opts"
+_LARGEST: Final = 1 << 20
+"""Bytes of a trusted root that stands in a policy, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attestor:
+    """A cosign attestor, read. repository: where its signatures lie, None beside the image; prefix:
+    of their tags; hash_name: that its key signs with."""
+
+    checks: CheckOptions
+    repository: RegistryReference | None = None
+    prefix: str = ""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    hash_name: str = ""
+
+    @property
+    def bundled(self) -> bundles.BundleRequirements:
+        """The requirements on bundles."""
+        checks = self.checks
+        key = None
+        if checks.verifier is not None:
+            key = Signer(checks.verifier.key, (self.hash_name or "sha256",))
+        return bundles.BundleRequirements(
+            checks.trust,
+            key,
+            checks.identities,
+            checks.ignores_log,
+            checks.ignores_sct,
+            checks.clock,
+        )
+
+
+def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
+    """Return an attestor's `cosign`, its expressions replaced with their values.
+
+    Raises SignatureError in Kyverno's words; LookupFailed for a key or trusted root that stands
+    elsewhere.
+    """
+    with within(_OPTIONS):
+        return _read(body, trust)
+
+
+def _read(body: Body, trust: TrustedRoots) -> Attestor:
+    source, log = _object(body, "source"), _object(body, "ctlog")
+    repository = repository_of(_text(source, "repository"))
+    is_keyless = bool(body.get("keyless"))
+    ignores_log = bool(log.get("insecureIgnoreTlog"))
+    checks = CheckOptions(
+        ignores_log=ignores_log,
+        ignores_sct=bool(log.get("insecureIgnoreSCT")),
+        asks_log=bool(log),
+    )
+    if is_keyless or not ignores_log:
+        checks = replace(checks, trust=_trust(body, log, trust))
+    if chain := _text(log, "tsaCertChain"):
+        checks = replace(checks, clock=read_authority(chain))
+    key = _object(body, "key")
+    return Attestor(
+        _signed_by(body, key, checks, trust.keys),
+        repository,
+        _text(source, "tagPrefix"),
+        {name: str(value) for name, value in _object(body, "annotations").items()},
+        _text(key, "hashAlgorithm"),
+    )
+
+
+def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
+    """Return the policy's own trusted root, or the one in place of what Kyverno would fetch."""
+    _check_complete(trust())
+    if log and not log.get("insecureIgnoreTlog") and not log.get("url"):
+        raise SignatureError("getting Rekor public keys:  rekor URL must be provided")
+    own = _text(_object(body, "trustedRoot"), "value")
+    what = "failed to resolve trusted material"
+    if (size := len(own.encode())) > _LARGEST:
+        raise SignatureError(
+            f"{what}: inline trustedRoot JSON is too large ({size} bytes), maximum allowed is "
+            f"{_LARGEST} bytes"
+        )
+    if own:
+        with within(f"{what}: parsing inline trustedRoot JSON"):
+            return read_trusted_root(own)
+    if body.get("tuf") and trust.given is None:
+        raise LookupFailed(
+            "the trusted root of the policy's own TUF repository is not fetched",
+            hint="give it with --trusted-root",
+        )
+    return trust()
+
+
+def _check_complete(fetched: Trust) -> None:
+    """Require all parts that Kyverno would fetch, whether or not they count afterwards."""
+    if not fetched.logs:
+        raise SignatureError(
+            "getting Rekor public keys: no Rekor public keys found in trusted root"
+        )
+    if not fetched.ct_logs:
+        raise SignatureError(
+            "getting CTLog public keys: no CTLog public keys found in trusted root"
+        )
+    if not any(one.root for one in fetched.authorities):
+        raise SignatureError(
+            "failed to fetch Fulcio material and trusted root fallback also failed: no "
+            "certificate authority in trusted root"
+        )
+
+
+def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> CheckOptions:
+    keyless = _object(body, "keyless")
+    if keyless:
+        if roots := _text(keyless, "roots"):
+            pool_of(roots, "failed to load Root certificates")
+        identities = keyless.get("identities") or []
+        read = [_identity(one) for one in identities if isinstance(one, dict)]
+        return replace(checks, identities=read)
+    if key:
+        return replace(checks, verifier=_key(key, keys)) if _names_key(key) else _any(checks)
+    certificate = _object(body, "certificate")
+    if certificate:
+        return _certified(certificate, checks)
+    raise SignatureError("cosign verifier needs to have one key, keyless or certificate fields set")
+
+
+def _names_key(key: Body) -> bool:
+    return bool(key.get("data") or key.get("kms"))
+
+
+def _any(checks: CheckOptions) -> CheckOptions:
+    """Return options without a signer: Kyverno then accepts any certificate of the trusted root."""
+    if checks.trust is None and checks.roots is None:
+        raise SignatureError("one of verifier, root certs, or trusted root is required")
+    return checks
+
+
+def _key(key: Body, keys: KeySource) -> KeyVerifier:
+    data, kms, name = _text(key, "data"), _text(key, "kms"), _text(key, "hashAlgorithm")
+    what = f"failed to load public key from {'PEM' if data else kms}"
+    found = None if data else load_key(kms, keys, what)
+    if name not in HASHES:
+        raise SignatureError(f"{what}: invalid hash function specified")
+    return read_verifier(data, name) if found is None else verifier_of(found, name, what)
+
+
+def _certified(body: Body, checks: CheckOptions) -> CheckOptions:
+    own = _text(_object(body, "cert"), "value")
+    chain = _text(_object(body, "certChain"), "value")
+    if own:
+        certificate = read_signer(own)
+        if not chain:
+            return replace(checks, verifier=KeyVerifier(public_key(certificate)))
+        checks = by_chain(checks, certificate, chain)
+    if chain:
+        return replace(checks, roots=pool_of(chain, "failed to load certificates"))
+    return _any(checks)
+
+
+def _identity(body: Body) -> Identity:
+    return Identity(
+        _text(body, "subject"),
+        _text(body, "subjectRegExp"),
+        _text(body, "issuer"),
+        _text(body, "issuerRegExp"),
+    )
+
+
+def _object(body: Body, key: str) -> Body:
+    value: Json = body.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(body: Body, key: str) -> str:
+    value: Json = body.get(key)
+    return text_of(value)

@@ -1,0 +1,332 @@
+"""The rules for chains of certificates that sign code or stamp times, who signs first; and the
+algorithms of their keys.
+
+Notation wants the chain whole and in order in the signature itself; nothing is searched for. Rules,
+their order and words are those of notation-core-go; of Go's own words those behind `Error:` that
+can be known. A key's kind and size decide its algorithm (signature specification, "Algorithm
+Selection").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
+
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.notary.words import name_text, subject
+from chartkit.addons.signatures.trust.certificates import public_key
+from chartkit.engine.ports import SignatureError
+
+_SOUND: Final = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
+_INSECURE: Final = {"sha1": "SHA1", "md5": "MD5"}
+_OTHER_USES: Final = (
+    ("key_encipherment", "KeyEncipherment"),
+    ("data_encipherment", "DataEncipherment"),
+    ("key_agreement", "KeyAgreement"),
+    ("key_cert_sign", "CertSign"),
+    ("crl_sign", "CRLSign"),
+)
+_AGREEMENT_USES: Final = (("encipher_only", "EncipherOnly"), ("decipher_only", "DecipherOnly"))
+_EXCLUDED: Final = {
+    ExtendedKeyUsageOID.SERVER_AUTH: "ServerAuth",
+    ExtendedKeyUsageOID.CLIENT_AUTH: "ClientAuth",
+    ExtendedKeyUsageOID.EMAIL_PROTECTION: "EmailProtection",
+    ExtendedKeyUsageOID.TIME_STAMPING: "Timestamping",
+    ExtendedKeyUsageOID.OCSP_SIGNING: "OCSPSigning",
+}
+Kind = TypeVar("Kind", bound=x509.ExtensionType)
+
+
+def check_code_signing(chain: Sequence[x509.Certificate]) -> None:
+    """Require a chain for code signing; raises SignatureError."""
+    _check(chain, stamps=False)
+
+
+def check_time_stamping(chain: Sequence[x509.Certificate]) -> None:
+    """Require a chain for time stamping; raises SignatureError."""
+    _check(chain, stamps=True)
+
+
+def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
+    if len(chain) == 1:
+        _check_alone(chain[0], stamps=stamps)
+        return
+    for index, certificate in enumerate(chain):
+        if index == len(chain) - 1:
+            _check_root(certificate)
+        else:
+            _check_issued(certificate, chain[index + 1], is_leaf=index == 0)
+        if index == 0:
+            _check_leaf(certificate, stamps=stamps)
+        else:
+            _check_authority(certificate, index - 1, stamps=stamps)
+
+
+def _check_alone(certificate: x509.Certificate, *, stamps: bool) -> None:
+    whom = f"invalid self-signed certificate. subject: {subject(certificate)}. Error: "
+    with within(whom, ""):
+        _check_signature(certificate, certificate)
+    if certificate.issuer != certificate.subject:
+        raise SignatureError(
+            f"{whom}issuer({name_text(certificate.issuer)}) and "
+            f"subject({name_text(certificate.subject)}) are not the same"
+        )
+    with within("invalid self-signed certificate. Error"):
+        _check_leaf(certificate, stamps=stamps)
+
+
+def _check_root(certificate: x509.Certificate) -> None:
+    root = f"root certificate with subject {subject(certificate)} is"
+    ends = "Certificate chain must end with a valid self-signed root certificate"
+    with within(f"{root} invalid or not self-signed. {ends}. Error"):
+        is_own = _is_issued_by(certificate, certificate)
+    if not is_own:
+        raise SignatureError(f"{root} not self-signed. {ends}")
+
+
+def _check_issued(
+    certificate: x509.Certificate, issuer: x509.Certificate, *, is_leaf: bool
+) -> None:
+    what, whom = "leaf" if is_leaf else "intermediate", subject(certificate)
+    if _is_own_issuer(certificate):
+        raise SignatureError(
+            f"{what} certificate with subject {whom} is self-signed. Certificate chain must not "
+            f"contain self-signed {what} certificate"
+        )
+    by = f"certificate with subject {whom} is not issued by {subject(issuer)}"
+    with within(f"invalid certificates or {by}. Error"):
+        is_issued = _is_issued_by(certificate, issuer)
+    if not is_issued:
+        raise SignatureError(by)
+
+
+def _is_own_issuer(certificate: x509.Certificate) -> bool:
+    try:
+        return _is_issued_by(certificate, certificate)
+    except SignatureError:
+        return False
+
+
+def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Tell whether the names match; raises SignatureError for a wrong signature or a missing
+    right."""
+    constraints = extension(issuer, x509.BasicConstraints)
+    is_authority = constraints is not None and constraints.value.ca
+    # A certificate of the first version has no constraints and may sign.
+    is_old = issuer.version is x509.Version.v1
+    uses = extension(issuer, x509.KeyUsage)
+    if not (is_authority or is_old) or (uses is not None and not uses.value.key_cert_sign):
+        raise SignatureError(
+            "x509: invalid signature: parent certificate cannot sign this kind of certificate"
+        )
+    _check_signature(certificate, issuer)
+    return issuer.subject == certificate.issuer
+
+
+def _check_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
+    """Check a signature as Go's `CheckSignature` does; raises SignatureError."""
+    key = public_key(issuer)
+    try:
+        hashed = certificate.signature_hash_algorithm
+        how = certificate.signature_algorithm_parameters
+    except (UnsupportedAlgorithm, ValueError):
+        raise SignatureError(_UNKNOWN) from None
+    if hashed is not None and not isinstance(hashed, _SOUND):
+        if hashed.name not in _INSECURE:
+            raise SignatureError(_UNKNOWN)
+        named = f"{_INSECURE[hashed.name]}-RSA"
+        if isinstance(how, ec.ECDSA):
+            named = f"ECDSA-{_INSECURE[hashed.name]}"
+        raise SignatureError(f"x509: cannot verify signature: insecure algorithm {named}")
+    signed, signature = certificate.tbs_certificate_bytes, certificate.signature
+    failure = "x509: ECDSA verification failure"
+    try:
+        if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(how, ec.ECDSA):
+            key.verify(signature, signed, how)
+        elif isinstance(key, rsa.RSAPublicKey) and isinstance(how, padding.AsymmetricPadding):
+            failure = "crypto/rsa: verification error"
+            key.verify(signature, signed, how, hashed or hashes.SHA256())
+        elif isinstance(key, ed25519.Ed25519PublicKey) and how is None:
+            failure = "x509: Ed25519 verification failure"
+            key.verify(signature, signed)
+        else:
+            raise SignatureError("x509: the signature's algorithm is not that of the issuer's key")
+    except (InvalidSignature, UnsupportedAlgorithm):
+        raise SignatureError(failure) from None
+
+
+_UNKNOWN: Final = "x509: cannot verify signature: algorithm unimplemented"
+
+
+def _check_authority(certificate: x509.Certificate, below: int, *, stamps: bool) -> None:
+    """Require an authority; below: the number of authorities between it and the signer."""
+    whom = f"certificate with subject {subject(certificate)}: "
+    constraints = extension(certificate, x509.BasicConstraints)
+    if constraints is None or not constraints.value.ca:
+        raise SignatureError(
+            f"{whom}ca field in basic constraints must be present, critical, and set to true"
+        )
+    most = constraints.value.path_length
+    if most is not None and most < below:
+        raise SignatureError(
+            f"{whom}expected path length of {below} but certificate has path length {most} instead"
+        )
+    if not _key_usage(certificate, stamps=stamps).key_cert_sign:
+        raise SignatureError(f"{whom}key usage must have the bit positions for key cert sign set")
+
+
+def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
+    whom = f"certificate with subject {subject(certificate)}"
+    constraints = extension(certificate, x509.BasicConstraints)
+    if constraints is not None and constraints.value.ca:
+        raise SignatureError(
+            f"{whom}: if the basic constraints extension is present, the ca field must be set to "
+            "false"
+        )
+    _check_uses(_key_usage(certificate, stamps=stamps), whom)
+    purposes = extension(certificate, x509.ExtendedKeyUsage)
+    if stamps:
+        if purposes is None or list(purposes.value) != [ExtendedKeyUsageOID.TIME_STAMPING]:
+            raise SignatureError(
+                f"timestamp signing {whom} must have and only have Timestamping as extended key "
+                "usage"
+            )
+    else:
+        for purpose in purposes.value if purposes is not None else ():
+            if purpose in _EXCLUDED:
+                raise SignatureError(
+                    f"{whom}: extended key usage must not contain {_EXCLUDED[purpose]} eku"
+                )
+    with within(whom):
+        algorithm_of(certificate)
+
+
+def _check_uses(uses: x509.KeyUsage, whom: str) -> None:
+    if not uses.digital_signature:
+        raise SignatureError(
+            f"the {whom} is invalid. The key usage must have the bit positions for "
+            '"Digital Signature" set'
+        )
+    known = _OTHER_USES + (_AGREEMENT_USES if uses.key_agreement else ())
+    others = [f'"{name}"' for attribute, name in known if getattr(uses, attribute)]
+    if others:
+        raise SignatureError(
+            f'the {whom} is invalid. The key usage must be "Digital Signature" only, but found '
+            + ", ".join(others)
+        )
+
+
+def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
+    found = extension(certificate, x509.KeyUsage)
+    whom = f"certificate with subject {subject(certificate)}: key usage extension must be "
+    if found is None:
+        raise SignatureError(f"{whom}present")
+    if not found.critical and not stamps:
+        raise SignatureError(f"{whom}marked critical")
+    return found.value
+
+
+def extension(certificate: x509.Certificate, kind: type[Kind]) -> x509.Extension[Kind] | None:
+    """Return an extension of a certificate that was read; None where it has none of the kind."""
+    try:
+        return certificate.extensions.get_extension_for_class(kind)
+    except x509.ExtensionNotFound:
+        return None
+
+
+def asks_elsewhere(certificate: x509.Certificate) -> bool:
+    """Tell whether a certificate's revocation is published elsewhere: by a responder (OCSP) or a
+    list."""
+    responders = extension(certificate, x509.AuthorityInformationAccess)
+    is_asked = responders is not None and any(
+        one.access_method == AuthorityInformationAccessOID.OCSP for one in responders.value
+    )
+    points = extension(certificate, x509.CRLDistributionPoints)
+    return is_asked or (points is not None and any(one.full_name for one in points.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """name: as JWS has it; label: as COSE has it; number: notation's own; size: bytes of each of
+    the two numbers of an ECDSA signature, 0 for RSA."""
+
+    name: str
+    label: int
+    number: int
+    hashed: hashes.HashAlgorithm
+    size: int = 0
+
+
+_SHA256, _SHA384, _SHA512 = hashes.SHA256(), hashes.SHA384(), hashes.SHA512()
+ALGORITHMS: Final[Mapping[str, Algorithm]] = {
+    one.name: one
+    for one in (
+        Algorithm("PS256", -37, 1, _SHA256),
+        Algorithm("PS384", -38, 2, _SHA384),
+        Algorithm("PS512", -39, 3, _SHA512),
+        Algorithm("ES256", -7, 4, _SHA256, 32),
+        Algorithm("ES384", -35, 5, _SHA384, 48),
+        Algorithm("ES512", -36, 6, _SHA512, 66),
+    )
+}
+LABELS: Final[Mapping[int, Algorithm]] = {one.label: one for one in ALGORITHMS.values()}
+_BY_RSA_SIZE: Final = {2048: "PS256", 3072: "PS384", 4096: "PS512"}
+_BY_CURVE_SIZE: Final = {256: "ES256", 384: "ES384", 521: "ES512"}
+
+
+class KeyMismatchError(SignatureError):
+    """A key of another kind than the algorithm is for."""
+
+
+def algorithm_of(certificate: x509.Certificate) -> Algorithm:
+    """Return the algorithm of a certificate's key; raises SignatureError for a key that may not
+    sign."""
+    key = public_key(certificate)
+    if isinstance(key, rsa.RSAPublicKey):
+        size = (key.key_size + 7) // 8 * 8
+        if size not in _BY_RSA_SIZE:
+            raise SignatureError(f"rsa key size {size} bits is not supported")
+        return ALGORITHMS[_BY_RSA_SIZE[size]]
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        size = key.curve.key_size
+        if size not in _BY_CURVE_SIZE:
+            raise SignatureError(f"ecdsa key size {size} bits is not supported")
+        return ALGORITHMS[_BY_CURVE_SIZE[size]]
+    raise SignatureError("unsupported public key type")
+
+
+def holds(
+    algorithm: Algorithm, certificate: x509.Certificate, signed: bytes, signature: bytes, salt: bool
+) -> bool:
+    """Tell whether a signature of some bytes is by a certificate's key.
+
+    salt: whether RSA's has to be as long as the hash (COSE) rather than of any length (JWS). Raises
+    KeyMismatchError for a key of another kind.
+    """
+    key = public_key(certificate)
+    try:
+        if algorithm.size:
+            if not isinstance(key, ec.EllipticCurvePublicKey):
+                raise KeyMismatchError("key is of invalid type")
+            if len(signature) != 2 * algorithm.size:
+                return False
+            first = int.from_bytes(signature[: algorithm.size], "big")
+            second = int.from_bytes(signature[algorithm.size :], "big")
+            key.verify(encode_dss_signature(first, second), signed, ec.ECDSA(algorithm.hashed))
+        else:
+            if not isinstance(key, rsa.RSAPublicKey):
+                raise KeyMismatchError("key is invalid")
+            length = padding.PSS.DIGEST_LENGTH if salt else padding.PSS.AUTO
+            scheme = padding.PSS(padding.MGF1(algorithm.hashed), length)
+            key.verify(signature, signed, scheme, algorithm.hashed)
+    except InvalidSignature:
+        return False
+    return True

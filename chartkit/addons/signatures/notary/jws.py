@@ -1,0 +1,226 @@
+"""Envelopes in JSON: a JWS in its flattened serialization (RFC 7515, 7.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography import x509
+
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.go_json import decode as decode_type
+from chartkit.addons.signatures.go_json import read, read_mapping
+from chartkit.addons.signatures.notary.chain import ALGORITHMS, holds
+from chartkit.addons.signatures.notary.content import (
+    AUTHENTIC_TIME,
+    EXPIRY,
+    SCHEME,
+    SIGNING_AUTHORITY,
+    SIGNING_TIME,
+    TIME_STAMP,
+    X509,
+    Attribute,
+    Content,
+    check_length,
+    not_critical,
+)
+from chartkit.addons.signatures.notary.words import ZERO
+from chartkit.addons.signatures.trust.certificates import read_certificate
+from chartkit.engine.ports import SignatureError
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.calendar import Moment
+from chartkit.go.strconv import quote
+from chartkit.go.types import GoTypes
+from chartkit.model import Json
+
+MEDIA_TYPE: Final = "application/jose+json"
+_PROTECTED: Final = {
+    "alg": "string",
+    "cty": "string",
+    "crit": "[]string",
+    EXPIRY: "time.Time",
+    SIGNING_TIME: "time.Time",
+    SCHEME: "signature.SigningScheme=string",
+    AUTHENTIC_TIME: "time.Time",
+}
+_TYPES: Final = GoTypes(
+    {
+        "jws.jwsEnvelope": {
+            "payload": "string",
+            "protected": "string",
+            "header": "jws.jwsUnprotectedHeader",
+            "signature": "string",
+        },
+        "jws.jwsUnprotectedHeader": {
+            TIME_STAMP: "[]uint8",
+            "x5c": "[][]uint8",
+            "io.cncf.notary.signingAgent": "Raw",
+        },
+        "jws.jwsProtectedHeader": _PROTECTED,
+    },
+    exact=True,
+)
+_UNSIGNED: Final = frozenset(
+    {"none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "EdDSA"}
+)
+"""Further algorithms of the JWT library, with which no envelope may be signed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The parts as they are written; chain: in DER, who signs first."""
+
+    payload: str
+    protected: str
+    signature: str
+    chain: tuple[bytes, ...]
+    time_stamp: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Protected:
+    """Protected headers; times are None where they are not there."""
+
+    algorithm: str
+    content_type: str
+    critical: tuple[str, ...]
+    scheme: str
+    expiry: Moment | None
+    signing_time: Moment | None
+    authentic_time: Moment | None
+    further: Mapping[str, Json]
+
+
+def parse(raw: bytes) -> Envelope:
+    """Return the parts of an envelope; raises SignatureError."""
+    body = decode_type(_TYPES, "jws.jwsEnvelope", read(raw))
+    header = body.get("header", {})
+    chain = header.get("x5c", [])
+    check_length(chain)
+    payload, protected = body.get("payload", ""), body.get("protected", "")
+    signature, time_stamp = body.get("signature", ""), header.get(TIME_STAMP, b"")
+    return Envelope(payload, protected, signature, tuple(chain), time_stamp)
+
+
+def verify(envelope: Envelope) -> Content:
+    """Return the content of an envelope with a valid signature; raises SignatureError."""
+    if not envelope.chain:
+        raise SignatureError("certificate chain is not present")
+    try:
+        leaf = read_certificate(envelope.chain[0])
+    except SignatureError:
+        raise SignatureError("malformed leaf certificate") from None
+    with within("signature is invalid. Error"):
+        _check_signature(envelope, leaf)
+    protected = _protected(envelope.protected)
+    payload = decode(envelope.payload)
+    _check_headers(protected)
+    is_sure = protected.scheme == SIGNING_AUTHORITY
+    return Content(
+        payload,
+        protected.content_type,
+        protected.algorithm,
+        protected.scheme,
+        _set(protected.authentic_time if is_sure else protected.signing_time),
+        _set(protected.expiry),
+        {
+            key: Attribute(value, key in protected.critical)
+            for key, value in protected.further.items()
+        },
+        tuple(map(read_certificate, envelope.chain)),
+        decode(envelope.signature),
+        envelope.time_stamp,
+    )
+
+
+def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
+    """Check the signature as the JWT library does, in its words; raises SignatureError."""
+    signed = f"{envelope.protected}.{envelope.payload}"
+    if f"{signed}.{envelope.signature}".count(".") != 2:
+        raise SignatureError("token contains an invalid number of segments")
+    header = read_mapping(decode(envelope.protected))
+    read_mapping(decode(envelope.payload), "jwt.MapClaims")
+    name = header.get("alg")
+    if not isinstance(name, str):
+        raise SignatureError("signing method (alg) is unspecified.")
+    if name in _UNSIGNED:
+        raise SignatureError(f"signing method {name} is invalid")
+    if name not in ALGORITHMS:
+        raise SignatureError("signing method (alg) is unavailable.")
+    algorithm, signature = ALGORITHMS[name], decode(envelope.signature)
+    if not holds(algorithm, leaf, signed.encode(), signature, salt=False):
+        kind = "ecdsa" if algorithm.size else "rsa"
+        raise SignatureError(f"crypto/{kind}: verification error")
+
+
+def _protected(encoded: str) -> _Protected:
+    with within("jws envelope protected header can't be decoded"):
+        written = read(decode(encoded))
+        body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
+    return _Protected(
+        body.get("alg", ""),
+        body.get("cty", ""),
+        tuple(body.get("crit", ())),
+        body.get(SCHEME, ""),
+        body.get(EXPIRY),
+        body.get(SIGNING_TIME),
+        body.get(AUTHENTIC_TIME),
+        {key: value for key, value in (written or {}).items() if key not in _PROTECTED},
+    )
+
+
+def _check_headers(protected: _Protected) -> None:
+    if protected.scheme == X509:
+        if protected.authentic_time is not None:
+            raise SignatureError(
+                f"{quote(AUTHENTIC_TIME)} header must not be present for {X509} signing scheme"
+            )
+    elif protected.scheme == SIGNING_AUTHORITY:
+        if protected.signing_time is not None:
+            raise SignatureError(
+                f"{quote(SIGNING_TIME)} header must not be present for {SIGNING_AUTHORITY} "
+                "signing scheme"
+            )
+        if protected.authentic_time is None:
+            raise SignatureError(
+                f"{quote(AUTHENTIC_TIME)} header must be present for {X509} signing scheme"
+            )
+    else:
+        raise SignatureError(f"unsupported SigningScheme: `{protected.scheme}`")
+    _check_critical(protected)
+
+
+def _check_critical(protected: _Protected) -> None:
+    if not protected.critical:
+        raise SignatureError('missing "crit" header')
+    wanted = {SCHEME}
+    if _set(protected.expiry) is not None:
+        wanted.add(EXPIRY)
+    if protected.scheme == SIGNING_AUTHORITY:
+        wanted.add(AUTHENTIC_TIME)
+    for name in protected.critical:
+        if name in wanted:
+            wanted.remove(name)
+        elif name not in protected.further:
+            raise SignatureError(f"{quote(name)} header is marked critical but not present")
+    if wanted:
+        raise not_critical(wanted)
+
+
+def _set(moment: Moment | None) -> Moment | None:
+    """Return a time, None for the one that Go takes for none."""
+    return None if moment is None or moment.nanoseconds == ZERO else moment
+
+
+def decode(text: str) -> bytes:
+    """Return the bytes of base64 for URLs without padding; raises SignatureError."""
+    standard = text.translate(_STANDARD)
+    try:
+        return decode_base64(standard + "=" * (-len(text) % 4))
+    except Base64Error as error:
+        raise SignatureError(str(error)) from None
+
+
+_STANDARD: Final = {ord("-"): "+", ord("_"): "/", **{ord(one): "!" for one in "+/=\r\n"}}
+"""Of the usual alphabet's own letters none may stand there."""

@@ -1,0 +1,217 @@
+"""Verification of an envelope against a manifest, at notation's verification level `strict`.
+
+The steps, their order and words are those of notation-go's verifier: integrity, authenticity,
+expiry, an authentic time, revocation, and last what was signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from cryptography import x509
+
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.go_json import decode, read
+from chartkit.addons.signatures.notary import cose, jws
+from chartkit.addons.signatures.notary.chain import asks_elsewhere, check_time_stamping
+from chartkit.addons.signatures.notary.content import (
+    PLUGIN,
+    SIGNING_AUTHORITY,
+    Content,
+    check_content,
+)
+from chartkit.addons.signatures.notary.words import line, moment_of, now, shown, subject
+from chartkit.addons.signatures.trust.timestamps import (
+    TimestampAuthority,
+    verify_token,
+)
+from chartkit.engine.ports import SignatureError
+from chartkit.go.calendar import Moment
+from chartkit.go.strconv import quote
+from chartkit.go.types import GoTypes
+
+_PAYLOAD: Final = "application/vnd.cncf.notary.payload.v1+json"
+_NOBODY_ASKED: Final = "responders (OCSP) and revocation lists are not asked"
+_TYPES: Final = GoTypes(
+    {
+        "envelope.Payload": {"targetArtifact": "v1.Descriptor"},
+        "v1.Descriptor": dict.fromkeys(("mediaType", "digest", "size"), "Raw"),
+    },
+    exact=True,
+)
+_MICROSECOND: Final = 1000
+
+
+class RevocationUnknownError(SignatureError):
+    """A certificate whose revocation only a server knows that is not asked."""
+
+    def __init__(self, whose: str) -> None:
+        super().__init__(f"{line(whose)} revocation status is unknown: {_NOBODY_ASKED}")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustStore:
+    """Certificates that are trusted as they stand, one of which has to be in a signature's chain;
+    clocks: whose time stamps are."""
+
+    authorities: Sequence[x509.Certificate]
+    clocks: Sequence[x509.Certificate] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The manifest that must be signed, by its descriptor."""
+
+    media_type: str
+    digest: str
+    size: int
+
+
+def check_envelope(raw: bytes, media_type: str, target: Target, trust: TrustStore) -> None:
+    """Require an envelope to be a trusted signature of a manifest. Raises SignatureError in
+    notation's words, RevocationUnknownError where nothing else is wrong."""
+    try:
+        unasked = _check(raw, media_type, target, trust)
+    except SignatureError as error:
+        raise SignatureError(line(error.message), hint=error.hint) from None
+    if unasked is not None:
+        raise unasked
+
+
+def _check(
+    raw: bytes, media_type: str, target: Target, trust: TrustStore
+) -> RevocationUnknownError | None:
+    content = _intact(raw, media_type)
+    _check_plugin(content)
+    _check_authenticity(content, trust)
+    at = now()
+    if content.expiry is not None and at.nanoseconds >= content.expiry.nanoseconds:
+        raise SignatureError(f"digital signature has expired on {quote(shown(content.expiry))}")
+    unasked = _check_time(content, trust, at)
+    _check_target(content.payload, target)
+    return unasked or _unasked(content.chain, "signing")
+
+
+def _intact(raw: bytes, media_type: str) -> Content:
+    """Return the content of an envelope whose signature holds; raises SignatureError."""
+    content = _verified(raw, media_type)
+    check_content(content)
+    if content.content_type != _PAYLOAD:
+        raise SignatureError(f"payload content type {quote(content.content_type)} not supported")
+    return content
+
+
+def _verified(raw: bytes, media_type: str) -> Content:
+    with within("unable to parse the digital signature, error "):
+        if media_type == jws.MEDIA_TYPE:
+            in_json = jws.parse(raw)
+        elif media_type == cose.MEDIA_TYPE:
+            in_cbor = cose.parse(raw)
+        else:
+            kind = quote(media_type)
+            raise SignatureError(
+                f"signature envelope format with media type {kind} is not supported"
+            )
+    return jws.verify(in_json) if media_type == jws.MEDIA_TYPE else cose.verify(in_cbor)
+
+
+def _check_plugin(content: Content) -> None:
+    """Refuse an envelope that needs a plugin: Kyverno has none. Raises SignatureError."""
+    wanted = content.attributes.get(PLUGIN)
+    if wanted is None:
+        return
+    if not wanted.is_critical:
+        raise SignatureError(f"{PLUGIN} is not a critical Extended attribute")
+    if not isinstance(wanted.value, str):
+        raise SignatureError(f"{PLUGIN} from extended attribute is not a string")
+    if not wanted.value.strip():
+        raise SignatureError(f"{PLUGIN} from extended attribute is an empty string")
+    raise SignatureError("plugin unsupported due to nil verifier.pluginManager")
+
+
+def _check_authenticity(content: Content, trust: TrustStore) -> None:
+    # Kyverno's store is one of authorities; a signing authority is looked for in another one.
+    if content.scheme == SIGNING_AUTHORITY or not trust.authorities:
+        raise SignatureError("no trusted certificates are found to verify authenticity")
+    if not any(one in trust.authorities for one in content.chain):
+        raise SignatureError(
+            "the signature's certificate chain does not contain any trusted certificate"
+        )
+
+
+def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUnknownError | None:
+    """Require the chain to be valid at the time of the signature, by a time stamp or else now.
+    Raises SignatureError; returns what is unknown of the time stamp itself."""
+    if trust.clocks:
+        return _check_stamp(content, trust.clocks)
+    for one in content.chain:
+        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
+        if at.nanoseconds < first.nanoseconds:
+            raise SignatureError(
+                f"verification time is before certificate {subject(one)} validity period, it will "
+                f"be valid from {quote(shown(first))}"
+            )
+        if at.nanoseconds > last.nanoseconds:
+            raise SignatureError(
+                f"verification time is after certificate {subject(one)} validity period, it was "
+                f"expired at {quote(shown(last))}"
+            )
+    return None
+
+
+def _check_stamp(
+    content: Content, clocks: Sequence[x509.Certificate]
+) -> RevocationUnknownError | None:
+    if not content.time_stamp:
+        raise SignatureError("no timestamp countersignature was found in the signature envelope")
+    authority = TimestampAuthority(tuple(clocks))
+    with within("failed to verify the timestamp countersignature with error"):
+        stamp = verify_token(content.time_stamp, content.signature, authority)
+    chain = _trusted_part(stamp.chain, clocks)
+    with within("failed to validate the timestamping certificate chain with error"):
+        check_time_stamping(chain)
+    middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
+    accuracy = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
+    for one in content.chain:
+        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
+        if middle - accuracy < first.nanoseconds:
+            raise SignatureError(
+                f"timestamp can be before certificate {subject(one)} validity period, it will be "
+                f"valid from {quote(shown(first))}"
+            )
+        if middle + accuracy > last.nanoseconds:
+            raise SignatureError(
+                f"timestamp can be after certificate {subject(one)} validity period, it was "
+                f"expired at {quote(shown(last))}"
+            )
+    return _unasked(chain, "timestamping")
+
+
+def _trusted_part(
+    chain: Sequence[x509.Certificate], clocks: Sequence[x509.Certificate]
+) -> Sequence[x509.Certificate]:
+    """Return a chain up to the first trusted certificate, where Go's own ends."""
+    for index, one in enumerate(chain):
+        if one in clocks:
+            return chain[: index + 1]
+    return chain
+
+
+def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownError | None:
+    """Return what is unknown of a chain; of several certificates notation names the first."""
+    for one in chain[:-1]:
+        if asks_elsewhere(one):
+            return RevocationUnknownError(f"{kind} certificate with subject {subject(one)}")
+    return None
+
+
+def _check_target(payload: bytes, target: Target) -> None:
+    body = decode(_TYPES, "envelope.Payload", read(payload))
+    signed = body.get("targetArtifact", {})
+    size = signed.get("size")
+    found = (signed.get("mediaType"), signed.get("digest"), size)
+    if type(size) is not int or found != (target.media_type, target.digest, target.size):
+        raise SignatureError("content descriptor mismatch")

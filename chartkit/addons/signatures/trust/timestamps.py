@@ -1,0 +1,276 @@
+"""Time stamps (RFC 3161): that an authority saw a message, and when.
+
+`rfc3161_client` checks what is signed and by whom, at the stamp's own time; what
+sigstore/timestamp-authority wants of a signing certificate beyond that is checked here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.x509.oid import ObjectIdentifier
+from rfc3161_client import (
+    TimeStampResponse,
+    VerificationError,
+    VerifierBuilder,
+    decode_timestamp_response,
+)
+
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.trust.certificates import (
+    TIME_STAMPING,
+    is_authority,
+    read_certificate,
+    read_certificates,
+    verify_chain,
+)
+from chartkit.engine.ports import SignatureError
+from chartkit.go.x509.der import SEQUENCE, DerError, Reader, context
+
+_MOST_INTERMEDIATES: Final = 10
+"""Kyverno's limit, against chains that take long to build."""
+_MOST_EMBEDDED: Final = 32
+"""Certificates in a response: every one more makes paths that have to be tried."""
+_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
+_DIGESTS: Final = {
+    ObjectIdentifier("2.16.840.1.101.3.4.2.1"): "sha256",
+    ObjectIdentifier("2.16.840.1.101.3.4.2.2"): "sha384",
+    ObjectIdentifier("2.16.840.1.101.3.4.2.3"): "sha512",
+}
+_SHA1: Final = ObjectIdentifier("1.3.14.3.2.26")
+_STATUS: Final = (
+    "the request is granted",
+    "the request is granted with modifications",
+    "the request is rejected",
+    "the request is waiting",
+    "revocation is imminent",
+    "revocation has occurred",
+)
+_GRANTED: Final = b"\x30\x03\x02\x01\x00"
+"""PKIStatusInfo of a response that was granted, in DER."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """A time stamp: the latest time of a message, and the clock's accuracy; chain: the certificate
+    that signed it, and its issuers up to a root."""
+
+    time: datetime
+    accuracy: timedelta
+    chain: tuple[x509.Certificate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampAuthority:
+    """A trusted authority of time stamps. leaf: the only certificate that may sign, where one is
+    given; intermediates: between it and the roots, besides those that come with a time stamp."""
+
+    roots: tuple[x509.Certificate, ...]
+    intermediates: tuple[x509.Certificate, ...] = ()
+    leaf: x509.Certificate | None = None
+
+
+def read_authority(chain: str) -> TimestampAuthority:
+    """Return the authority of a policy's `tsaCertChain` (PEM), in any order. Raises SignatureError
+    in Kyverno's words for too many certificates, or what is none."""
+    most = _MOST_INTERMEDIATES
+    if (found := chain.count(_BEGIN)) > most + 2:
+        raise SignatureError(_too_many("", found, most + 2))
+    with within("error splitting tsa certificates"):
+        certificates = read_certificates(chain)
+    leaves = [one for one in certificates if not is_authority(one)]
+    above = [one for one in certificates if is_authority(one)]
+    roots = tuple(one for one in above if one.subject == one.issuer)
+    intermediates = tuple(one for one in above if one.subject != one.issuer)
+    if len(leaves) > 1:
+        raise SignatureError("certificate chain must contain at most one TSA certificate")
+    if len(intermediates) > most:
+        raise SignatureError(_too_many("intermediate ", len(intermediates), most))
+    return TimestampAuthority(roots, intermediates, leaves[0] if leaves else None)
+
+
+def _too_many(which: str, found: int, most: int) -> str:
+    return (
+        f"TSA certificate chain contains too many {which}certificates ({found}), "
+        f"maximum allowed is {most}"
+    )
+
+
+def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
+    """Return an authority's time stamp of a message, by its response (TimeStampResp in DER). Raises
+    SignatureError for a response that is no time stamp of this message by this authority."""
+    with _wrong("error parsing response into Timestamp"):
+        decoded = decode_timestamp_response(with_ordered_certificates(response))
+        status, imprint = decoded.status, decoded.tst_info.message_imprint
+        digest = imprint.hash_algorithm
+    if status:
+        text = _STATUS[status] if 0 < status < len(_STATUS) else f"unknown status: {status}"
+        raise SignatureError(f"{text}: {','.join(decoded.status_string)} ()")
+    if digest not in _DIGESTS:
+        weak = "weak hash algorithm: must be SHA-256, SHA-384, or SHA-512"
+        raise SignatureError(weak if digest == _SHA1 else "unsupported hash algorithm")
+    embedded = _embedded(decoded)
+    signer = _signer(decoded, embedded, authority)
+    if not authority.roots:
+        raise SignatureError("no root certificates provided for verifying the certificate chain")
+    between = (*authority.intermediates, *embedded)
+    at = decoded.tst_info.gen_time
+    chain = _chain(signer, between, authority, at)
+    _check_signer(signer)
+    _check_signed(decoded, authority, signer)
+    found = Timestamp(at, _accuracy(decoded), chain)
+    if hashlib.new(_DIGESTS[digest], message).digest() != imprint.message:
+        raise SignatureError("hashed messages don't match")
+    return found
+
+
+def verify_token(token: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
+    """Return the time stamp of a bare TimeStampToken, as Notary's signatures contain it; see
+    `verify_timestamp`."""
+    return verify_timestamp(_response(token), message, authority)
+
+
+def _response(token: bytes) -> bytes:
+    """Return a granted response around a token."""
+    size = len(_GRANTED) + len(token)
+    octets = size.to_bytes((size.bit_length() + 7) // 8)
+    length = octets if size < 0x80 else bytes((0x80 | len(octets),)) + octets
+    return b"\x30" + length + _GRANTED + token
+
+
+def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
+    with _wrong("error parsing response into Timestamp"):
+        listed = decoded.signed_data.certificates
+    if len(listed) > _MOST_EMBEDDED:
+        raise SignatureError(
+            f"the timestamp carries {len(listed)} certificates, and {_MOST_EMBEDDED} are read"
+        )
+    with within("error parsing response into Timestamp"):
+        return [read_certificate(one) for one in listed]
+
+
+@contextmanager
+def _wrong(what: str) -> Iterator[None]:
+    """Return the libraries' error of a structure, in one line."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise SignatureError(f"{what}: {' '.join(str(error).split())[:200]}") from None
+
+
+def _signer(
+    decoded: TimeStampResponse,
+    embedded: Sequence[x509.Certificate],
+    authority: TimestampAuthority,
+) -> x509.Certificate:
+    """Return the one certificate whose key signed."""
+    with _wrong("error while verifying signature"):
+        signers = list(decoded.signed_data.signer_infos)
+        names = [(one.issuer, one.serial_number) for one in signers]
+    if len(names) != 1:
+        raise SignatureError("signer certificate was not found")
+    given = embedded or ([authority.leaf] if authority.leaf else [])
+    if not given:
+        raise SignatureError("leaf certificate must be present in the TSR or as a verify option")
+    named = [one for one in given if (one.issuer, one.serial_number) == names[0]]
+    if not named:
+        raise SignatureError("error while verifying signature: pkcs7: No certificate for signer")
+    if authority.leaf is not None and authority.leaf != named[0]:
+        raise SignatureError(
+            "certificate embedded in the TSR does not match the provided TSA certificate"
+        )
+    return named[0]
+
+
+def _check_signer(signer: x509.Certificate) -> None:
+    """Require a certificate for time stamping alone (RFC 3161, 2.3)."""
+    failed = "failed to verify TSA certificate"
+    if is_authority(signer):
+        raise SignatureError(
+            f"{failed}: TSA certificate must be an end-entity certificate, not a CA"
+        )
+    with _wrong(failed):
+        try:
+            usages = signer.extensions.get_extension_for_class(x509.ExtendedKeyUsage)
+        except x509.ExtensionNotFound:
+            usages = None
+    if usages is None or not usages.critical:
+        raise SignatureError(f"{failed}: certificate must set EKU to critical")
+    failed = "failed to verify EKU on leaf certificate"
+    if (count := len(list(usages.value))) != 1:
+        raise SignatureError(
+            f"{failed}: certificate has {count} extended key usages, expected only one"
+        )
+    if TIME_STAMPING not in usages.value:
+        raise SignatureError(
+            f"{failed}: leaf certificate EKU is not set to TimeStamping as required"
+        )
+
+
+def _check_signed(
+    decoded: TimeStampResponse, authority: TimestampAuthority, signer: x509.Certificate
+) -> None:
+    verifier = VerifierBuilder(
+        tsa_certificate=signer,
+        intermediates=list(authority.intermediates),
+        roots=list(authority.roots),
+    ).build()
+    try:
+        verifier.verify(decoded, decoded.tst_info.message_imprint.message)
+    except VerificationError as error:
+        said = " ".join(str(error).split("ErrorStack")[0].split()).rstrip(": ")
+        raise SignatureError(f"error while verifying signature: {said}") from None
+    except (ValueError, TypeError) as error:
+        raise SignatureError(f"error while verifying signature: {error}") from None
+
+
+def _chain(
+    signer: x509.Certificate,
+    between: Sequence[x509.Certificate],
+    authority: TimestampAuthority,
+    at: datetime,
+) -> tuple[x509.Certificate, ...]:
+    """Return the path to a root; all certificates must be for time stamping, which OpenSSL requires
+    of the signer only."""
+    roots = authority.roots
+    with within("error while verifying signer certificate chain"):
+        found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
+    return tuple(found)
+
+
+def _accuracy(decoded: TimeStampResponse) -> timedelta:
+    found = decoded.tst_info.accuracy
+    if found is None:
+        return timedelta()
+    return timedelta(
+        seconds=found.seconds, milliseconds=found.millis or 0, microseconds=found.micros or 0
+    )
+
+
+def with_ordered_certificates(response: bytes) -> bytes:
+    """Return the same response (TimeStampResp), its certificates in the order that DER gives a set;
+    as it is, where it is none.
+
+    Authorities write them in the order of their chain, which Go's readers take and stricter ones do
+    not. They stand outside what is signed.
+    """
+    try:
+        fields = Reader(Reader(response).read(SEQUENCE, ""))
+        fields.any("")
+        token = Reader(fields.read(SEQUENCE, ""))
+        token.any("")
+        signed = Reader(Reader(token.read(context(0, True), "")).read(SEQUENCE, ""))
+        while not signed.peek(context(0, True)):
+            signed.any("")
+        listed, certificates = Reader(signed.read(context(0, True), "")), []
+        while listed:
+            certificates.append(listed.raw(""))
+    except DerError:
+        return response
+    return response.replace(b"".join(certificates), b"".join(sorted(certificates)), 1)

@@ -1,0 +1,258 @@
+"""The trust of a Sigstore instance: its trusted_root.json, as sigstore-go reads it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final, TypeVar
+
+from cryptography import x509
+
+from chartkit.addons.signatures.errors import within
+from chartkit.addons.signatures.trust.certificates import (
+    CODE_SIGNING,
+    is_authority,
+    read_certificate,
+    verify_chain,
+)
+from chartkit.addons.signatures.trust.keys import PublicKey, log_id, read_key_der, read_public_key
+from chartkit.addons.signatures.trust.secret_keys import NO_SECRETS
+from chartkit.addons.signatures.trust.sigstore_library import (
+    certificate_timestamps,
+    embedded_trusted_root,
+    verify_certificate_timestamp,
+)
+from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
+from chartkit.engine.ports import KeySource, SignatureError
+from chartkit.model import Body, Json, mapping_at
+
+_MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
+_MOST: Final = 100
+"""Logs or authorities of one kind at most."""
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Period:
+    """The time for which a key or certificate is trusted, None where it is open."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def is_valid(self, at: datetime) -> bool:
+        return (self.start is None or at >= self.start) and (self.end is None or at <= self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Log(_Period):
+    """A log's key."""
+
+    url: str
+    id: bytes
+    key: PublicKey
+
+
+@dataclass(frozen=True, slots=True)
+class Authority(_Period):
+    """An issuer of certificates or time stamps; leaf: the certificate of a clock itself."""
+
+    uri: str
+    root: x509.Certificate | None
+    intermediates: tuple[x509.Certificate, ...] = ()
+    leaf: x509.Certificate | None = None
+
+    @property
+    def clock(self) -> TimestampAuthority:
+        """The issuer as one of time stamps."""
+        roots = () if self.root is None else (self.root,)
+        return TimestampAuthority(roots, self.intermediates, self.leaf)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The logs, by their identifiers, and the authorities of a Sigstore instance."""
+
+    logs: Mapping[bytes, Log] = field(default_factory=dict)
+    ct_logs: Mapping[bytes, Log] = field(default_factory=dict)
+    authorities: Sequence[Authority] = ()
+    timestamp_authorities: Sequence[Authority] = ()
+
+
+def read_trusted_root(text: str) -> Trust:
+    """Return the content of a trusted_root.json; raises SignatureError."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _malformed("it is not JSON") from None
+    if not isinstance(body, dict):
+        raise _malformed("it is no object")
+    if body.get("mediaType") != _MEDIA_TYPE:
+        raise SignatureError(f"unsupported TrustedRoot media type: {body.get('mediaType', '')}")
+    logs = _all(body, "tlogs", _log)
+    ct_logs = _all(body, "ctlogs", _log)
+    return Trust(
+        {one.id: one for one in logs},
+        {one.id: one for one in ct_logs},
+        _all(body, "certificateAuthorities", _authority),
+        _all(body, "timestampAuthorities", _clock),
+    )
+
+
+@cache
+def embedded_root() -> Trust:
+    """Return the public instance's root from sigstore's own library; no network is asked."""
+    return read_trusted_root(embedded_trusted_root())
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedRoots:
+    """Gives what policies leave to others: the trusted root, where it is needed, the user's or else
+    the public instance's; keys: those that lie in Secrets."""
+
+    given: Trust | None = None
+    keys: KeySource = NO_SECRETS
+
+    def __call__(self) -> Trust:
+        return embedded_root() if self.given is None else self.given
+
+
+def verify_leaf(
+    certificate: x509.Certificate, authorities: Sequence[Authority], at: datetime
+) -> list[x509.Certificate]:
+    """Return the way from a certificate for signing code to the first authority that vouches for
+    it. Raises SignatureError."""
+    for one in authorities:
+        if one.root is None or not one.is_valid(at):
+            continue
+        try:
+            return verify_chain(
+                certificate,
+                roots=(one.root,),
+                intermediates=one.intermediates,
+                at=at,
+                usage=CODE_SIGNING,
+            )
+        except SignatureError:
+            continue
+    raise SignatureError("leaf certificate verification failed")
+
+
+def single_log(text: str) -> Mapping[bytes, Log]:
+    """Return a log of which a policy gives the key, in PEM; raises SignatureError."""
+    key = read_public_key(text)
+    identifier = log_id(key)
+    return {identifier: Log("", identifier, key)}
+
+
+def _malformed(why: str) -> SignatureError:
+    return SignatureError(f"failed to proto-json unmarshal trusted root: {why}")
+
+
+def _all(body: Body, key: str, read: Callable[[Body], Read]) -> list[Read]:
+    listed = body.get(key)
+    if listed is None:
+        return []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise _malformed(f"{key} is no list of objects")
+    if len(listed) > _MOST:
+        raise _malformed(f"{key} has more than {_MOST} members")
+    return [read(one) for one in listed]
+
+
+def _log(body: Body) -> Log:
+    if body.get("hashAlgorithm") != "SHA2_256":
+        raise SignatureError(f"unsupported tlog hash algorithm: {body.get('hashAlgorithm', '')}")
+    identifier = _bytes(_member(body, "logId").get("keyId"))
+    if not identifier:
+        raise SignatureError("tlog missing log ID")
+    given = _member(body, "publicKey")
+    raw = _bytes(given.get("rawBytes"))
+    if not raw:
+        raise SignatureError("tlog missing public key raw bytes")
+    url = str(body.get("baseUrl", ""))
+    with within(f"failed to parse public key for tlog: {url} ", ""):
+        key = read_key_der(raw)
+    if not isinstance(given.get("validFor"), dict):
+        raise SignatureError("tlog missing public key validity period")
+    start, end = _period(given)
+    if start is None:
+        raise SignatureError("tlog missing public key validity period start time")
+    return Log(url, identifier, key, start=start, end=end)
+
+
+def _authority(body: Body) -> Authority:
+    *intermediates, root = _chain(body)
+    start, end = _period(body)
+    return Authority(str(body.get("uri", "")), root, tuple(intermediates), start=start, end=end)
+
+
+def _clock(body: Body) -> Authority:
+    chain = _chain(body)
+    leaf = None if is_authority(chain[0]) else chain[0]
+    others = chain if leaf is None else chain[1:]
+    root = others[-1] if others else None
+    start, end = _period(body)
+    return Authority(str(body.get("uri", "")), root, tuple(others[:-1]), leaf, start=start, end=end)
+
+
+def _chain(body: Body) -> list[x509.Certificate]:
+    listed = _member(body, "certChain").get("certificates")
+    if not isinstance(listed, list) or not 0 < len(listed) <= _MOST:
+        raise SignatureError("CertificateAuthority cert chain is empty")
+    with within(f"failed to parse certificate for {body.get('uri', '')}", " "):
+        return [read_certificate(_bytes(mapping_at(one).get("rawBytes"))) for one in listed]
+
+
+def _member(body: Body, key: str) -> Body:
+    return mapping_at(body.get(key))
+
+
+def _bytes(value: Json) -> bytes:
+    if not isinstance(value, str):
+        return b""
+    try:
+        return base64.b64decode(value.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        raise _malformed("a value is not base64") from None
+
+
+def _period(body: Body) -> tuple[datetime | None, datetime | None]:
+    period = _member(body, "validFor")
+    return _time(period.get("start")), _time(period.get("end"))
+
+
+def _time(value: Json) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise _malformed("a time is none") from None
+    if moment.tzinfo is None:
+        raise _malformed("a time has no zone")
+    return moment
+
+
+def verify_sct(
+    certificate: x509.Certificate, issuers: Sequence[x509.Certificate], logs: Mapping[bytes, Log]
+) -> None:
+    """Require that one log promised the certificate while its key was valid, as sigstore-go does.
+
+    issuers: the certificate's own first. Raises SignatureError.
+    """
+    for promised in certificate_timestamps(certificate):
+        log = logs.get(promised.log_id)
+        if log is None or not log.is_valid(promised.timestamp.replace(tzinfo=UTC)):
+            continue
+        try:
+            verify_certificate_timestamp(certificate, promised, issuers, log.key)
+        except SignatureError:
+            continue
+        return
+    raise SignatureError("only able to verify 0 SCT entries; unable to meet threshold of 1")

@@ -1,0 +1,280 @@
+"""What stands around policies: values, kustomize patches, templates and exceptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from chartkit.documents import input_files
+from tests.addons.migrate.files.migrations import migrated
+
+_POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec:
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: m
+        pattern: {metadata: {labels: {team: "?*"}}}
+"""
+_PATCH = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: team}
+spec: {validationFailureAction: Enforce}
+"""
+
+
+def _mentions(folder: Path) -> list[str]:
+    found = migrated(folder)
+    assert found.inventory.faults == ()
+    assert [each.legacy.resource.kind for each in found.objects][:1] == ["ClusterPolicy"]
+    assert found.exit_code(check=False) == 1
+    assert (folder / "policy.yaml").name in [Path(each.file).name for each in found.files]
+    return [
+        f"{Path(each.location.file).name}:{each.location.line}: {each.what}"
+        for each in found.mentions
+    ]
+
+
+def test_kustomize_patches_are_named_and_are_no_policies(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "patch.yaml").write_text(_PATCH)
+    (tmp_path / "kustomization.yaml").write_text(
+        "resources: [policy.yaml]\n"
+        "patches:\n"
+        "  - path: patch.yaml\n"
+        "  - target: {kind: ClusterPolicy, name: team}\n"
+        "    patch: '[]'\n"
+        "  - target: {kind: Deployment}\n"
+        "    patch: '[]'\n"
+        "replacements:\n"
+        "  - source: {kind: ConfigMap, name: a}\n"
+        "    targets: [{select: {kind: ClusterPolicy}, fieldPaths: [a]}]\n"
+    )
+    text = "a kustomize patch of ClusterPolicy/team, which the new policies do not get"
+    assert _mentions(tmp_path) == [
+        f"patch.yaml:1: {text}: its kustomization has replacements",
+        f"kustomization.yaml:4: {text}: its kustomization has replacements",
+        "kustomization.yaml:9: a kustomize replacement in a policy, "
+        "which the new policies do not get",
+    ]
+
+
+_INLINE = "apiVersion: kyverno.io/v1\n      kind: ClusterPolicy\n      metadata: {name: team}"
+_NO_PATCH = "which the new policies do not get"
+
+
+@pytest.mark.parametrize(
+    ("patch", "named"),
+    [
+        (f"patches:\n  - patch: |-\n      {_INLINE}", "ClusterPolicy/team"),
+        (f"patchesStrategicMerge:\n  - |-\n      {_INLINE}", "ClusterPolicy/team"),
+        ("patches: [{target: {kind: Cluster.*}, path: a.json}]", "every Cluster.*"),
+        ("patches: [{target: {group: kyverno.io}, path: a.json}]", "every policy"),
+        ("patches: [{target: {name: te.m}, path: a.json}]", "te.m"),
+        ("patches: [{target: {labelSelector: a=b}, path: a.json}]", "every policy"),
+        ("patchesJson6902: [{target: {kind: Policy, name: a}, path: a.json}]", "Policy/a"),
+        ("patches: [{target: {kind: Deployment, name: team}, path: a.json}]", ""),
+        ("patches: [{target: {group: policies.kyverno.io}, path: a.json}]", ""),
+        ("patches: [{target: {name: other}, path: a.json}]", ""),
+        ("patches: [{target: {kind: '['}, path: a.json}]", ""),
+        ("patches: [{patch: '- {op: remove, path: /spec}'}, 7, {patch: '{'}]", ""),
+        ("replacements: [{path: gone.yaml}, 7]", ""),
+    ],
+)
+def test_patches_are_named_by_what_they_select(tmp_path: Path, patch: str, named: str) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "kustomization.yaml").write_text(f"resources: [policy.yaml]\n{patch}\n")
+    found = [each.what.partition(": ")[0] for each in migrated(tmp_path).mentions]
+    assert found == ([f"a kustomize patch of {named}, {_NO_PATCH}"] if named else [])
+
+
+def test_a_target_is_a_regular_expression_of_go(tmp_path: Path) -> None:
+    """One that backtracks would try 2^40 ways."""
+    name = "a" * 60
+    (tmp_path / "policy.yaml").write_text(_POLICY.replace("team", name))
+    target = "patches: [{target: {name: (a|aa)+b}, path: a.json}]\n"
+    (tmp_path / "kustomization.yaml").write_text(f"resources: [policy.yaml]\n{target}")
+    assert not migrated(tmp_path).mentions
+
+
+def test_replacements_in_a_file_of_their_own_are_named(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "one.yaml").write_text("targets: [{select: {kind: ClusterPolicy}}]\n")
+    (tmp_path / "kustomization.yaml").write_text("replacements: [{path: one.yaml}]\n")
+    (mention,) = migrated(tmp_path).mentions
+    assert mention.what.startswith("a kustomize replacement in a policy")
+
+
+_APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: "
+_FLUX = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: "
+_ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nrules: "
+_CHAINSAW = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nspec: "
+_ONE = "apiVersion: kyverno.io/v1, kind: ClusterPolicy"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (
+            f"{_APPLICATION}{{ignoreDifferences: [{{group: kyverno.io, kind: ClusterPolicy}}]}}",
+            "names every ClusterPolicy",
+        ),
+        (
+            f"{_APPLICATION}{{source: {{kustomize: {{patches: [{{target: {{kind: Policy}}}}]}}}}}}",
+            "a kustomize patch of every Policy",
+        ),
+        (f"{_FLUX}{{healthChecks: [{{{_ONE}, name: team}}]}}", "names ClusterPolicy/team"),
+        (f"{_FLUX}{{patches: [{{target: {{kind: ClusterPolicy}}}}]}}", "a kustomize patch of"),
+        (
+            f"{_ROLE}[{{apiGroups: [kyverno.io], resources: [clusterpolicies, updaterequests]}}]",
+            "a permission for clusterpolicies, ",
+        ),
+        (f"{_ROLE}[{{apiGroups: [policies.kyverno.io], resources: [policyexceptions]}}]", ""),
+        (
+            f"{_CHAINSAW}{{steps: [{{{_ONE}, metadata: {{name: team}}, spec: {{}}}}]}}",
+            "holds ClusterPolicy/team, which stays",
+        ),
+        (f"extraObjects: [{{{_ONE}, metadata: {{name: a}}, spec: {{}}}}]", "holds ClusterPolicy/a"),
+        (f"{{{_ONE}, metadata: {{name: team}}, status: {{}}}}", "a test waits for the status of"),
+        ("apiVersion: v1\nkind: Pod\nspec: {target: {port: 1}, apiGroups: 7}", ""),
+        (f"{_APPLICATION}{{a: [{{group: kyverno.io, kind: [a]}}]}}", ""),
+        (f"{_ROLE}[{{apiGroups: [kyverno.io], resources: [[a], {{}}]}}]", ""),
+    ],
+)
+def test_what_names_policies_is_named(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "text.yaml").write_text(f"{text}\n")
+    found = migrated(tmp_path)
+    assert found.inventory.faults == ()
+    assert [each.what[: len(named)] for each in found.mentions] == ([named] if named else [])
+    assert all(each.location.line for each in found.mentions)
+
+
+_HELM = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nspec: "
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("kyverno-policies: {policyExclude: {}}", ["policyExclude"]),
+        ("releases: [{values: [{autogenControllers: none}]}]", ["autogenControllers"]),
+        (f"{_HELM}{{values: {{validationFailureAction: Audit}}}}", ["validationFailureAction"]),
+        (
+            f"{_APPLICATION}{{source: {{helm: {{parameters: "
+            "[{name: validationFailureAction, value: Enforce}]}}}",
+            ["validationFailureAction"],
+        ),
+        (
+            f"{_APPLICATION}\n  source:\n    helm:\n      values: |\n        a: 1\n"
+            "        policyExclude: {}\n        validationFailureActionByPolicy: {}",
+            ["policyExclude", "validationFailureActionByPolicy"],
+        ),
+        ("$schema: x\nproperties: {policyExclude: {}}", []),
+        ("apiVersion: example.com/v1\nkind: Widget\nspec: {policyExclude: {}}", []),
+    ],
+)
+def test_values_are_named_wherever_they_stand(tmp_path: Path, text: str, named: list[str]) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "text.yaml").write_text(f"{text}\n")
+    assert [each.what.partition(" is ")[0] for each in migrated(tmp_path).mentions] == named
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_chart_that_is_not_there_is_no_all_clear(tmp_path: Path, is_named: bool) -> None:
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "Chart.yaml").write_text(
+        "apiVersion: v2\nname: c\nversion: 1.0.0\n"
+        "dependencies: [{name: kyverno-policies, version: 3.2.0, repository: https://a.example}]\n"
+    )
+    (chart / "values.yaml").write_text("kyverno-policies: {validationFailureAction: Enforce}\n")
+    found = migrated(chart if is_named else tmp_path)
+    (unread,) = found.inventory.unread
+    assert "depends on the chart 'kyverno-policies', which is not in its charts/" in unread
+    assert [each.what.partition(" is ")[0] for each in found.mentions] == [
+        "validationFailureAction"
+    ]
+    assert found.exit_code(check=False) == 1
+
+
+def test_a_new_policy_that_is_there_already_is_named(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (new,) = yaml.safe_load_all(migrated(tmp_path).text)
+    (tmp_path / "by-hand.yaml").write_text(yaml.safe_dump(new))
+    other = {**new, "metadata": {"name": "other"}}
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(other))
+    assert _mentions(tmp_path) == [
+        "by-hand.yaml:1: ValidatingPolicy/team is there already, and what ClusterPolicy/team "
+        "becomes has the same name"
+    ]
+
+
+def test_values_of_charts_of_policies_are_named(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    (tmp_path / "values.yaml").write_text(
+        "replicas: 1\nvalidationFailureAction: Audit\npolicyExclude: {}\n"
+    )
+    assert [each.partition(" is ")[0] for each in _mentions(tmp_path)] == [
+        "values.yaml:2: validationFailureAction",
+        "values.yaml:3: policyExclude",
+    ]
+
+
+def test_an_exception_that_stays_is_named(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(
+        f"""{_POLICY}---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {{name: off, namespace: shop}}
+spec:
+  match: {{any: [{{resources: {{kinds: [Pod]}}, subjects: [{{kind: User, name: a}}]}}]}}
+  podSecurity: [{{controlName: Capabilities, images: ["*"]}}]
+  exceptions:
+    - {{policyName: team, ruleNames: [team]}}
+"""
+    )
+    assert _mentions(tmp_path) == [
+        "policy.yaml:19: names ClusterPolicy/team, which converts: "
+        "the new policy applies without this exception"
+    ]
+
+
+def test_templates_of_charts_are_named(tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    (chart / "templates" / "p.yaml").write_text(_POLICY)
+    found = migrated(tmp_path)
+    (mention,) = found.mentions
+    assert "ClusterPolicy/team is rendered from a chart" in mention.what
+    assert found.text.startswith("apiVersion: policies.kyverno.io/v1\n")
+    assert found.files == []
+
+
+def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "policy.yaml": _POLICY,
+        "patch.yaml": _PATCH,
+        "kustomization.yaml": "resources: [policy.yaml]\npatches: [{path: patch.yaml}]\n",
+        "values.yaml": "policyExclude: {}\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    read: list[str] = []
+    source = input_files.read_text
+
+    def counted(path: Path) -> str:
+        if tmp_path in Path(path).parents:
+            read.append(Path(path).name)
+        return source(path)
+
+    monkeypatch.setattr(input_files, "read_text", counted)
+    migrated(tmp_path)
+    assert sorted(read) == sorted(texts)

@@ -1,0 +1,110 @@
+"""Roles of users: a policy in CEL finds them by the bindings, as Kyverno does for the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.addons.migrate.proof import Case, ProofOptions, prove
+from chartkit.addons.migrate.proof.requests.cluster import world_of
+from chartkit.engine import World
+from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.evaluation import evaluate
+from chartkit.engine.policies import RunnablePolicy
+from chartkit.model import Body, Resource, Status
+from tests.addons.migrate.conversions import Converted, converted
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_GROUP = {"kind": "Group", "name": "admins"}
+_USER = {"kind": "User", "name": "ann"}
+_ACCOUNT = {"kind": "ServiceAccount", "name": "bot"}
+_USERS = (
+    {"username": "ann", "groups": ["people"]},
+    {"username": "bob", "groups": ["admins"]},
+    {"username": "admins", "groups": ["ann"]},
+    {"username": "system:serviceaccount:team:bot", "groups": []},
+    {"username": "system:serviceaccount:other:bot", "groups": []},
+)
+
+
+def _rule(roles: str, kind: str = "ConfigMap") -> Converted:
+    rule = "exclude: {any: [{ROLES}]}\nvalidate: {message: m, pattern: {metadata: {name: other}}}"
+    return converted(rule.replace("ROLES", roles), kind)
+
+
+def _binding(namespace: str, kind: str, role: str, *subjects: Body) -> Body:
+    metadata = {"name": f"{namespace}-{role}-{len(subjects)}"}
+    return {
+        "apiVersion": _RBAC,
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
+        "metadata": {**metadata, "namespace": namespace} if namespace else metadata,
+        "roleRef": {"kind": kind, "name": role, "apiGroup": "rbac.authorization.k8s.io"},
+        "subjects": list(subjects),
+    }
+
+
+def _refused(policy: RunnablePolicy, user: Body, cluster: Body) -> bool:
+    metadata = {"name": "a", "namespace": "team"}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    case = Case({"object": body, "operation": "CREATE", "userInfo": user, "cluster": cluster})
+    results = evaluate([policy], case.request(), world_of(case.document, World()))
+    assert all(one.status is not Status.ERROR for one in results), results
+    return any(one.status is Status.FAIL for one in results)
+
+
+@pytest.mark.parametrize(
+    ("roles", "binding", "excluded"),
+    [
+        ("clusterRoles: [root]", _binding("", "ClusterRole", "root", _USER), {0}),
+        ("clusterRoles: [root]", _binding("", "ClusterRole", "root", _GROUP), {1}),
+        ("clusterRoles: [root, x]", _binding("team", "ClusterRole", "root", _ACCOUNT), {3}),
+        ("clusterRoles: [root]", _binding("other", "ClusterRole", "root", _USER), set()),
+        ("clusterRoles: [root]", _binding("", "ClusterRole", "other", _USER), set()),
+        ("clusterRoles: ['r*']", _binding("", "ClusterRole", "root", _USER), set()),
+        ("clusterRoles: [root]", _binding("team", "Role", "root", _USER), set()),
+        ("roles: ['team:root']", _binding("team", "Role", "root", _USER, _ACCOUNT), {0, 3}),
+        ("roles: ['other:root']", _binding("other", "Role", "root", _USER), {0}),
+        ("roles: ['team:root']", _binding("other", "Role", "root", _USER), set()),
+        (
+            "clusterRoles: [root]",
+            _binding("", "ClusterRole", "root", {**_ACCOUNT, "namespace": "other"}),
+            {4},
+        ),
+        ("clusterRoles: [root]", _binding("", "ClusterRole", "root"), set()),
+    ],
+)
+def test_both_forms_find_the_roles_of_users(roles: str, binding: Body, excluded: set[int]) -> None:
+    found = _rule(roles)
+    (body,) = found.documents
+    cluster: Body = {f"{_RBAC}/rolebindings": [], f"{_RBAC}/clusterrolebindings": []}
+    cluster[f"{_RBAC}/{binding['kind'].lower()}s"] = [binding]
+    for form in (compile_policy(found.legacy), compile_cel_policy(Resource(body))):
+        refused = {at for at, user in enumerate(_USERS) if _refused(form, user, cluster)}
+        assert refused == {*range(len(_USERS))} - excluded
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Node", "Namespace", "Widget", "Pod"])
+@pytest.mark.parametrize("roles", ["clusterRoles: [root]", "roles: ['team:root', 'x:a', 'x:b']"])
+def test_roles_are_proved(kind: str, roles: str) -> None:
+    found = _rule(roles, kind)
+    forms = [Resource(body) for body in found.documents]
+    proof = prove(found.legacy, forms, options=ProofOptions(most_requests=300))
+    assert proof.equal, proof.differences
+    states = {place.name: place.states for place in proof.coverage.places}
+    assert states["rule rule"]["fail"]
+
+
+def test_bindings_of_a_namespace_are_not_asked_for_where_there_is_none() -> None:
+    assert "rolebindings'" not in _rule("clusterRoles: [root]", "Node").conditions[0].replace(
+        "'clusterrolebindings'", ""
+    )
+
+
+def test_a_deny_that_asks_for_the_operation_judges_deletions() -> None:
+    condition = "{key: '{{ request.operation }}', operator: AnyIn, value: [DELETE, UPDATE]}"
+    found = converted(f"validate: {{message: m, deny: {{conditions: {{any: [{condition}]}}}}}}")
+    (rule,) = found.spec["matchConstraints"]["resourceRules"]
+    assert rule["operations"] == ["CREATE", "UPDATE", "DELETE"]
+    assert found.changes == ()
+    proof = prove(found.legacy, [Resource(body) for body in found.documents])
+    assert proof.equal, proof.differences

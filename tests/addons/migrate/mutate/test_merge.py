@@ -1,0 +1,168 @@
+"""`patchStrategicMerge` becomes apply configurations that give the same objects."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.addons.migrate.mutate.forms import (
+    assert_same,
+    conditions,
+    converted,
+    expression,
+    mutated,
+    pod,
+    policy,
+    reason,
+)
+
+_AFFINITY = (
+    "{spec: {+(affinity): {+(nodeAffinity): {}, podAffinity: {preferredDuringScheduling"
+    "IgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: zone}}]}}}}"
+)
+
+
+def merging(patch: str) -> str:
+    return f"patchStrategicMerge: {patch}"
+
+
+@pytest.mark.parametrize(
+    ("patch", "text"),
+    [
+        (
+            "{spec: {priorityClassName: high}}",
+            "Object{spec: Object.spec{priorityClassName: 'high'}}",
+        ),
+        (
+            "{metadata: {labels: {a/b: c}}}",
+            "Object{metadata: Object.metadata{labels: {'a/b': 'c'}}}",
+        ),
+        (
+            "{metadata: {labels: {+(a/b): c}}}",
+            "Object{ metadata: Object.metadata{ "
+            "labels: {'a/b': object.metadata.?labels[?'a/b'].orValue('c')} } }",
+        ),
+        (
+            "{metadata: {labels: {+(a): b, c: d}}}",
+            "Object{ metadata: Object.metadata{ "
+            "labels: {'a': object.metadata.?labels.?a.orValue('b'), 'c': dyn('d')} } }",
+        ),
+        (
+            "{spec: {imagePullSecrets: [{name: mine}]}}",
+            "Object{ spec: Object.spec{ imagePullSecrets: [ Object.spec.imagePullSecrets{"
+            "name: 'mine'} ] + object.spec.?imagePullSecrets.orValue([]).filter("
+            "imagePullSecret, has(imagePullSecret.name) && imagePullSecret.name != 'mine' && "
+            "object.spec.?imagePullSecrets.orValue([]).exists_one(other, "
+            "other.?name.orValue('') == imagePullSecret.name)).map(imagePullSecret, "
+            "Object.spec.imagePullSecrets{name: imagePullSecret.name}) } }",
+        ),
+        (
+            "{spec: {containers: [{(image): '*:latest', imagePullPolicy: Always}]}}",
+            "Object{ spec: Object.spec{ containers: object.spec.containers.filter(container, "
+            "has(container.image) && container.image.endsWith(':latest')).map(container, "
+            "Object.spec.containers{name: container.name, imagePullPolicy: 'Always'}) + "
+            "object.spec.containers.filter(container, "
+            "!(has(container.image) && container.image.endsWith(':latest'))).map(container, "
+            "Object.spec.containers{name: container.name}) } }",
+        ),
+        (
+            _AFFINITY,
+            "Object{ spec: Object.spec{ ?affinity: !has(object.spec.affinity) ? optional.of("
+            "Object.spec.affinity{ podAffinity: Object.spec.affinity.podAffinity{ "
+            "preferredDuringSchedulingIgnoredDuringExecution: [ Object.spec.affinity.podAffinity."
+            "preferredDuringSchedulingIgnoredDuringExecution{ weight: 1, podAffinityTerm: "
+            "Object.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution."
+            "podAffinityTerm{ topologyKey: 'zone' } } ] } }) : optional.none() } }",
+        ),
+    ],
+)
+def test_patches_become_configurations(patch: str, text: str) -> None:
+    assert expression(policy(merging(patch))) == text
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "{spec: {priorityClassName: high}}",
+        "{metadata: {labels: {a/b: c}, annotations: {+(x): 'y'}}}",
+        "{metadata: {labels: {+(a/b): c, team: d}}}",
+        "{spec: {+(hostNetwork): true, securityContext: {+(runAsUser): 1000}}}",
+        "{spec: {imagePullSecrets: [{name: mine}]}}",
+        "{spec: {tolerations: [{key: a, operator: Exists}]}}",
+        "{spec: {dnsConfig: {options: [{name: ndots, value: '1'}]}}}",
+        "{spec: {containers: [{(name): '*', env: [{name: A, value: b}]}]}}",
+        "{spec: {containers: [{(image): '*:latest', imagePullPolicy: Always}]}}",
+        "{spec: {initContainers: [{(name): '*', imagePullPolicy: Always}]}}",
+        "{spec: {containers: [{<(image): 'corp/*'}], serviceAccountName: corp}}",
+        "{spec: {volumes: [{<(emptyDir): {}}]}, metadata: {annotations: {a: b}}}",
+        "{spec: {(hostNetwork): true, dnsPolicy: None}}",
+        _AFFINITY,
+        "{metadata: {labels: {ns: '{{request.namespace}}', of: 'x-{{request.object.kind}}'}}}",
+        "{metadata: {labels: {ns: '{{request.object.metadata.labels.team}}'}}}",
+    ],
+)
+def test_configurations_and_merges_give_the_same_objects(patch: str) -> None:
+    assert_same(
+        policy(merging(patch)),
+        [
+            pod(),
+            pod(metadata="{labels: {a/b: x}}"),
+            pod(metadata="{labels: {a/b: '', team: t}, annotations: {x: ''}}"),
+            pod("{hostNetwork: true, priorityClassName: low, dnsPolicy: Default}"),
+            pod("{hostNetwork: false, securityContext: {}}"),
+            pod("{securityContext: {runAsUser: 1, fsGroup: 2}}"),
+            pod("{imagePullSecrets: [{name: a}, {name: mine}, {name: b}]}"),
+            pod("{tolerations: [{key: b, operator: Exists}], affinity: {}}"),
+            pod("{affinity: {nodeAffinity: {}}, dnsConfig: {options: [{name: x}], searches: [a]}}"),
+            pod(
+                "{containers: [{name: b, image: 'b:1', env: [{name: Z, value: z}, {name: A,"
+                " value: a}]}, {name: c, image: 'corp/c:latest', env: [{name: Y}]}]}"
+            ),
+            pod("{containers: [{name: b, image: 'b:latest'}, {name: c}]}"),
+            pod("{initContainers: [{name: i, image: i}, {name: j, image: 'j:latest'}]}"),
+            pod("{volumes: [{name: a, emptyDir: {}}, {name: tmp, secret: {secretName: s}}]}"),
+            pod("{volumes: [{name: a, secret: {secretName: s}}]}"),
+        ],
+    )
+
+
+def test_global_anchors_are_conditions_of_the_match() -> None:
+    legacy = policy(merging("{spec: {containers: [{<(image): 'corp/*'}], hostname: corp}}"))
+    assert conditions(legacy) == {
+        "anchors": "object.spec.containers.exists(container, "
+        "has(container.image) && container.image.startsWith('corp/'))"
+    }
+    assert expression(legacy) == "Object{spec: Object.spec{hostname: 'corp'}}"
+
+
+def test_what_is_replaced_as_a_whole_needs_server_side_apply() -> None:
+    legacy = policy(merging("{spec: {tolerations: [{key: a, operator: Exists}]}}"))
+    assert converted(legacy)["spec"]["evaluation"]["useServerSideApply"] is True
+    plain = policy(merging("{spec: {hostname: a}}"))
+    assert converted(plain)["spec"]["evaluation"] == {"background": {"enabled": False}}
+
+
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        ("{metadata: {labels: {a: null}}}", "removes metadata.labels.a"),
+        ("{metadata: {labels: {a: 1}}}", "does not take 1"),
+        ("{spec: {nodeSelector: {a: b}}}", "takes spec.nodeSelector as a whole"),
+        ("{spec: {$patch: replace}}", "directive"),
+        ("{spec: {noSuchField: a}}", "in no schema"),
+        ("{spec: {containers: [{(name): '*', +(image): a}]}}", "first element decides"),
+        ("{metadata: {labels: {a: '{{ request.object.x || request.object.y }}'}}}", "null"),
+    ],
+)
+def test_patches_without_an_equal_are_left(patch: str, words: str) -> None:
+    assert words in reason(policy(merging(patch)))
+
+
+def test_lists_with_two_elements_of_one_key_are_left_as_they_are() -> None:
+    legacy = policy(merging("{spec: {containers: [{(name): '*', env: [{name: A, value: b}]}]}}"))
+    env = [{"name": "Z", "value": "1"}, {"name": "Z", "value": "2"}, {"name": "Y"}]
+    body = pod("{containers: [{name: app, image: a}]}")
+    body["spec"]["containers"][0]["env"] = env
+    patched, failed = mutated(legacy, body)
+    assert not failed
+    assert {"name": "A", "value": "b"} in patched["spec"]["containers"][0]["env"]
+    assert [each for each in patched["spec"]["containers"][0]["env"] if each in env] == env

@@ -1,0 +1,239 @@
+"""The legacy objects of files, folders, charts and standard input."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chartkit.addons.migrate.plan.inventory import Inventory, read_inventory, without_copies
+from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.errors import InputError
+
+_OPTIONS = InventoryOptions(
+    paths=(),
+    values=(),
+    named_namespace=None,
+    release="release",
+    kube_version=None,
+    cluster=False,
+    context=None,
+    record=None,
+)
+_POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: NAME}
+spec:
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: "{{ request.object.metadata.name }} needs a team, not {{ request.operation }}"
+        pattern: {metadata: {labels: {team: "?*"}}}
+"""
+_CLEANUP = """\
+apiVersion: kyverno.io/VERSION
+kind: ClusterCleanupPolicy
+metadata: {name: old}
+spec:
+  match: {any: [{resources: {kinds: [Job]}}]}
+  schedule: "0 0 * * *"
+"""
+_EXCEPTION = """\
+apiVersion: kyverno.io/VERSION
+kind: PolicyException
+metadata: {name: off, namespace: shop}
+spec:
+  match: {any: [{resources: {kinds: [Pod]}}]}
+  exceptions: [{policyName: p, ruleNames: [team]}]
+"""
+_NEW = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: new}\n"
+
+
+def _read(*paths: Path | str, stdin: str = "", options: InventoryOptions = _OPTIONS) -> Inventory:
+    named = replace(options, paths=tuple(map(str, paths)))
+    return read_inventory(named, io.StringIO(stdin), lambda _: None)
+
+
+def _named(inventory: Inventory) -> list[str]:
+    return [f"{each.resource.kind}/{each.resource.name}" for each in inventory.objects]
+
+
+def _chart(folder: Path, template: str) -> Path:
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+    (folder / "values.yaml").write_text("enabled: false\n")
+    (folder / "templates" / "policy.yaml").write_text(template)
+    return folder
+
+
+def test_the_five_kinds_in_every_version(tmp_path: Path) -> None:
+    texts = [
+        _POLICY,
+        _POLICY.replace("ClusterPolicy", "Policy").replace("v1", "v2beta1"),
+        _CLEANUP.replace("VERSION", "v2"),
+        _CLEANUP.replace("VERSION", "v2beta1").replace("ClusterCleanup", "Cleanup"),
+        _EXCEPTION.replace("VERSION", "v2"),
+        _EXCEPTION.replace("VERSION", "v2beta1"),
+        _NEW,
+    ]
+    (tmp_path / "all.yaml").write_text("---\n".join(texts))
+    found = _read(tmp_path / "all.yaml")
+    assert found.faults == ()
+    assert [each.resource.kind for each in found.objects] == [
+        "ClusterPolicy",
+        "Policy",
+        "ClusterCleanupPolicy",
+        "CleanupPolicy",
+        "PolicyException",
+        "PolicyException",
+    ]
+    assert [each.resource.location.line for each in found.objects][:2] == [1, 12]
+
+
+def test_versions_that_are_served_no_more_count_and_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(_CLEANUP.replace("VERSION", "v2alpha1"))
+    found = _read(tmp_path)
+    assert _named(found) == ["ClusterCleanupPolicy/old"]
+    assert found.faults
+    assert found.objects[0].refusal == "; ".join(each.message for each in found.faults)
+
+
+def test_parts_of_objects_have_their_lines() -> None:
+    items = "".join(f"  {line}\n" for line in _POLICY.splitlines()).replace("  api", "- api", 1)
+    text = f"{_POLICY}---\napiVersion: v1\nkind: List\nitems:\n{items}"
+    plain, item = _read("-", stdin=text).objects
+    assert plain.locate("") == plain.resource.location
+    assert [plain.locate(part).line for part in ("/spec/rules/0", "/spec/rules/0/match")] == [6, 7]
+    assert plain.locate("/spec/rules/0/validate/pattern/a~1b").line == 10
+    assert item.locate(item.rules[0].pointer).line == 20
+
+
+def test_standard_input_and_lists() -> None:
+    items = "".join(f"  {line}\n" for line in _POLICY.splitlines()).replace("  api", "- api", 1)
+    text = f"apiVersion: v1\nkind: List\nitems:\n{items}---\n{_NEW}"
+    assert _named(_read("-", stdin=text)) == ["ClusterPolicy/NAME"]
+
+
+def test_a_folder_with_charts_and_other_files(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(_POLICY.replace("NAME", "a"))
+    (tmp_path / "values.yaml").write_text("replicas: 3\n")
+    escaped = _POLICY.replace("{{ request", "{{ `{{` }} request").replace("NAME", "c")
+    guarded = f"{{{{- if .Values.enabled }}}}\n{escaped}{{{{- end }}}}\n"
+    chart = _chart(tmp_path / "chart", guarded)
+    notes: list[str] = []
+    named = replace(_OPTIONS, paths=(str(tmp_path),))
+    found = read_inventory(named, io.StringIO(), lambda note: notes.append(str(note)))
+    assert _named(found) == ["ClusterPolicy/a"]
+    assert [note.partition(" names a policy")[0] for note in notes] == [
+        f"{chart}: note scan-input: the chart renders no object",
+        f"{chart}/templates/policy.yaml:3: note other-values:",
+    ]
+    (tmp_path / "enabled.txt").write_text("enabled: true\n")
+    found = _read(tmp_path, options=replace(_OPTIONS, values=(tmp_path / "enabled.txt",)))
+    assert _named(found) == ["ClusterPolicy/a", "ClusterPolicy/c"]
+    assert [str(each.origin) for each in found.objects] == ["", f"chart {chart}"]
+    assert found.faults == ()
+
+
+def test_helm_code_outside_charts_is_named_with_its_line(tmp_path: Path) -> None:
+    guarded = f"# A policy.\n{{{{- if .Values.enabled }}}}\n{_POLICY}{{{{- end }}}}\n"
+    (tmp_path / "guarded.yaml").write_text(guarded)
+    (tmp_path / "good.yaml").write_text(_POLICY)
+    quoted = _POLICY.replace("NAME", '"{{ .Release.Name }}"')
+    (tmp_path / "quoted.yaml").write_text(f"{_NEW}---\n{quoted}")
+    found = _read(tmp_path)
+    assert [(each.rule_id, str(each.location)) for each in found.faults] == [
+        ("helm-syntax", f"{tmp_path}/guarded.yaml:2"),
+        ("helm-syntax", f"{tmp_path}/quoted.yaml:7"),
+    ]
+    # What can be read is there all the same.
+    assert [bool(each.refusal) for each in found.objects] == [False, True]
+
+
+def test_helm_code_of_a_template_names_its_chart(tmp_path: Path) -> None:
+    chart = _chart(tmp_path / "chart", "{{- if .Values.enabled }}\nkind: x\n{{- end }}\n")
+    (fault,) = _read(chart / "templates" / "policy.yaml").faults
+    assert fault.hint == f"name the chart: {chart}"
+
+
+def test_files_that_cannot_be_read_stop_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: [\n")
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\xff")
+    (tmp_path / "c.yaml").write_text(_POLICY)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "metadata.yaml").write_text("title: x\n")
+    (tmp_path / "own" / "policy.yaml").write_text(f"<% if x %>\na: [\n{_POLICY}")
+    found = _read(tmp_path)
+    assert _named(found) == ["ClusterPolicy/NAME"]
+    assert [each.rule_id for each in found.faults] == ["unreadable"] * 3
+    assert "policy library" in found.faults[2].message
+
+
+def test_a_chart_that_helm_refuses_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(_POLICY)
+    _chart(tmp_path / "chart", "{{ required `say where` .Values.place }}")
+    found = _read(tmp_path)
+    assert _named(found) == ["ClusterPolicy/NAME"]
+    (fault,) = found.faults
+    assert "say where" in fault.message
+
+
+def test_policies_that_kyverno_refuses_are_listed_and_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(_POLICY.replace("pattern:", "patern:"))
+    found = _read(tmp_path)
+    assert _named(found) == ["ClusterPolicy/NAME"]
+    assert "patern" in found.objects[0].refusal
+    assert [str(each.location).startswith(f"{tmp_path}/bad.yaml:1") for each in found.faults] == [
+        True
+    ] * len(found.faults)
+
+
+def test_inputs_that_hold_nothing_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text("a: 1\n")
+    with pytest.raises(InputError, match="holds no Kubernetes object"):
+        _read(tmp_path)
+    with pytest.raises(InputError, match="no such file or folder"):
+        _read(tmp_path / "gone")
+    (tmp_path / "a.yaml").write_text(_POLICY)
+    with pytest.raises(InputError, match="no chart is read"):
+        _read(tmp_path, options=replace(_OPTIONS, values=(tmp_path / "values.yaml",)))
+
+
+@pytest.mark.parametrize(
+    ("options", "paths", "message"),
+    [
+        (_OPTIONS, (), "Missing argument"),
+        (replace(_OPTIONS, context="prd"), ("a",), "--context and --record need --cluster"),
+        (replace(_OPTIONS, record=Path("x")), ("a",), "--context and --record need --cluster"),
+        (replace(_OPTIONS, cluster=True), ("a",), "a cluster is read alone"),
+        (replace(_OPTIONS, cluster=True, kube_version="1.34"), (), "are for charts"),
+    ],
+)
+def test_options_that_cannot_be_combined(
+    options: InventoryOptions, paths: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        _read(*paths, options=options)
+
+
+def test_an_object_of_a_project_counts_once(tmp_path: Path) -> None:
+    own, made = _POLICY.replace("NAME", "own"), _POLICY.replace("NAME", "made")
+    label = "{labels: {app.kubernetes.io/managed-by: Helm}, name: "
+    rendered = [text.replace("{name: ", label) for text in (own, made)]
+    for folder, texts in {
+        "policies": [own],
+        "rendered/dev": rendered,
+        "rendered/prd": rendered,
+    }.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "p.yaml").write_text("---\n".join(texts))
+    alone = without_copies(_read(tmp_path), [str(tmp_path)])
+    (tmp_path / "chartkit.yaml").write_text("environments: {}\n")
+    found = without_copies(_read(tmp_path), [str(tmp_path)])
+    places = {each.resource.name: each.resource.location.file for each in found.objects}
+    assert (len(alone.objects), len(found.objects)) == (5, 2)
+    assert places["own"] == str(tmp_path / "policies/p.yaml")

@@ -1,0 +1,111 @@
+"""The places that expressions look at, and what they compare them with."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf
+from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
+from chartkit.addons.migrate.proof.leaves.paths import path_text
+from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.errors import InputError
+from tests.addons.migrate.proof.policies import legacy, validating
+
+_CONDITION = """
+      validate:
+        deny:
+          conditions:
+            all:
+              - key: "{{ KEY }}"
+                operator: Equals
+                value: VALUE
+"""
+
+
+def _values(leaves: list[Leaf]) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    for leaf in leaves:
+        found.setdefault(path_text(leaf.path), []).extend(leaf.values)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place", "literal"),
+    [
+        ("request.object.spec.replicas", "3", "object.spec.replicas", 3),
+        ("request.object.spec.containers[].image", "a", "object.spec.containers[].image", "a"),
+        (
+            "request.object.spec.containers[?name=='main'].image | [0]",
+            "a",
+            "object.spec.containers[].name",
+            "main",
+        ),
+        ("request.operation", "DELETE", "operation", "DELETE"),
+        ("request.userInfo.username", "jane", "userInfo.username", "jane"),
+        (
+            "serviceAccountName",
+            "builder",
+            "userInfo.username",
+            "system:serviceaccount:default:builder",
+        ),
+        ("request.namespace", "prod", "object.metadata.namespace", "prod"),
+        ("images.containers.*.tag", "v1", "object.spec.containers[].image", None),
+        ("length(request.object.spec.volumes[])", "2", "object.spec.volumes[]", 2),
+    ],
+)
+def test_jmespath(key: str, value: str, place: str, literal: object) -> None:
+    rule = _CONDITION.replace("KEY", key).replace("VALUE", value)
+    found = _values(list(legacy_leaves(read_policy(legacy(rule)))))
+    assert place in found
+    if literal is not None:
+        assert literal in found[place]
+
+
+@pytest.mark.parametrize(
+    ("expression", "place", "literal"),
+    [
+        ("object.spec.?replicas.orValue(1) > 3", "object.spec.replicas", 4),
+        ("object.spec.containers.all(c, c.image != 'a')", "object.spec.containers[].image", "a"),
+        (
+            "(object.spec.containers + object.spec.?initContainers.orValue([])).all(c, "
+            "c.name.startsWith('x-'))",
+            "object.spec.initContainers[].name",
+            "x-x",
+        ),
+        (
+            "object.metadata.?labels[?'team'].orValue('') == 'core'",
+            "object.metadata.labels.team",
+            "core",
+        ),
+        ("request.userInfo.groups.exists(g, g == 'wheel')", "userInfo.groups[]", "wheel"),
+        ("request.operation in ['DELETE']", "operation", "DELETE"),
+        (
+            "namespaceObject.metadata.labels['env'] == 'prod'",
+            "namespaceLabels.env",
+            "prod",
+        ),
+        ("has(oldObject.spec.nodeName)", "oldObject.spec.nodeName", None),
+    ],
+)
+def test_cel(expression: str, place: str, literal: object) -> None:
+    found = _values(list(cel_leaves(read_cel_policy(validating(expression)))))
+    assert place in found
+    if literal is not None:
+        assert literal in found[place]
+
+
+@pytest.mark.parametrize("operator", [" + ", " && ", " || "])
+def test_a_long_chain_has_the_places_of_all_its_parts(operator: str) -> None:
+    text = "object.metadata.name" if operator == " + " else "object.metadata.name == 'a'"
+    chain = operator.join([text, *[text.replace("name", "namespace")] * 240])
+    rule = f"({chain}) != 'b'" if operator == " + " else chain
+    found = _values(list(cel_leaves(read_cel_policy(validating(rule)))))
+    assert {"object.metadata.name", "object.metadata.namespace"} <= set(found)
+
+
+def test_what_nests_too_deep_for_a_proof_is_told() -> None:
+    rule = "!(" * 215 + "object.a == 1" + ")" * 215
+    with pytest.raises(InputError, match="nests too deep"):
+        list(cel_leaves(read_cel_policy(validating(rule))))

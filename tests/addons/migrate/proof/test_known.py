@@ -1,0 +1,174 @@
+"""Differences that a conversion names: each is found by a proof, and explains nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.differences import (
+    DELETIONS,
+    DIVISION,
+    EVERY_KEY,
+    FAILING_CONDITIONS,
+    IMAGE_PARTS,
+    NO_DATA,
+    OWN_QUOTES,
+    SERVICE_ACCOUNTS,
+)
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import Proof, prove
+from chartkit.model import Resource
+from tests.addons.migrate.proof.policies import legacy
+
+_CONDITIONS = """
+          conditions:
+            all:
+"""
+_DENY = f"""
+      validate:
+        message: "no"
+        deny:{_CONDITIONS}"""
+_CLAIMS = "request.object.spec.volumes[?contains(keys(@), 'persistentVolumeClaim')] | length(@)"
+_LENGTH = f"""\
+              - key: "{{{{ {_CLAIMS} }}}}"
+                operator: GreaterThan
+                value: 0
+"""
+_CREATE = """\
+              - {key: "{{ request.operation }}", operator: Equals, value: CREATE}
+"""
+_OF_CONFIGMAP = """
+      context:
+        - {name: teams, configMap: {name: teams, namespace: default}}
+"""
+_RATIO = """
+      validate:
+        message: "no"
+        foreach:
+          - list: request.object.spec.containers
+            deny:
+              conditions:
+                all:
+                  - key: "{{ divide(\\
+                      '{{ element.resources.limits.memory || '0' }}',\\
+                      '{{ element.resources.requests.memory || '1m' }}') }}"
+                    operator: GreaterThan
+                    value: 2.5
+"""
+_ACCOUNT = f"""{_DENY}\
+              - {{key: "{{{{ serviceAccountName }}}}", operator: Equals, value: app}}
+"""
+_TEAM = f"""{_OF_CONFIGMAP}{_DENY}\
+              - key: "{{{{ request.object.metadata.labels.team || '' }}}}"
+                operator: Equals
+                value: "{{{{ teams.data.team }}}}"
+"""
+_OF_IMAGE = """
+      validate:
+        message: "no"
+        foreach:
+          - list: request.object.spec.containers
+            context:
+              - {name: found, imageRegistry: {reference: "{{ element.image }}"}}
+            deny:
+              conditions:
+                all:
+                  - key: "{{ found.configData.config.User || '' }}"
+                    operator: Equals
+                    value: ""
+                  - key: "{{ element.securityContext.runAsUser || `0` }}"
+                    operator: Equals
+                    value: 0
+"""
+_NAMED_IMAGES = f"""
+      context:
+        - name: some_images
+          variable: {{jmesPath: "request.object.spec.containers[].image"}}
+{_DENY}\
+              - key: "{{{{ some_images }}}}"
+                operator: AnyIn
+                value: [":", "x"]
+"""
+_QUOTED = f"""{_DENY}\
+              - key: "{{{{ split('{{{{ request.object.metadata.annotations.team }}}}', '-')[0] }}}}"
+                operator: Equals
+                value: "it's"
+"""
+_MUTATE = f"""
+      preconditions:
+        all:
+{_LENGTH}{_CREATE}
+      mutate:
+        patchStrategicMerge: {{metadata: {{labels: {{a: b}}}}}}
+"""
+
+
+def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
+    background = "background: false" if "serviceAccountName" in rule else ""
+    old = legacy(rule, f"[{kind}]", background)
+    conversion = convert(old)
+    changes = {change for one in conversion.outcomes for change in one.changes}
+    forms = [Resource(body, old.location) for body in conversion.documents]
+    assert forms, conversion.outcomes
+    options = proof_options(conversion, 2.0)
+    if not named:
+        options = type(options)(budget=2.0)
+    return prove(old, forms, options=options), changes
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "change"),
+    [
+        (_RATIO, "Pod", DIVISION),
+        (_MUTATE, "Pod", FAILING_CONDITIONS),
+        (_TEAM, "Service", NO_DATA),
+        (_ACCOUNT, "ConfigMap", SERVICE_ACCOUNTS),
+        (_OF_IMAGE, "Pod", FAILING_CONDITIONS),
+        (_NAMED_IMAGES, "Pod", IMAGE_PARTS),
+    ],
+)
+def test_a_difference_that_is_named(rule: str, kind: str, change: str) -> None:
+    proof, changes = _proof(rule, kind, named=True)
+    assert change in changes
+    assert proof.named.get(change)
+    assert proof.equal, proof.differences
+    assert not _proof(rule, kind, named=False)[0].equal
+
+
+def test_conditions_behind_the_operation_decide_in_the_same_order() -> None:
+    rule = _MUTATE.replace(_LENGTH + _CREATE, _CREATE + _LENGTH)
+    proof, changes = _proof(rule, "Pod", named=True)
+    assert FAILING_CONDITIONS not in changes
+    assert proof.equal, proof.differences
+
+
+def test_quotes_in_a_text_of_a_query_are_named() -> None:
+    proof, changes = _proof(_QUOTED, "Pod", named=True)
+    assert changes == {DELETIONS}
+    assert proof.named.get(OWN_QUOTES.text)
+    assert proof.equal, proof.differences
+    assert not _proof(_QUOTED, "Pod", named=False)[0].equal
+
+
+def test_one_of_several_annotations_is_chance() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern: {metadata: {=(annotations): {"=(example.org/*)": "yes"}}}
+"""
+    conversion = convert(legacy(rule, "[ConfigMap]"))
+    assert EVERY_KEY in conversion.outcomes[0].changes
+    (document,) = conversion.documents
+    annotations = {"example.org/a": "yes", "example.org/b": "no"}
+    head = {"apiVersion": "v1", "kind": "ConfigMap"}
+    metadata = {"name": "x", "namespace": "x"}
+    several = Resource({**head, "metadata": {**metadata, "annotations": annotations}})
+    options = replace(proof_options(conversion, 30), most_requests=150)
+    proof = prove(conversion.legacy, (Resource(document),), (several,), options=options)
+    assert proof.equal, proof.differences
+    assert proof.named[EVERY_KEY] > 0
+    named = replace(options.named, wildcards=frozenset())
+    options = replace(options, named=named)
+    assert not prove(conversion.legacy, (Resource(document),), (several,), options=options).equal

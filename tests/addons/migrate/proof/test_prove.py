@@ -1,0 +1,387 @@
+"""Proofs of pairs that are equal, and of pairs that are not."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
+from chartkit.model import Resource
+from tests.addons.migrate.proof.policies import NOT_LATEST, legacy, policy, validating
+
+_FEW = ProofOptions(budget=30, most_requests=700)
+
+
+def _proof(old: Resource, *new: Resource) -> Proof:
+    return prove(old, new, options=_FEW)
+
+
+def test_equal_pair_has_no_difference() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    proof = _proof(legacy(NOT_LATEST), new)
+    assert proof.equal, proof.differences
+    assert proof.requests == 700
+    assert proof.decided > 300
+
+
+def test_a_list_that_the_new_form_forgets_is_found_and_made_small() -> None:
+    rule = NOT_LATEST + "            =(initContainers):\n              - image: '!*:latest'\n"
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    found = _proof(legacy(rule), new).differences
+    assert [one.aspect for one in found] == [Aspect.RESULT]
+    spec = found[0].case.document["object"]["spec"]
+    (container,) = spec["initContainers"]
+    assert container == {"name": "x", "image": ":latest"}
+    assert set(found[0].case.document) == {"object", "operation"}
+    assert set(spec) == {"containers", "initContainers"}
+
+
+def test_the_bound_of_a_number_is_reached() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern:
+          spec:
+            replicas: ">=2"
+"""
+    same = validating(
+        "object.spec.?replicas.orValue(0) >= 2", resources="deployments", group="apps"
+    )
+    assert _proof(legacy(rule, "[Deployment]"), same).equal
+    off = validating("object.spec.?replicas.orValue(0) > 2", resources="deployments", group="apps")
+    (found,) = _proof(legacy(rule, "[Deployment]"), off).differences
+    assert found.case.document["object"]["spec"]["replicas"] == 2
+
+
+def test_an_operation_that_the_new_form_forgets_is_found() -> None:
+    rule = """
+      validate:
+        message: "no"
+        deny:
+          conditions:
+            all:
+              - key: "{{ request.operation }}"
+                operator: Equals
+                value: DELETE
+"""
+    new = validating("request.operation != 'DELETE'", resources="configmaps")
+    found = _proof(legacy(rule, "[ConfigMap]"), new).differences
+    assert {one.case.document["operation"] for one in found} == {"DELETE"}
+
+
+def test_a_user_that_the_new_form_forgets_is_found() -> None:
+    rule = """
+      exclude:
+        any:
+          - subjects:
+              - kind: Group
+                name: wheel
+      validate:
+        message: "no"
+        deny: {}
+"""
+    background = "evaluation: {background: {enabled: false}}"
+    new = validating("false", resources="configmaps", spec=background)
+    found = _proof(legacy(rule, "[ConfigMap]", "background: false"), new).differences
+    documents = [one.case.document for one in found]
+    users = [one["userInfo"] for one in documents if one["operation"] == "CREATE"]
+    assert users == [{"username": "x", "groups": ["wheel"]}]
+
+
+def test_background_scans_are_compared() -> None:
+    new = validating(
+        "object.spec.containers.all(one, !one.image.endsWith(':latest'))",
+        spec="evaluation: {background: {enabled: false}}",
+    )
+    found = _proof(legacy(NOT_LATEST), new).differences
+    assert {one.aspect for one in found} == {Aspect.RESULT, Aspect.REPORT}
+    assert all(one.case.is_background for one in found)
+
+
+def test_actions_are_compared() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    old = legacy(NOT_LATEST, spec="validationFailureAction: Enforce")
+    assert Aspect.ADMISSION in {one.aspect for one in _proof(old, new).differences}
+
+
+def test_messages_are_compared_without_what_kyverno_puts_around_them() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    other = policy_with_message(new, "another")
+    assert {one.aspect for one in _proof(legacy(NOT_LATEST), other).differences} == {Aspect.MESSAGE}
+
+
+def policy_with_message(resource: Resource, message: str) -> Resource:
+    spec = resource.body["spec"]
+    validations = [{**one, "message": message} for one in spec["validations"]]
+    return Resource({**resource.body, "spec": {**spec, "validations": validations}})
+
+
+def test_mutated_objects_are_compared() -> None:
+    old = legacy(
+        """
+      mutate:
+        patchStrategicMerge:
+          metadata:
+            labels:
+              +(team): core
+""",
+        "[ConfigMap]",
+    )
+    body = """
+apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: example}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: >-
+          CONDITION
+          Object{metadata: Object.metadata{labels: {"team": "core"}}}
+"""
+    wrong = policy(body.replace("CONDITION", ""))
+    found = _proof(old, wrong).differences
+    assert {one.aspect for one in found} == {Aspect.MUTATION}
+    assert "team" in found[0].case.document["object"]["metadata"]["labels"]
+
+
+def test_types_that_no_policy_expects_are_told_apart() -> None:
+    rule = """
+      validate:
+        message: "no"
+        pattern:
+          spec:
+            size: small
+"""
+    new = validating("object.?spec.?size.orValue('') == 'small'", resources="things", group="x.io")
+    found = _proof(legacy(rule, "[x.io/v1/Thing]"), new).differences
+    assert found
+    assert not any(one.typed for one in found)
+
+
+def test_a_proof_is_the_same_every_time() -> None:
+    rule = NOT_LATEST + "            =(initContainers):\n              - image: '!*:latest'\n"
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    first, second = (_proof(legacy(rule), new) for _ in range(2))
+    assert [one.case for one in first.differences] == [one.case for one in second.differences]
+    assert first.coverage == second.coverage
+    assert first.left_out == second.left_out
+
+
+def test_objects_that_no_api_server_stores_are_left_out_and_counted() -> None:
+    proof = _proof(legacy(NOT_LATEST), validating("size(object.spec.containers) > 0 || true"))
+    assert proof.left_out["missing required fields"] > 0
+
+
+def test_coverage_names_rules_validations_and_leaves() -> None:
+    new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
+    places = {one.name: one for one in _proof(legacy(NOT_LATEST), new).coverage.places}
+    assert set(places["rule only"].states) == {"pass", "fail"}
+    assert set(places["rule autogen-only"].states) == {"pass", "fail"}
+    validation = places["ValidatingPolicy/example/validations[0]"]
+    assert set(validation.states) == {"true", "false"}
+    image = places["object.spec.containers[].image"]
+    assert {"met", "missed", "met among many", "missed among many"} <= set(image.states)
+
+
+def test_given_objects_are_asked_about_and_changed() -> None:
+    body = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop, labels: {tier: gold}}
+spec: {containers: [{name: app, image: "registry.example/app:1.0"}]}
+"""
+    new = validating(
+        "object.spec.containers.all(one, !one.image.endsWith(':latest')) || "
+        "object.metadata.?labels.?tier.orValue('') == 'go' + 'ld'"
+    )
+    assert _proof(legacy(NOT_LATEST), new).equal
+    found = prove(legacy(NOT_LATEST), [new], [policy(body)], options=_FEW).differences
+    assert found
+    assert found[0].case.document["object"]["metadata"]["labels"] == {"tier": "gold"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        (
+            "{apiVersion: kyverno.io/v2, kind: CleanupPolicy",
+            "{schedule: 0 1 * * *, match: {any: [{resources: {kinds: [Pod]}}]}}",
+        ),
+        (
+            "{apiVersion: kyverno.io/v1, kind: Policy",
+            "{rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, "
+            "validate: {message: m, pattern: {metadata: {labels: {a: b}}}}}]}",
+        ),
+    ],
+)
+def test_policies_of_a_namespace_have_objects_there(kind: str, spec: str) -> None:
+    old = policy(f"{kind}, metadata: {{name: p, namespace: shop}}, spec: {spec}}}")
+    (body,) = convert(old).documents
+    found = prove(old, [Resource(body)], options=ProofOptions(most_requests=200))
+    assert found.decided > 0
+    assert found.equal, found.differences
+    elsewhere = {**body, "metadata": {**body["metadata"], "namespace": "other"}}
+    found = prove(old, [Resource(elsewhere)], options=ProofOptions(most_requests=200))
+    places = {one.case.document["object"]["metadata"]["namespace"] for one in found.differences}
+    assert "shop" in places
+
+
+def test_objects_are_in_a_namespace_that_exists() -> None:
+    rule = """
+      validate:
+        cel:
+          expressions:
+          - expression: namespaceObject.metadata.name != 'closed'
+            message: "no"
+"""
+    old = legacy(rule)
+    proof = _proof(old, *(Resource(body, old.location) for body in convert(old).documents))
+    assert {one.case.document["operation"] for one in proof.differences} <= {"DELETE"}
+    assert proof.decided > 0
+
+
+_LIST = """
+      generate:
+        synchronize: true
+        namespace: "{{ request.object.metadata.name }}"
+        cloneList:
+          namespace: sources
+          kinds: [v1/Secret, v1/ConfigMap]
+          selector: SELECTOR
+"""
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "{matchLabels: {share: 'yes'}}",
+        "{matchExpressions: [{key: share, operator: In, values: [a, b]}]}",
+        "{matchExpressions: [{key: share, operator: Exists}]}",
+    ],
+)
+def test_what_a_list_of_clones_selects_is_there_to_be_cloned(selector: str) -> None:
+    old = legacy(_LIST.replace("SELECTOR", selector), "[Namespace]")
+    proof = prove(old, [old], options=_FEW)
+    assert proof.decided > 0
+
+
+def test_an_object_that_is_generated_twice_is_one() -> None:
+    rule = """
+      generate:
+        foreach:
+        - list: "request.object.data.names || '' | split(@, ',')"
+          apiVersion: v1
+          kind: ConfigMap
+          name: "of-{{ element }}"
+          namespace: default
+          data: {data: {a: b}}
+"""
+    old = legacy(rule, "[ConfigMap]")
+    new = [Resource(body, old.location) for body in convert(old).documents]
+    proof = prove(old, new, options=ProofOptions(budget=30, most_requests=3000))
+    assert proof.equal, proof.differences[0].case.document
+    assert proof.decided > 0
+
+
+_TWO_RULES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  validationFailureAction: Enforce
+  rules:
+  - name: memory
+    match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
+    validate:
+      message: memory
+      pattern:
+        spec: {containers: [{resources: {requests: {memory: "?*"}, limits: {memory: "<=1Gi"}}}]}
+  - name: tag
+    match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
+    validate: {message: tag, pattern: {spec: {containers: [{image: "!*:latest"}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ("orValue('') != ''", "orValue('') == ''"),
+        ("!container.image.endsWith(':latest')", "!container.image.endsWith(':late')"),
+        ("<= 0", "< 0"),
+        ("orValue('0')", "orValue('none')"),
+        ("'UPDATE'", "'CONNECT'"),
+    ],
+)
+def test_a_broken_conversion_is_found_with_a_request_that_is_stored(part: str, other: str) -> None:
+    old = policy(_TWO_RULES)
+    conversion = convert(old)
+    (body,) = conversion.documents
+    options = replace(proof_options(conversion, 30), most_requests=1500)
+    assert prove(old, [Resource(body)], options=options).equal
+    text = repr(body)
+    assert part in text or part.replace("'", "\\'") in text
+    for word, new in ((part, other), (part.replace("'", "\\'"), other.replace("'", "\\'"))):
+        text = text.replace(word, new)
+    found = prove(old, [Resource(ast.literal_eval(text))], options=options)
+    assert any(one.stored for one in found.differences)
+
+
+@pytest.mark.parametrize(
+    "exclude", ["", "exclude: {any: [{resources: {namespaces: [kube-system]}}]}"]
+)
+def test_scans_and_old_objects_are_judged_without_mutations(exclude: str) -> None:
+    """A policy that adds what it asks for: neither a background scan nor the look at what an update
+    is of mutates first."""
+    deployments = "match: {any: [{resources: {kinds: [Deployment]}}]}"
+    old = policy(
+        f"""
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {{name: owner}}
+spec:
+  rules:
+    - name: owner
+      {deployments}
+      {exclude}
+      validate: {{message: m, pattern: {{metadata: {{labels: {{owner: "?*"}}}}}}}}
+    - name: add
+      {deployments}
+      mutate: {{patchStrategicMerge: {{metadata: {{labels: {{+(owner): none}}}}}}}}
+"""
+    )
+    conversion = convert(old)
+    options = replace(proof_options(conversion, 30), most_requests=700)
+    proof = prove(old, [Resource(body) for body in conversion.documents], options=options)
+    assert proof.equal, proof.differences
+    assert proof.decided > 100
+
+
+@pytest.mark.parametrize(
+    ("expression", "deletes", "changes"),
+    [
+        ("object.spec.replicas > 1", False, 2),
+        ("request.operation == 'DELETE' || object.spec.replicas > 1", True, 1),
+    ],
+)
+def test_deletions_of_a_rule_in_cel(expression: str, deletes: bool, changes: int) -> None:
+    """A rule that names no operations is asked about deletions, which have no object."""
+    rule = f"""
+      validate:
+        cel: {{expressions: [{{expression: "{expression}", message: more}}]}}
+"""
+    conversion = convert(legacy(rule, "[Deployment]"))
+    (new,) = conversion.documents
+    (resources,) = new["spec"]["matchConstraints"]["resourceRules"]
+    assert ("DELETE" in resources["operations"]) is deletes
+    assert len(conversion.outcomes[0].changes) == changes
+    options = replace(proof_options(conversion, 30), most_requests=200)
+    proof = prove(conversion.legacy, [Resource(new)], options=options)
+    assert proof.equal, proof.differences

@@ -1,0 +1,159 @@
+"""Queries that choose among values, join lists, and read what a test before says is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.model import Body
+from tests.addons.migrate.conversions import converted, deny, same_result
+
+_NOTE = "request.object.metadata.annotations.note"
+
+
+def _map(note: str, **data: str) -> Body:
+    annotations = {"annotations": {"note": note}} if note else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "d", **annotations},
+        "data": data,
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "expression"),
+    [
+        (
+            f"({_NOTE} && 'some') || 'none'",
+            "some",
+            "(object.metadata.?annotations.?note.orValue('') != '' ? 'some' : 'none') != 'some'",
+        ),
+        (
+            f"({_NOTE} && {_NOTE}) || 'none'",
+            "a",
+            "(object.metadata.?annotations.?note.orValue('') != '' ? "
+            "object.metadata.annotations.note : 'none') != 'a'",
+        ),
+        (
+            "request.operation != 'DELETE' && request.object.data.a || 'b'",
+            "a",
+            "(object.?data.?a.orValue('') != '' ? object.data.a : 'b') != 'a'",
+        ),
+        (
+            "lookup(request.object.data || `{}`, 'a') || ''",
+            "x",
+            "object.?data.orValue({})[?'a'].orValue('') != 'x'",
+        ),
+        (
+            "not_null(request.object.data.a, request.object.data.b, 'c')",
+            "c",
+            "object.?data.?a.orValue(object.?data.?b.orValue('c')) != 'c'",
+        ),
+        (
+            "length(items(request.object.data || `{}`, 'k', 'v')[?v != ''].k)",
+            "1",
+            "object.?data.orValue({}).filter(key, object.data[key] != '').size() != 1",
+        ),
+    ],
+)
+def test_choices(query: str, value: str, expression: str) -> None:
+    found = converted(deny(f"{{{{ {query} }}}}", "Equals", value))
+    assert found.reason == ""
+    assert found.expressions == [expression]
+
+
+@pytest.mark.parametrize(
+    ("query", "operator", "value"),
+    [
+        (f"({_NOTE} && 'some') || 'none'", "Equals", "some"),
+        (f"({_NOTE} == 'a' && 'x') || ({_NOTE} == 'b' && 'y') || 'z'", "Equals", "y"),
+        (f"[{_NOTE} || 'n', request.object.data.a || 'b'][]", "AnyIn", "[b]"),
+        (f"[{_NOTE}, request.object.data.a][] | [0] || 'none'", "Equals", "none"),
+        ("[request.object.data.*, ['z']][]", "AnyNotIn", "[z, x]"),
+        ("items(request.object.data || `{}`, 'k', 'v')[?k == 'a'].v", "AnyIn", "[x]"),
+        ("request.object.metadata.finalizers[] || ''", "AnyNotIn", "[x]"),
+        ("request.object.metadata.finalizers[] || ''", "AllNotIn", "[x]"),
+        ("request.object.metadata.finalizers[] || ''", "AllIn", "['']"),
+        (f"not_null({_NOTE}, request.object.data.a) == `null`", "Equals", "true"),
+        ("request.object.data.[a || 'n', b] == `[\\\"x\\\", null]`", "Equals", "true"),
+    ],
+)
+def test_both_forms_of_choices_agree(query: str, operator: str, value: str) -> None:
+    rule = deny(f"{{{{ {query} }}}}", operator, value)
+    for body in (_map(""), _map("a"), _map("b", a="x"), _map("", a="x", b="y"), _map("x", b="z")):
+        same_result(rule, body)
+
+
+def test_list_of_lists_is_left_unless_it_is_flattened() -> None:
+    containers = "request.object.spec.containers"
+    left = converted(deny(f"{{{{ length({containers}[*].ports[*]) }}}}", "Equals", "1"), "Pod")
+    assert left.reason == "a list of lists"
+    flat = converted(deny(f"{{{{ length({containers}[*].ports[*][]) }}}}", "Equals", "1"), "Pod")
+    assert flat.expressions == [
+        "object.spec.containers.map(container, container.?ports.orValue([])).flatten().size() != 1"
+    ]
+
+
+def test_template_of_a_controller_may_have_no_metadata() -> None:
+    rule = deny("{{ request.object.metadata.annotations.note || 'none' }}", "Equals", "a")
+    found = converted(rule, "Pod")
+    assert found.variables == {"metadata": "has(object.metadata) ? object.metadata : {}"}
+    job: Body = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j", "namespace": "d"},
+        "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}},
+    }
+    pod = {**job, "apiVersion": "v1", "kind": "Pod", "spec": job["spec"]["template"]["spec"]}
+    assert same_result(rule, pod) == "allowed"
+    annotated = {**pod, "metadata": {**pod["metadata"], "annotations": {"note": "a"}}}
+    assert same_result(rule, annotated) == "refused"
+
+
+def test_rule_that_refuses_nothing_converts_and_says_so() -> None:
+    found = converted(deny("{{ to_upper('a') }}", "Equals", "b"))
+    assert found.expressions == ["true"]
+    assert found.changes[-1].startswith("it refuses nothing")
+    # What its conditions cannot be evaluated of, it refuses.
+    reason = converted(deny("{{ request.object.data.a }}", "DurationGreaterThan", "'3'")).reason
+    assert reason == "its conditions can never hold"
+
+
+@pytest.mark.parametrize(
+    "test", ["[request.object.data.a]", "request.operation", "join('/', ['a'])"]
+)
+def test_a_test_that_is_always_true_chooses_the_other_value(test: str) -> None:
+    rule = deny(f"{{{{ {test} && request.object.immutable }}}}", "Equals", "true")
+    bodies = [{**_map(""), "immutable": each} for each in (True, False)]
+    assert [same_result(rule, each) for each in (*bodies, _map(""))] == [
+        "refused",
+        "allowed",
+        "refused",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resources", "result"),
+    [
+        ({}, "refused"),
+        ({"requests": {"cpu": "0"}}, "refused"),
+        ({"requests": {"cpu": "0"}, "limits": {"memory": "1Gi"}}, "allowed"),
+        ({"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}, "refused"),
+        ({"requests": {"cpu": "1"}, "limits": {"cpu": "1000m"}}, "allowed"),
+    ],
+)
+def test_absent_size_is_zero_where_its_object_is_there(resources: Body, result: str) -> None:
+    rule = """
+    validate:
+      message: m
+      foreach:
+      - list: request.object.spec.containers
+        pattern: {resources: {limits: {cpu: "{{element.resources.requests.cpu}}"}}}
+    """
+    pod: Body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "d"},
+        "spec": {"containers": [{"name": "a", "image": "a:1", "resources": resources}]},
+    }
+    assert same_result(rule, pod) == result

@@ -1,0 +1,136 @@
+"""Context entries become variables, in match conditions the expressions themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.addons.migrate.conversions import converted
+
+_DENY = """
+validate: {message: m, deny: {conditions: {all: [{key: KEY, operator: Equals, value: yes-it-is}]}}}
+"""
+
+
+def _entry(entry: str, key: str = "{{ x }}") -> str:
+    return f"context: [{{name: x, {entry}}}]" + _DENY.replace("KEY", f"'{key}'")
+
+
+@pytest.mark.parametrize(
+    ("entry", "key", "expression"),
+    [
+        (
+            "configMap: {name: limits, namespace: team}",
+            "{{ x.data.cpu }}",
+            "resource.Get('v1', 'configmaps', 'team', 'limits')",
+        ),
+        (
+            "configMap: {name: '{{request.object.metadata.name}}-limits', namespace: team}",
+            "{{ x.data.cpu }}",
+            "resource.Get('v1', 'configmaps', 'team', object.metadata.name + '-limits')",
+        ),
+        (
+            "apiCall: {urlPath: '/apis/apps/v1/namespaces/{{request.namespace}}/deployments/web',"
+            " jmesPath: metadata.name}",
+            "{{ x }}",
+            "resource.Get('apps/v1', 'deployments', request.namespace, 'web').metadata.name",
+        ),
+        (
+            "apiCall: {urlPath: '/api/v1/pods?labelSelector=a%3Db', jmesPath: 'items[0].kind'}",
+            '{{ x || `""` }}',
+            "",
+        ),
+        (
+            "apiCall: {urlPath: '/api/v1/namespaces', jmesPath: 'length(items)'}",
+            "{{ to_string(x) }}",
+            "dyn(resource.List('v1', 'namespaces', '')).items.size()",
+        ),
+        (
+            "apiCall: {urlPath: '/apis/authorization.k8s.io/v1/subjectaccessreviews',"
+            " method: POST, data: [{key: kind, value: SubjectAccessReview},"
+            " {key: spec, value: {user: '{{request.userInfo.username}}'}}],"
+            " jmesPath: spec.user}",
+            "{{ x }}",
+            "resource.Post('authorization.k8s.io/v1', 'subjectaccessreviews', "
+            "{'kind': dyn('SubjectAccessReview'), "
+            "'spec': dyn({'user': request.userInfo.username})}).spec.user",
+        ),
+        (
+            "apiCall: {service: {url: 'http://teams/{{request.namespace}}'}, jmesPath: owner}",
+            "{{ x }}",
+            "dyn(http.Get('http://teams/' + request.namespace)).owner",
+        ),
+        (
+            "globalReference: {name: regions, jmesPath: first}",
+            "{{ x }}",
+            "globalContext.Get('regions').first",
+        ),
+        (
+            "imageRegistry: {reference: '{{ request.object.data.image }}'}",
+            "{{ x.configData.config.User }}",
+            "image.GetMetadata(object.data.image)",
+        ),
+        (
+            "variable: {jmesPath: request.object.data.team, default: nobody}",
+            "{{ x }}",
+            "object.?data.?team.orValue('nobody')",
+        ),
+    ],
+)
+def test_entries(entry: str, key: str, expression: str) -> None:
+    found = converted(_entry(entry, key))
+    if not expression:
+        assert "may be null" in found.reason
+        return
+    assert found.reason == ""
+    assert found.variables == {"x": expression}
+    assert "variables.x" in found.expressions[0]
+
+
+def test_conditions_have_no_variables() -> None:
+    rule = (
+        "preconditions: {all: [{key: '{{ length(x) }}', operator: GreaterThan, value: 0}]}\n"
+        + _entry(
+            "apiCall: {urlPath: /api/v1/nodes, jmesPath: 'items[].metadata.name'}",
+            "{{ request.name }}",
+        )
+    )
+    found = converted(rule)
+    assert found.variables == {}
+    assert found.conditions == [
+        "dyn(resource.List('v1', 'nodes', '')).items.filter(item, has(item.metadata.name))"
+        ".map(item, item.metadata.name).size() > 0"
+    ]
+
+
+def test_entries_of_loops_are_bound_where_they_are_named_twice() -> None:
+    rule = """
+validate:
+  message: m
+  foreach:
+    - list: request.object.spec.containers
+      context: [{name: data, imageRegistry: {reference: '{{ element.image }}'}}]
+      deny:
+        conditions:
+          all:
+            - {key: '{{ data.registry }}', operator: NotEquals, value: ghcr.io}
+            - {key: '{{ data.repository }}', operator: NotEquals, value: a/b}
+"""
+    (expression,) = converted(rule, "Pod").expressions
+    assert expression == (
+        "object.spec.containers.all(container, cel.bind(data, image.GetMetadata(container.image), "
+        "data.registry == 'ghcr.io' || data.repository == 'a/b'))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("apiCall: {urlPath: /version}", "no path of a resource"),
+        ("apiCall: {urlPath: '/api/v1/pods?fieldSelector=a%3Db'}", "with the parameters"),
+        ("apiCall: {urlPath: '/api/v1/pods?labelSelector=a!%3Db'}", "are selected by"),
+        ("apiCall: {urlPath: /api/v1/pods, default: []}", "default of a call"),
+        ("variable: {jmesPath: 'length(request.object.data)', default: 1}", "may fail"),
+    ],
+)
+def test_entries_without_a_form_are_refused(entry: str, reason: str) -> None:
+    assert reason in converted(_entry(entry)).reason

@@ -1,0 +1,15 @@
+"""The page of what converts how has every difference between the generations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chartkit.addons.migrate.differences import GENERAL
+
+_PAGE = Path(__file__).parents[3] / "docs" / "reference" / "migrate-policies.md"
+
+
+def test_the_page_lists_the_known_differences() -> None:
+    text = _PAGE.read_text("utf-8")
+    listed = text.partition("| name | difference |\n|---|---|\n")[2].partition("\n\n")[0]
+    assert listed.splitlines() == [f"| {each.id} | {each.text} |" for each in GENERAL]

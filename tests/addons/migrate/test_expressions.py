@@ -1,0 +1,227 @@
+"""Queries, conditions and patterns with variables: a rule and the expression that it becomes."""
+
+from __future__ import annotations
+
+from unittest.mock import Mock
+
+import pytest
+
+from chartkit.addons.migrate import conditions
+from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import prove
+from chartkit.addons.migrate.texts import term_of
+from chartkit.model import Body, Resource
+from tests.addons.migrate.conversions import converted, deny, same_result
+
+_IMAGE = "request.object.spec.containers[0].image"
+
+
+def _pod(image: str = "a:1", **metadata: object) -> Body:
+    containers = [{"name": "c", "image": image}]
+    metadata = {"name": "p", "namespace": "default", **metadata}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": containers},
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value", "expression"),
+    [
+        (
+            "{{ regex_match('^v[0-9]', '{{request.object.metadata.labels.v || 'none'}}') }}",
+            "Equals",
+            "false",
+            "(variables.metadata.?labels.?v.orValue('') != '' ? object.metadata.labels.v : 'none')"
+            ".matches('^v[0-9]')",
+        ),
+        (
+            "{{ request.object.metadata.labels.\\\"{{request.namespace}}\\\" || '' }}",
+            "Equals",
+            "a",
+            "variables.metadata.?labels[?request.namespace].orValue('') != 'a'",
+        ),
+        (
+            "{{ label_match(`{{request.object.metadata.labels}}`, `{{request.object.spec.nodeSelector}}`) }}",  # noqa: E501
+            "Equals",
+            "true",
+            "!object.metadata.labels.all(label, label in object.spec.nodeSelector && "
+            "object.spec.nodeSelector[label] == object.metadata.labels[label])",
+        ),
+        (
+            "{{ request.userInfo.username }}",
+            "AnyNotIn",
+            "\"{{ request.userInfo.groups[].join('-', [@, '*']) }}\"",
+            "!(has(request.userInfo.groups) && !request.userInfo.?groups.orValue([])"
+            ".exists(group, request.userInfo.username.startsWith(group + '-')))",
+        ),
+        (
+            "{{ serviceAccountName }}",
+            "Equals",
+            "'*?'",
+            "parseServiceAccount(request.userInfo.username).Name == '' || "
+            "isQuantity(parseServiceAccount(request.userInfo.username).Name)",
+        ),
+        (
+            "{{ request.object.spec.activeDeadlineSeconds }}",
+            "DurationGreaterThan",
+            "1m",
+            "!(object.spec.activeDeadlineSeconds > 60)",
+        ),
+    ],
+)
+def test_conditions(key: str, operator: str, value: str, expression: str) -> None:
+    found = converted(deny(key, operator, value), "Pod")
+    assert found.reason == ""
+    assert found.expressions == [expression]
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("9h", "refused"),
+        ("480m", "allowed"),
+        ("30000", "refused"),
+        ("28000", "allowed"),
+        ("x", "allowed"),
+        ("1.5h", "allowed"),
+    ],
+)
+def test_texts_are_compared_as_durations(text: str, result: str) -> None:
+    rule = deny("{{ request.object.metadata.annotations.lifetime || '0s' }}", "GreaterThan", "8h")
+    assert same_result(rule, _pod(annotations={"lifetime": text})) == result
+
+
+@pytest.mark.parametrize(
+    ("image", "result"),
+    [
+        ("ghcr.io/a/b:1", "allowed"),
+        ("ghcr.io/c", "refused"),
+        ("ghcrxio/a/b", "refused"),
+        ("[x]/a", "refused"),
+    ],
+)
+def test_texts_that_annotations_give_may_have_wildcards(image: str, result: str) -> None:
+    key = f"{{{{ {_IMAGE} }}}}"
+    rule = deny(key, "NotEquals", "'{{ request.object.metadata.annotations.allowed }}'")
+    assert same_result(rule, _pod(image, annotations={"allowed": "ghcr.io/a/*"})) == result
+
+
+@pytest.mark.parametrize(("name", "result"), [("a", "allowed"), ("b", "refused")])
+def test_variables_in_patterns(name: str, result: str) -> None:
+    rule = """
+validate:
+  message: m
+  pattern: {spec: {serviceAccountName: '{{request.object.metadata.name}}'}}
+"""
+    body = _pod(name=name)
+    body["spec"]["serviceAccountName"] = "a"
+    assert converted(rule, "Pod").expressions == [
+        "object.spec.?serviceAccountName.orValue(null) == object.metadata.name"
+    ]
+    assert same_result(rule, body) == result
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("'!{{request.object.metadata.name}}'", "next to an operator"),
+        ("'{{request.object.spec.containers[].name}}'", "whose type is not known"),
+    ],
+)
+def test_variables_in_patterns_that_are_refused(pattern: str, reason: str) -> None:
+    rule = f"validate: {{message: m, pattern: {{spec: {{nodeName: {pattern}}}}}}}"
+    assert reason in converted(rule, "Pod").reason
+
+
+def test_an_error_that_another_condition_hides_is_named() -> None:
+    rule = """
+validate:
+  message: m
+  deny:
+    conditions:
+      any:
+        - {key: '{{request.object.metadata.labels.a}}', operator: Equals, value: x}
+        - {key: '{{request.object.metadata.name}}', operator: Equals, value: y}
+"""
+    assert any("is no error" in change for change in converted(rule, "Pod").changes)
+
+
+def test_conditions_that_an_alias_repeats_are_converted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translated = Mock(side_effect=term_of)
+    monkeypatch.setattr(conditions, "term_of", translated)
+    key = "a{{ request.object.metadata.name }}" * 119
+    rule = deny(f"&key '{key}'", "Equals", "b").replace('"', "")
+    repeated = rule.replace("[{", "[&one {").replace("}]", "}" + ", *one" * 1000 + "]")
+    assert converted(repeated).expressions == converted(rule).expressions
+    assert translated.call_count < 20
+
+
+def test_a_text_of_more_variables_than_cel_nests() -> None:
+    key = "a{{ request.object.metadata.name }}" * 121
+    assert converted(deny(key, "Equals", "b")).reason == "a text of more than 120 variables"
+
+
+def test_lists_of_several_lists_pass_over_those_that_are_not_there() -> None:
+    query = "contains(request.object.rules[].[verbs, resources][][] || `[]`, '*')"
+    rule = deny(f"{{{{ {query} }}}}", "Equals", "true")
+    (expression,) = converted(rule, "Role").expressions
+    assert "exists(item, item != null && item.exists(item2, item2 == '*'))" in expression
+    for rules in ([{"verbs": ["get"]}], [{"verbs": ["*"]}], [{"verbs": [], "resources": ["*"]}]):
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": "r", "namespace": "default"},
+            "rules": rules,
+        }
+        assert same_result(rule, role) == ("refused" if "*" in str(rules) else "allowed")
+
+
+def test_types_within_a_list_with_a_default_are_assumed() -> None:
+    query = "(request.object.spec.needs || `[]`)[? contains(values || `[]`, 'a')] | length(@)"
+    found = converted(deny(f"{{{{ {query} }}}}", "GreaterThan", "0"), "example.com/v1/Widget")
+    assert "spec.needs[].values is a list" in str(found.changes)
+
+
+def test_messages_of_conditions_follow_the_message_of_the_rule() -> None:
+    rule = """
+    validate:
+      message: No.
+      deny:
+        conditions:
+          any:
+            - {key: "{{ request.object.metadata.name }}", operator: Equals, value: a, message: Not a}
+            - {key: "{{ request.object.metadata.name }}", operator: Equals, value: b, message: "Not b {{request.operation}}"}
+          all:
+            - {key: "{{ request.namespace }}", operator: Equals, value: c, message: not in c}
+    """  # noqa: E501
+    found = converted(rule)
+    assert found.reason == ""
+    (validation,) = found.spec["validations"]
+    assert " ".join(validation["messageExpression"].split()) == (
+        "object.metadata.name == 'a' ? 'No.; Not a; not in c' : "
+        "'No.; Not b ' + request.operation + '; not in c'"
+    )
+
+
+def test_a_message_of_conditions_that_all_must_hold_is_one_text() -> None:
+    condition = "{key: '{{ request.namespace }}', operator: Equals, value: c, message: not in c}"
+    rule = f"validate: {{message: Never, deny: {{conditions: {{all: [{condition}]}}}}}}"
+    assert converted(rule).spec["validations"][0]["message"] == "Never; not in c"
+
+
+def test_an_object_in_quotes_is_that_of_the_controller() -> None:
+    key = """{{ request.\\"object\\".metadata.labels.team || '' }}"""
+    found = converted(deny(key, "Equals", "a"), "Pod")
+    (expression,) = found.expressions
+    assert expression == "dyn(object).metadata.?labels.?team.orValue('') != 'a'"
+    forms = [Resource(body) for body in found.documents]
+    proof = prove(found.legacy, forms, options=proof_options(convert(found.legacy), 1.0))
+    assert proof.equal, proof.differences
+    both = key.replace("|| ''", "|| request.object.metadata.labels.team")
+    assert "next to" in converted(deny(both, "Equals", "a"), "Pod").reason

@@ -1,0 +1,213 @@
+"""Functions of JMESPath in conditions: what they become, and that both forms agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from chartkit.model import Body
+from tests.addons.migrate.conversions import converted, deny, same_result
+
+_NOTE = "object.metadata.annotations.note"
+_CREATED = "object.metadata.creationTimestamp"
+_BEFORE = "2024-05-06T07:08:09Z"
+
+
+def _condition(query: str, value: str = "true", operator: str = "Equals") -> str:
+    """Return a deny rule about a query; NOTE stands for an annotation."""
+    written = query.replace("NOTE", "request.object.metadata.annotations.note")
+    return deny(f"{{{{ {written} }}}}", operator, value)
+
+
+def _pod(note: str, **metadata: object) -> Body:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "p",
+            "namespace": "d",
+            "creationTimestamp": _BEFORE,
+            **metadata,
+            "annotations": {"note": note},
+        },
+        "spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:2"}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "operator", "value", "expression"),
+    [
+        (
+            "time_since('', request.object.metadata.creationTimestamp, '')",
+            "GreaterThan",
+            "24h",
+            f"time.now() - timestamp({_CREATED}) <= duration('24h')",
+        ),
+        (
+            "time_diff('2024-01-01T00:00:00Z', '{{request.object.metadata.creationTimestamp}}')",
+            "DurationLessThan",
+            "90m",
+            f"timestamp({_CREATED}) - timestamp('2024-01-01T00:00:00Z') >= duration('90m')",
+        ),
+        (
+            "time_before(time_add(request.object.metadata.creationTimestamp, '72h'), NOTE)",
+            "Equals",
+            "true",
+            f"timestamp({_CREATED}) + duration('72h') >= timestamp({_NOTE})",
+        ),
+        (
+            "time_to_cron(time_add(time_now_utc(), '4h'))",
+            "Equals",
+            "0 1 1 1 1",
+            "time.toCron(time.truncate(time.now(), duration('1s')) + duration('4h')) != "
+            "'0 1 1 1 1'",
+        ),
+        (
+            "regex_replace_all('^(v)?([0-9]+)$', NOTE, 'n$2')",
+            "Equals",
+            "n1",
+            f"regex.replace({_NOTE}, '^(v)?([0-9]+)$', r'n\\2') != 'n1'",
+        ),
+        (
+            "semver_compare(NOTE, '>=1.2.0')",
+            "Equals",
+            "true",
+            f"!(isSemver({_NOTE}) && semver({_NOTE}).compareTo(semver('1.2.0')) >= 0)",
+        ),
+        ("base64_decode(NOTE)", "Equals", "x", f"string(base64.decode({_NOTE})) != 'x'"),
+        ("parse_yaml(NOTE).kind", "Equals", "Pod", f"yaml.parse({_NOTE}).kind != 'Pod'"),
+        (
+            "truncate(NOTE, `3`)",
+            "Equals",
+            "abc",
+            f"({_NOTE}.size() > 3 ? {_NOTE}.substring(0, 3) : {_NOTE}) != 'abc'",
+        ),
+        (
+            "max([to_number(NOTE), `5`])",
+            "Equals",
+            "5",
+            f"math.greatest([double({_NOTE}), 5.0]) != 5.0",
+        ),
+    ],
+)
+def test_functions(query: str, operator: str, value: str, expression: str) -> None:
+    found = converted(_condition(query, value, operator), "Pod")
+    assert found.reason == ""
+    assert found.expressions == [expression]
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "notes"),
+    [
+        ("time_after(NOTE, request.object.metadata.creationTimestamp)", "true", (_BEFORE, "x")),
+        ("time_between(NOTE, '2024-05-06T07:08:08Z', '2024-05-06T07:08:10Z')", "true", (_BEFORE,)),
+        (
+            "time_add(NOTE, '1500ms')",
+            f"'{_BEFORE}'",
+            ("2024-05-06T07:08:07.6Z", "2024-05-06T07:08:08Z"),
+        ),
+        ("time_truncate(NOTE, '1h')", "'2024-05-06T07:00:00Z'", (_BEFORE,)),
+        (
+            "time_parse('2006-01-02T15:04:05Z07:00', NOTE)",
+            f"'{_BEFORE}'",
+            (_BEFORE, _BEFORE.replace("Z", ".7Z"), "2024-05-06T07:08:08Z", "2024-05-06"),
+        ),
+        ("regex_replace_all('a*', NOTE, '<$0>')", "'<aa>b<>'", ("aab", "b", "")),
+        ("regex_replace_all('(a)|b', NOTE, '${1}$$$7-')", "a$-", ("a", "b")),
+        ("regex_replace_all_literal('a', NOTE, '$1')", "$1b", ("ab",)),
+        ("semver_compare(NOTE, '<1.0.0 || 2.x')", "true", ("v1.2.3", "1.2.3", "2.9.0", "0.1.0")),
+        ("to_number(NOTE)", "5", ("5", "5.0", "5e0", "x", "")),
+        ("to_boolean(NOTE)", "true", ("True", "no", "FALSE")),
+        ("equal_fold(NOTE, 'Kind')", "true", ("kInD", "\u212aind", "mind")),
+        ("trim(NOTE, '-.')", "a.b", ("-.a.b-", "a.b")),
+        ("trim_prefix(NOTE, 'v.')", "x", ("v.x", "vxx", "x")),
+        ("replace(NOTE, 'a', 'b', `1`)", "ba", ("aa", "ab")),
+        ("pattern_match('a?c*', NOTE)", "true", ("abc", "ac", "abcd")),
+        ("split(NOTE, '/')[-1]", "b", ("a/b", "b", "b/")),
+        ("request.object.spec.containers[-2].name", "a", ("",)),
+        ("request.object.spec.containers[-3].name || 'none'", "none", ("",)),
+        ("sha256(NOTE)", "'2c26*'", ("foo", "bar")),
+        ("length(request.object.metadata.*.note)", "1", ("x",)),
+        ("request.object.metadata.annotations.* | [0]", "x", ("x", "y")),
+        ("images.containers.*.tag | length(@)", "2", ("",)),
+        ("sort(keys(request.object.metadata.annotations))[0]", "note", ("",)),
+        ("sort(split(NOTE, ','))[0]", "a", ("b,a", "a,b", "c")),
+        ("sort_by(request.object.spec.containers, &image)[-1].name", "b", ("",)),
+        ("sort_by(request.object.spec.containers, &workingDir)[0].name", "a", ("",)),
+        ("map(&name, request.object.spec.containers)[1]", "b", ("",)),
+        ("reverse(request.object.spec.containers)[0].name", "b", ("",)),
+        ("split(NOTE, ',')[1:] | [0]", "b", ("a,b,c", "a", "b")),
+        ("split(NOTE, ',')[:2] | length(@)", "2", ("a,b,c", "a", "a,b")),
+        ("split(NOTE, ',')[-2:-1] | [0]", "b", ("a,b,c", "b,a", "b")),
+        ("split(NOTE, ',')[2:1] | length(@)", "0", ("a,b,c", "a")),
+        ("keys(request.object.metadata.labels) | contains(@, 'a')", "true", ("",)),
+        ("request.object.spec.hostname | to_upper(@)", "X", ("",)),
+        ("parse_yaml(NOTE) | @.name", "x", ("name: x", "other: x")),
+        ("lookup(request.object.metadata.labels, 'a')", "x", ("",)),
+        ("join('-', ['a', '{{ NOTE | parse_yaml(@).name }}'])", "a-null", ("name: x", "other: x")),
+    ],
+)
+def test_both_forms_agree(query: str, value: str, notes: Sequence[str]) -> None:
+    rule = _condition(query, value)
+    for note in notes:
+        same_result(rule, _pod(note))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "time_since('2006', NOTE, '')",
+        "time_utc(NOTE)",
+        "regex_replace_all(NOTE, 'a', 'b')",
+        "regex_replace_all('(?P<x>a)', NOTE, '$x')",
+        "regex_replace_all('(', NOTE, 'b')",
+        "semver_compare(NOTE, '~1.2.3')",
+        "semver_compare('1.2.3', NOTE)",
+        "random('[a-z]')",
+        "reverse(NOTE)",
+        "split(NOTE, ',')[::2]",
+        "split(NOTE, ',')[1:-1]",
+        "map(&workingDir, request.object.spec.containers)",
+        "sort(request.object.spec.containers)",
+        "sort_by(request.object.spec.containers, 'name')",
+    ],
+)
+def test_what_has_no_exact_form_stays(query: str) -> None:
+    assert converted(_condition(query), "Pod").reason
+
+
+@pytest.mark.parametrize(
+    ("image", "parts"),
+    [
+        ("nginx", ("docker.io", "nginx", "latest", "")),
+        ("docker.io/library/nginx:1", ("docker.io", "library/nginx", "1", "")),
+        ("localhost:5000/a/b", ("localhost:5000", "a/b", "latest", "")),
+        ("localhost/a:v_1.2-x", ("localhost", "a", "v_1.2-x", "")),
+        (f"ghcr.io/a/b@sha256:{'0' * 64}", ("ghcr.io", "a/b", "", f"sha256:{'0' * 64}")),
+        (f"a/b:1@sha256:{'f' * 64}", ("docker.io", "a/b", "1", f"sha256:{'f' * 64}")),
+    ],
+)
+def test_parts_of_images(image: str, parts: Sequence[str]) -> None:
+    pod = _pod("")
+    pod["spec"]["containers"] = [{"name": "a", "image": image}]
+    for name, part in zip(("registry", "path", "tag", "digest"), parts, strict=True):
+        rule = _condition(f"images.containers.*.{name}", f"['{part}']", "AllIn")
+        if part:
+            assert same_result(rule, pod) == "refused"
+            assert same_result(rule.replace(f"'{part}'", "other"), pod) == "allowed"
+
+
+@pytest.mark.parametrize("note", ["a", '["a", "b"]', '["b"]', "[]", "ab"])
+@pytest.mark.parametrize("operator", ["AnyIn", "AnyNotIn", "AllIn", "AllNotIn"])
+def test_a_text_of_the_object_may_be_a_list_in_json(operator: str, note: str) -> None:
+    for key in ("request.object.metadata.labels.role", "request.object.spec.containers[].name"):
+        rule = _condition(key, "'{{ request.object.metadata.annotations.note }}'", operator)
+        same_result(rule, _pod(note, labels={"role": "a"}))
+
+
+@pytest.mark.parametrize("owners", [None, [], [{"name": "a"}]])
+def test_an_empty_list_is_compared(owners: object) -> None:
+    given = {} if owners is None else {"ownerReferences": owners}
+    rule = _condition("request.object.metadata.ownerReferences || `[]`", "[]")
+    assert same_result(rule, _pod("", **given)) == ("allowed" if owners else "refused")

@@ -1,0 +1,61 @@
+"""Names of new policies: each has one of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from chartkit.addons.migrate.convert import Batch
+from chartkit.model import Resource
+
+
+def _legacy(name: str, rules: Sequence[str], namespace: str = "") -> Resource:
+    bodies = [
+        {
+            "name": rule,
+            "match": {"any": [{"resources": {"kinds": [kind]}}]},
+            "validate": {"message": "m", "pattern": {"metadata": {"labels": {"a": "?*"}}}},
+        }
+        for rule, kind in zip(rules, ("ConfigMap", "Secret", "Service"), strict=False)
+    ]
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    kind = "Policy" if namespace else "ClusterPolicy"
+    spec = {"background": False, "rules": bodies}
+    return Resource(
+        {"apiVersion": "kyverno.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    )
+
+
+def _names(*policies: Resource) -> list[str]:
+    batch = Batch(policies)
+    names = list(_of(batch, policies))
+    # What another process gets knows the names, too.
+    assert list(_of(copy.copy(batch), policies)) == names
+    return names
+
+
+def _of(batch: Batch, policies: Sequence[Resource]) -> Iterator[str]:
+    for each in policies:
+        yield from (body["metadata"]["name"] for body in batch.convert(each).documents)
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [
+        [("p" * 40, ["r" * 30 + "-1", "r" * 30 + "-2", "r" * 30 + "-3"])],
+        [("a", ["b", "c"]), ("a-b", ["x"])],
+        [("a", ["b-c", "d"]), ("a-b", ["c", "d"])],
+        [("a-b", ["c", "d"]), ("a", ["b-c", "b-d"])],
+    ],
+)
+def test_no_two_policies_have_one_name(policies: Sequence[tuple[str, Sequence[str]]]) -> None:
+    names = _names(*(_legacy(name, rules) for name, rules in policies))
+    assert len(set(names)) == len(names) == sum(len(rules) for _, rules in policies)
+    assert max(map(len, names)) <= 63
+
+
+def test_names_follow_the_rules_where_they_can() -> None:
+    assert _names(_legacy("a", ["b", "c"]), _legacy("a-d", ["x"])) == ["a-b", "a-c", "a-d"]
+    assert _names(_legacy("a", ["b", "c"]), _legacy("a-b", ["x"], "shop")) == ["a-b", "a-c", "a-b"]

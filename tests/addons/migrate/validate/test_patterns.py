@@ -1,0 +1,82 @@
+"""Patterns become expressions: each anchor, each kind of leaf, required and optional fields."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.expressions.place import object_of
+from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
+from chartkit.engine.cel.syntax import format_expression
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+
+_POD = (GroupVersionKind("", "v1", "Pod"),)
+
+
+def converted(text: str, kinds: tuple[GroupVersionKind, ...] = _POD) -> str:
+    pattern = yaml.safe_load(text)
+    return format_expression(pattern_verdict(pattern, object_of(kinds)).allows, 1000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expression"),
+    [
+        ("metadata: {labels: {app: '?*'}}", "object.metadata.?labels.?app.orValue('') != ''"),
+        ("metadata: {labels: {a/b: c}}", "object.metadata.?labels[?'a/b'].orValue(null) == 'c'"),
+        ("spec: {hostNetwork: false}", "object.spec.?hostNetwork.orValue(null) == false"),
+        ("spec: {=(hostNetwork): false}", "!object.spec.?hostNetwork.orValue(false)"),
+        ("spec: {X(hostIPC): null}", "!has(object.spec.hostIPC)"),
+        (
+            "spec: {containers: [{image: '!*:latest'}]}",
+            "object.spec.containers.all(container, "
+            "has(container.image) && !container.image.endsWith(':latest'))",
+        ),
+        (
+            "spec: {containers: [{(name): app, image: 'a/*|b/*'}]}",
+            "object.spec.containers.all(container, container.name != 'app' || "
+            "container.?image.orValue('').startsWith('a/') || "
+            "container.?image.orValue('').startsWith('b/'))",
+        ),
+        (
+            "spec: {priority: '1-5'}",
+            "object.spec.?priority.orValue(0) >= 1 && object.spec.?priority.orValue(0) <= 5",
+        ),
+        (
+            "spec: {^(volumes): [{name: a}]}",
+            "!has(object.spec.volumes) || object.spec.volumes.exists(volume, volume.name == 'a')",
+        ),
+    ],
+)
+def test_patterns_of_pods(pattern: str, expression: str) -> None:
+    assert converted(pattern) == expression
+
+
+def test_sizes_are_compared_as_sizes() -> None:
+    text = converted("spec: {containers: [{resources: {limits: {memory: '<=4Gi'}}}]}")
+    assert "quantity(string(" in text
+    assert ".compareTo(quantity('4Gi')) <= 0" in text
+
+
+def test_unknown_kinds_have_optional_fields() -> None:
+    widget = (GroupVersionKind("example.com", "v1", "Widget"),)
+    assert converted("spec: {size: {unit: large}}", widget) == (
+        "object.?spec.?size.?unit.orValue(null) == 'large'"
+    )
+
+
+def test_alternatives_hold_or_none_applies() -> None:
+    verdict = any_pattern_verdict(
+        [{"spec": {"hostNetwork": True}}, {"spec": {"hostPID": True}}], object_of(_POD)
+    )
+    assert format_expression(verdict.allows, 1000) == (
+        "object.spec.?hostNetwork.orValue(false) || object.spec.?hostPID.orValue(false)"
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern", ["spec: {containers: []}", "spec: {containers: x}", "spec: {hostNetwork: '<3s'}"]
+)
+def test_patterns_without_a_form_are_refused(pattern: str) -> None:
+    with pytest.raises(NotConvertible):
+        converted(pattern)

@@ -1,0 +1,62 @@
+"""Upstream's measurements, and what follows from them between and beyond them."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.addons.serve.estimate.measurements import MEBIBYTE, MEGABYTE, measurements
+
+PUBLISHED = [
+    (1284, 373, 99),
+    (2524, 381, 102),
+    (3572, 390, 110),
+    (4879, 398, 118),
+    (6099, 418, 124),
+    (7319, 431, 136),
+    (10254, 483, 152),
+]
+
+
+@pytest.mark.parametrize(("reports", "megabytes", "mebibytes"), PUBLISHED)
+def test_what_was_measured_is_as_it_was_measured(
+    reports: int, megabytes: int, mebibytes: int
+) -> None:
+    known = measurements()
+    assert known.etcd.at(reports).value == megabytes * MEGABYTE
+    assert known.memory.at(reports).value == mebibytes * MEBIBYTE
+    assert known.etcd.at(reports).basis == f"measured at {reports:,} reports"
+
+
+def test_between_two_measurements_lies_the_line_that_joins_them() -> None:
+    found = measurements().etcd.at((7319 + 10254) // 2)
+    assert found.value == pytest.approx((431 + 483) / 2 * MEGABYTE, rel=1e-3)
+    assert found.basis == "between the measurements at 7,319 and 10,254 reports"
+
+
+@pytest.mark.parametrize(
+    ("reports", "megabytes", "basis"),
+    [
+        (0, 357, "extrapolated from 1,284 reports, fewer were not measured"),
+        (100_000, 1583, "extrapolated from 10,254 reports, more were not measured"),
+    ],
+)
+def test_beyond_the_measurements_their_growth_goes_on(
+    reports: int, megabytes: int, basis: str
+) -> None:
+    found = measurements().etcd.at(reports)
+    assert found.value / MEGABYTE == pytest.approx(megabytes, rel=0.01)
+    assert found.basis == basis
+
+
+def test_a_report_costs_what_it_cost_when_it_was_measured() -> None:
+    known = measurements()
+    assert known.etcd.slope == pytest.approx(12_300, rel=0.03)
+    assert known.memory.slope == pytest.approx(6 * 1024, rel=0.05)
+    assert known.memory.at(0).value / MEBIBYTE == pytest.approx(91, abs=1)
+
+
+def test_more_reports_never_cost_less() -> None:
+    known = measurements()
+    for curve in (known.etcd, known.memory):
+        values = [curve.at(reports).value for reports in range(0, 20_000, 97)]
+        assert values == sorted(values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.report import FORMATS, ReportOptions, formats
-from tests.shared import ROOT
 from tests.unit.report.samples import options, samples, written
 
 PLUGIN = """\
@@ -70,11 +68,6 @@ def test_a_broken_package_is_one_clear_line(name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem) as raised:
         formats.writer_of(name)
     assert "\n" not in str(raised.value)
-
-
-def test_the_project_declares_its_own_formats() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert project["entry-points"][formats.GROUP] == formats.BUILT_IN
 
 
 def test_built_in_formats_read_no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:

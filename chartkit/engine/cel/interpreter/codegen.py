@@ -27,6 +27,9 @@ from chartkit.engine.cel.values import Value
 
 _MAX_DEPTH = 40
 """Deeper expressions are left to the closures; Python's own limit is a few times this."""
+_MAX_LOOPS = 15
+"""Macros nested deeper are left to the closures: Python 3.12 and later compile a list comprehension
+into the function around it, and crash at the 21st inside of another."""
 
 DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "namespaceObject"})
 """Variables that hold documents: nothing in them is anything but plain data."""
@@ -186,6 +189,8 @@ def _loop(writer: Generator, fold: ast.Comprehension, shape: Shape, scope: Scope
         inner[fold.iter_var2] = Code(second, document=source.document)
     before, writer.weight = writer.weight, _ROUND
     writer.loops += 1
+    if writer.loops > _MAX_LOOPS:
+        raise Unsupported
     predicate = _optional(writer, shape.predicate, inner)
     value = _optional(writer, shape.value, inner)
     key = _optional(writer, shape.key, inner)

@@ -176,6 +176,16 @@ def test_deep_nesting_has_a_value_or_does_not_compile(
         assert str(error)  # noqa: PT017 - either is right; no other error is
 
 
+@pytest.mark.parametrize("macro", ["map", "filter", "all", "exists_one", "transformMap"])
+@pytest.mark.parametrize("depth", [14, 15, 16, 21, 30])
+def test_deeply_nested_macros_do_not_crash_the_interpreter(macro: str, depth: int) -> None:
+    variables, condition = ("i, v", "v") if macro == "transformMap" else ("x", "1 == ")
+    value = {"map": "", "transformMap": ""}.get(macro, condition)
+    source = nested(f"[1].{macro}({variables}, {value}", ")", depth)
+    with suppress(CelCompileError, CelError):
+        evaluate(source)
+
+
 def from_a_deep_stack(source: str, variables: Mapping[str, Value], frames: int) -> Value:
     if frames:
         return from_a_deep_stack(source, variables, frames - 1)

@@ -19,7 +19,6 @@ from chartkit.charts.plan import ENGINE, ChartPlan
 from chartkit.charts.readme import README_FILE, page
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.chart_values import merge
-from chartkit.helm.long_lines import wrap_templates
 from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
@@ -108,7 +107,7 @@ def plan(
     }
     for name, body in layered(bodies).items():
         values[values_file(name)] = _environment_text(name, body, timeouts.get(name))
-    return ChartPlan(ENGINE, wrap_templates(files), values)
+    return ChartPlan(ENGINE, files, values)
 
 
 def values_page() -> str:

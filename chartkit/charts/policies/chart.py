@@ -33,7 +33,6 @@ from chartkit.charts.policies.values_schema import (
 from chartkit.charts.rbac import permissions
 from chartkit.charts.readme import README_FILE
 from chartkit.errors import InputError
-from chartkit.helm.long_lines import wrap_templates
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
 from chartkit.kyverno.cel_literals import kyverno_call
@@ -118,7 +117,6 @@ def plan(project: Project, exceptions_of: ExceptionsOf = lambda *_: ()) -> Chart
         name: tuple(chart.cluster_policies(environment, resolved[name]))
         for name, environment in project.environments.items()
     }
-    made = wrap_templates(made)
     return ChartPlan(POLICIES, made, files, chart.policies, resolved, cluster_policies)
 
 

@@ -123,8 +123,7 @@
 {{- end }}
 {{- end }}
 {{- with .reporting }}
-{{- include "kyverno.flag" (list "enableReporting" (include "kyverno.chosen" (list .
-  (list "validate" "mutate" "mutateExisting" "imageVerify" "generate")))) }}
+{{- include "kyverno.flag" (list "enableReporting" (include "kyverno.chosen" (list . (list "validate" "mutate" "mutateExisting" "imageVerify" "generate")))) }}
 {{- with .allowedResults }}
 {{- include "kyverno.flag" (list "allowedResults" (include "kyverno.chosen" (list . (list "pass" "fail" "error" "skip" "warn")))) }}
 {{- end }}

@@ -16,8 +16,7 @@
 
 {{- define "kyverno.version" -}}
 {{- if .Values.global.templating.enabled -}}
-{{- required "global.templating.version is needed when global.templating.enabled is true"
-  .Values.global.templating.version | replace "+" "_" -}}
+{{- required "global.templating.version is needed when global.templating.enabled is true" .Values.global.templating.version | replace "+" "_" -}}
 {{- else -}}
 {{- .Chart.Version | replace "+" "_" -}}
 {{- end -}}

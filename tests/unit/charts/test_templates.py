@@ -7,21 +7,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.helm.long_lines import WIDTH
 
 CHARTS = Path(__file__).parents[3] / "charts"
 TEMPLATES = sorted(path for path in CHARTS.rglob("templates/**/*") if path.is_file())
-
-
-def test_lines_of_templates_are_short() -> None:
-    long = [
-        f"{path.relative_to(CHARTS)}:{number}"
-        for path in TEMPLATES
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if len(line) > WIDTH
-    ]
-    assert TEMPLATES
-    assert long == []
 
 
 @pytest.mark.parametrize(

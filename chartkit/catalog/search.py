@@ -43,7 +43,8 @@ def checked(query: Query, entries: Sequence[Entry], libraries: Iterable[str]) ->
     _require("severity", query.severity, SEVERITIES)
     _require("kind", query.kind, KINDS)
     _require("library", query.library, sorted(libraries))
-    _require("subject", query.subject, _subjects(entries), listed=False)
+    subjects = sorted({subject for entry in entries for subject in entry.subjects})
+    _require("subject", query.subject, subjects, listed=False)
     categories = sorted({entry.category for entry in entries})
     wanted = query.category.lower()
     if not any(wanted in category.lower() for category in categories):
@@ -152,10 +153,6 @@ def _score(entry: Entry, words: Sequence[str]) -> int:
             return 0
         total += score
     return total
-
-
-def _subjects(entries: Iterable[Entry]) -> list[str]:
-    return sorted({subject for entry in entries for subject in entry.subjects})
 
 
 def _require(what: str, given: str, known: Sequence[str], listed: bool = True) -> None:

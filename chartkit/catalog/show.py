@@ -61,7 +61,12 @@ def details(entry: Entry, root: Path) -> Details:
     metadata: Body = {}
     if entry.own:
         metadata = _mapping(file.parent / METADATA_FILE)
-        parameters = _parameters(metadata, root)
+        shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
+        named = _names(metadata, "sharedParameters")
+        found = {name: shared[name] for name in named if name in shared}
+        own = metadata.get("parameters")
+        found.update(own if isinstance(own, dict) else {})
+        parameters = {str(name): body for name, body in found.items() if isinstance(body, dict)}
         cel = file.parent / CEL_FILE
         if cel.is_file():
             sources.append(Source(str(cel), read_source(cel)))
@@ -81,15 +86,6 @@ def _control(metadata: Body) -> Control | None:
     if not isinstance(body, dict) or not str(body.get("source")).startswith("https://"):
         return None
     return Control(one_line(str(body.get("name"))), one_line(str(body["source"])))
-
-
-def _parameters(metadata: Body, root: Path) -> dict[str, Body]:
-    shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
-    named = _names(metadata, "sharedParameters")
-    found = {name: shared[name] for name in named if name in shared}
-    own = metadata.get("parameters")
-    found.update(own if isinstance(own, dict) else {})
-    return {str(name): body for name, body in found.items() if isinstance(body, dict)}
 
 
 def _names(metadata: Body, key: str) -> list[str]:

@@ -18,7 +18,6 @@ from chartkit.engine.cli_files import (
     Admissions,
     ObjectApi,
     UserApi,
-    UserContext,
     UserGlobalContext,
     UserImages,
     UserMocks,
@@ -64,13 +63,24 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     values = test.values or _values(test, sources)
     exceptions = sources.exceptions(_paths(folder, test.exceptions))
     policies = sources.policies(_paths(folder, test.policies), exceptions)
-    resources = _unique(_objects(test.folder, test.resources, sources))
+    found = _objects(test.folder, test.resources, sources)
+    # The first of each group, kind, namespace and name, as Kyverno's test command keeps them.
+    unique: dict[tuple[str, str, str, str], Resource] = {}
+    for one in found:
+        kind = kind_of(one)
+        unique.setdefault((kind.group, kind.kind, one.namespace, one.name), one)
+    resources = list(unique.values())
     targets = _objects(folder, test.targets, sources)
     params = _objects(folder, test.params, sources)
     cluster = _cluster_objects(test, sources)
     objects = [*resources, *targets, *params, *cluster]
     is_cluster = bool(test.cluster_resources)
-    context = _context(test, sources)
+    if not test.context:
+        context = NO_CONTEXT
+    else:
+        path = test.folder / test.context
+        _single(path, sources)
+        context = read_context(sources.documents(path)[0])
     known = [*context.resources, *(one.body for one in (objects if is_cluster else targets))]
     by_rule = {**_clone_sources(test, policies, sources), **_known(policies, Cluster(known))}
     api = UserApi(
@@ -181,14 +191,6 @@ def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluste
     return {**found, **{(one.name, ""): cluster for one in policies.cleaners}}
 
 
-def _context(test: TestFile, sources: Sources) -> UserContext:
-    if not test.context:
-        return NO_CONTEXT
-    path = test.folder / test.context
-    _single(path, sources)
-    return read_context(sources.documents(path)[0])
-
-
 def _payload(folder: Path, name: str, sources: Sources) -> Payload:
     path = folder / name
     bodies = sources.bodies(path)
@@ -229,16 +231,6 @@ def plain_path(path: Path) -> Path:
 
 def _objects(folder: Path, names: Sequence[str], sources: Sources) -> list[Resource]:
     return [one for path in _paths(folder, names) for one in sources.objects(path)]
-
-
-def _unique(found: Sequence[Resource]) -> list[Resource]:
-    """Return the first of each group, kind, namespace and name, as Kyverno's test command keeps
-    them."""
-    unique: dict[tuple[str, str, str, str], Resource] = {}
-    for one in found:
-        kind = kind_of(one)
-        unique.setdefault((kind.group, kind.kind, one.namespace, one.name), one)
-    return list(unique.values())
 
 
 def _is_namespace(resource: Resource) -> bool:

@@ -107,7 +107,16 @@ def read_global_entries(document: Document, items: list[Json]) -> tuple[Body, ..
         if len(given) != 1:
             raise place.fault(f"needs one of {', '.join(_SOURCES)}")
         _check_source(place, given[0])
-        _check_projections(place)
+        projections = place.body.get("projections")
+        if projections is None:
+            continue
+        if not isinstance(projections, list):
+            raise place.fault("projections must be a list", "projections")
+        for index in range(len(projections)):
+            one = place.inner("projections", index)
+            for key in ("name", "path"):
+                if not one.text(key):
+                    raise one.fault(f"a projection needs a {key}", key)
     return tuple(items)
 
 
@@ -134,19 +143,6 @@ def _is_inside(text: str) -> bool:
         if depth < 0:
             return False
     return not path.is_absolute()
-
-
-def _check_projections(place: _Place) -> None:
-    projections = place.body.get("projections")
-    if projections is None:
-        return
-    if not isinstance(projections, list):
-        raise place.fault("projections must be a list", "projections")
-    for index in range(len(projections)):
-        one = place.inner("projections", index)
-        for key in ("name", "path"):
-            if not one.text(key):
-                raise one.fault(f"a projection needs a {key}", key)
 
 
 def _places(document: Document, key: str, items: list[Json]) -> Iterator[_Place]:

@@ -61,7 +61,17 @@ def to_json(results: Sequence[CaseResult], options: Options) -> Body:
         "findings": [diagnostic_body(each) for each in diagnostics(results)],
     }
     if options.coverage is not None:
-        body["coverage"] = _coverage_json(options.coverage)
+        body["coverage"] = [
+            {
+                "policy": rule.policy,
+                "rule": rule.rule,
+                "location": str(rule.location),
+                "reached": rule.reached,
+                "matched": rule.matched,
+                "failed": rule.failed,
+            }
+            for rule in options.coverage.rules
+        ]
     return body
 
 
@@ -201,17 +211,3 @@ def _coverage_lines(coverage: Coverage) -> list[str]:
         lines.append(f"  {title}: {len(rules)}")
         lines.extend(f"    {shown(name)}  {place}" for name, place in map(_names, rules))
     return [*lines, ""]
-
-
-def _coverage_json(coverage: Coverage) -> list[dict[str, Any]]:
-    return [
-        {
-            "policy": rule.policy,
-            "rule": rule.rule,
-            "location": str(rule.location),
-            "reached": rule.reached,
-            "matched": rule.matched,
-            "failed": rule.failed,
-        }
-        for rule in coverage.rules
-    ]

@@ -17,6 +17,10 @@ MOST = 20
 """The most modules in a folder, its `__init__` among them."""
 MOST_ROOMS = 20
 """The most packages at the top."""
+LONGEST_FUNCTION = 60
+"""The most lines of a function, its signature and docstring among them."""
+LONGEST_MODULE = 500
+"""The most lines of a module."""
 
 
 def _rooms() -> Iterator[Path]:
@@ -34,6 +38,22 @@ def test_top_level_fits_a_screen() -> None:
 def test_no_room_is_crowded() -> None:
     modules = {each: len([*each.glob("*.py")]) for each in _rooms()}
     assert {str(each): count for each, count in modules.items() if count > MOST} == {}
+
+
+def test_no_function_and_no_module_is_long() -> None:
+    """What is read from top to bottom fits a page."""
+    long = {}
+    for file in PACKAGE.rglob("*.py"):
+        text = file.read_text("utf-8")
+        where = str(file.relative_to(PACKAGE))
+        if text.count("\n") > LONGEST_MODULE:
+            long[where] = text.count("\n")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines > LONGEST_FUNCTION:
+                    long[f"{where}: {node.name}"] = lines
+    assert long == {}
 
 
 def test_every_room_says_what_it_is() -> None:

@@ -88,13 +88,35 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddRes
     with atomic_folder.lock(project.root):
         target = _target(project, profile)
         if target.profile is None and profile and not new:
-            raise _unknown(project, profile)
+            names = [each.file.stem for each in _own_profiles(project)]
+            hint = suggestion(profile, names) or "--new-profile makes it"
+            raise InputError(f"there is no profile '{profile}' of your own", hint=hint)
         there = _standing(target, library, policy)
         if there is not None:
             without = _without(project, target)
             return AddResult(entry, policy, target.file, (), there, without, instead_of)
-        _require_free(project, library, policy)
-        texts = _texts(project, target, reference)
+        profiles = project.document.body.get("profiles", DEFAULT_PROFILES)
+        base = resolve([read_profile(each, project.root) for each in profiles], library)
+        environments = project.environments.values()
+        for resolved in (
+            base,
+            *(resolve_environment(each, library, project.root) for each in environments),
+        ):
+            found = resolved.policies.get(policy.name)
+            if found is not None:
+                _require_same(found, policy)
+        # The files to write: the profile, and chartkit.yaml where it does not name it yet.
+        name = target.file.stem
+        if target.profile is None:
+            title = f"Policies of {name}"
+            texts = {target.file: new_profile(_UNFIT.sub("-", name.lower()), title, reference)}
+        else:
+            texts = {target.file: with_policy(read_source(target.file), reference, target.file)}
+        if not target.is_named:
+            text = read_source(project.file)
+            texts[project.file] = with_profile(
+                text, target.reference, DEFAULT_PROFILES, project.file
+            )
         write_files(texts, project.root)
     without = _without(read_project(folder), target)
     return AddResult(entry, policy, target.file, tuple(texts), None, without, instead_of)
@@ -120,12 +142,6 @@ def _target(project: Project, given: str) -> _Target:
     reference = f"./{path.as_posix()}" if is_inside else path.as_posix()
     there = read_profile(reference, project.root) if file.is_file() else None
     return _Target(file, reference, there, False)
-
-
-def _unknown(project: Project, given: str) -> InputError:
-    names = [each.file.stem for each in _own_profiles(project)]
-    hint = suggestion(given, names) or "--new-profile makes it"
-    return InputError(f"there is no profile '{given}' of your own", hint=hint)
 
 
 def _own_profiles(project: Project) -> Iterator[_Target]:
@@ -167,39 +183,11 @@ def _standing(target: _Target, library: Library, policy: LibraryPolicy) -> Locat
     return found.location
 
 
-def _require_free(project: Project, library: Library, policy: LibraryPolicy) -> None:
-    """Raises InputError where the chart has another policy of the name."""
-    profiles = project.document.body.get("profiles", DEFAULT_PROFILES)
-    base = resolve([read_profile(each, project.root) for each in profiles], library)
-    environments = project.environments.values()
-    for resolved in (
-        base,
-        *(resolve_environment(each, library, project.root) for each in environments),
-    ):
-        found = resolved.policies.get(policy.name)
-        if found is not None:
-            _require_same(found, policy)
-
-
 def _require_same(found: ResolvedPolicy, policy: LibraryPolicy) -> None:
     if found.policy.qualified != policy.qualified:
         message = f"the chart has another policy '{policy.name}': {found.policy.qualified}"
         hint = f"values speak of names; take it out before {policy.qualified} comes in"
         raise InputError(message, found.location, hint)
-
-
-def _texts(project: Project, target: _Target, reference: str) -> dict[Path, str]:
-    """The files to write: the profile, and chartkit.yaml where it does not name it yet."""
-    name = target.file.stem
-    if target.profile is None:
-        title = f"Policies of {name}"
-        texts = {target.file: new_profile(_UNFIT.sub("-", name.lower()), title, reference)}
-    else:
-        texts = {target.file: with_policy(read_source(target.file), reference, target.file)}
-    if not target.is_named:
-        text = read_source(project.file)
-        texts[project.file] = with_profile(text, target.reference, DEFAULT_PROFILES, project.file)
-    return texts
 
 
 def _without(project: Project, target: _Target) -> tuple[str, ...]:

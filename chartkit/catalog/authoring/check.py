@@ -261,7 +261,10 @@ def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
     if not policy.counterpart:
         return
     document = read_file(policy.folder / METADATA_FILE)[0]
-    known = _neighbours(policy.folder)
+    group = policy.folder.resolve().parent
+    files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
+    names = {file.parent.name for file in files}
+    known = names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
     for position, name in enumerate(policy.counterpart):
         place = document.locate("counterpart", position)
         if name == policy.name or name.endswith(f"/{policy.name}"):
@@ -270,14 +273,6 @@ def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
             hint = suggestion(name, sorted(known))
             message = f"its counterpart '{name}' is not in the library"
             yield _error(COUNTERPART, message, place, hint)
-
-
-def _neighbours(folder: Path) -> set[str]:
-    """Names and references of the policies beside one: in its folder, and in those beside that."""
-    group = folder.resolve().parent
-    files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
-    names = {file.parent.name for file in files}
-    return names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
 
 
 def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:

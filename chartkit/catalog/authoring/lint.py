@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -42,20 +42,16 @@ def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResu
             raise InputError("holds no policy", Location(source))
     if all(map(is_definition, found)) and not (findings or folders):
         raise InputError("holds no policy", Location(sources[0]))
-    findings += _repeated(found)
+    # A warning for each document with a key that stands twice in a mapping.
+    places = {id(each.location.places): each.location.places for each in found}
+    for document in places.values():
+        if isinstance(document, Document):
+            findings += repeated_keys(document)
     compiled = compile_all(found)
     findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
     count = sum(map(is_policy, found)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
-
-
-def _repeated(found: Sequence[Resource]) -> Iterator[Diagnostic]:
-    """Yield a warning for each document with a key that stands twice in a mapping."""
-    places = {id(each.location.places): each.location.places for each in found}
-    for document in places.values():
-        if isinstance(document, Document):
-            yield from repeated_keys(document)
 
 
 def _files(source: str) -> tuple[list[str], list[Path]]:

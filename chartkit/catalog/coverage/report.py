@@ -33,7 +33,9 @@ _IN_FORCE: Final[Mapping[State, str]] = {
 def as_text(found: Coverage, width: int | None = None) -> str:
     """Return every control with its policies, section by section, what environments have of them,
     and counts; width: of the terminal, if it is one."""
-    widths = _widths(found)
+    ids = max(len("CONTROL"), *(len(each.control.id) for each in found.controls))
+    longest = max(map(len, State)) + len(_EXCLUDING)
+    widths = [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
     lines = [_heading(found), found.standard.source]
     for section, controls in _sections(found):
         lines += ["", section]
@@ -55,12 +57,6 @@ def _sections(found: Coverage) -> Iterator[tuple[str, list[ControlCover]]]:
         yield section, list(controls)
 
 
-def _widths(found: Coverage) -> list[int]:
-    ids = max(len("CONTROL"), *(len(each.control.id) for each in found.controls))
-    longest = max(map(len, State)) + len(_EXCLUDING)
-    return [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
-
-
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Cells in columns, the last as it is."""
     start = "".join(f"{cell:{width}}  " for cell, width in zip(cells, widths, strict=False))
@@ -75,7 +71,8 @@ def _control_lines(
     yield _row([control.id, control.covered, *states, control.title], widths)
     for each in cover.policies:
         states = _states(found, each)
-        yield _row(["", "", *states, f"  {_policy_text(each)}"], widths)
+        policy_text = each.policy.reference if each.needed else f"{each.policy.reference} (helps)"
+        yield _row(["", "", *states, f"  {policy_text}"], widths)
     blank = [""] * len(widths)
     if control.reason:
         text = f"{_REASON[control.covered]}{control.reason}"
@@ -90,10 +87,6 @@ def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
         f"{cover.states.get(name, '-')}{_EXCLUDING if name in cover.excluding else ''}"
         for name in found.environments
     ]
-
-
-def _policy_text(cover: PolicyCover) -> str:
-    return cover.policy.reference if cover.needed else f"{cover.policy.reference} (helps)"
 
 
 def _totals(found: Coverage) -> Iterator[str]:

@@ -88,7 +88,20 @@ def built_in_standards() -> list[str]:
 
 def read_standard(reference: str) -> Standard:
     """A built-in standard by name, or a file by its path; raises InputError."""
-    document = _document(_file(reference))
+    if "/" in reference or reference.endswith(_SUFFIXES):
+        file = Path(reference)
+    else:
+        known = built_in_standards()
+        if reference not in known:
+            listed = f"built in are {', '.join(known)}; a file of your own is named by its path"
+            hint = suggestion(reference, known) or listed
+            raise InputError(f"there is no standard '{reference}'", hint=hint)
+        file = bundled.standards_dir() / f"{reference}.yaml"
+    documents = read_file(file)
+    if len(documents) != 1:
+        raise InputError("a standard is one YAML document", Location(str(file)))
+    json_schema.require_single_keys(documents[0])
+    document = documents[0]
     json_schema.require(document, json_schema.load(SCHEMA))
     spec = document.body["spec"]
     standard = Standard(
@@ -99,27 +112,17 @@ def read_standard(reference: str) -> Standard:
         source=spec["source"],
         controls=tuple(_controls(document)),
     )
-    _require_unique(standard)
+    first: dict[str, StandardControl] = {}
+    for control in standard.controls:
+        other = first.setdefault(control.id, control)
+        if other is not control:
+            hint = f"the other is at {other.locate('id')}"
+            raise InputError(f"there are two controls '{control.id}'", control.locate("id"), hint)
+        twice = set(control.policies).intersection(control.also)
+        if twice:
+            what = f"'{min(twice)}' is in 'policies' and in 'also'"
+            raise InputError(what, control.locate("also"))
     return standard
-
-
-def _file(reference: str) -> Path:
-    if "/" in reference or reference.endswith(_SUFFIXES):
-        return Path(reference)
-    known = built_in_standards()
-    if reference not in known:
-        listed = f"built in are {', '.join(known)}; a file of your own is named by its path"
-        hint = suggestion(reference, known) or listed
-        raise InputError(f"there is no standard '{reference}'", hint=hint)
-    return bundled.standards_dir() / f"{reference}.yaml"
-
-
-def _document(file: Path) -> Document:
-    documents = read_file(file)
-    if len(documents) != 1:
-        raise InputError("a standard is one YAML document", Location(str(file)))
-    json_schema.require_single_keys(documents[0])
-    return documents[0]
 
 
 def _controls(document: Document) -> Iterator[StandardControl]:
@@ -154,19 +157,6 @@ def _control(
         document=document,
         path=place,
     )
-
-
-def _require_unique(standard: Standard) -> None:
-    first: dict[str, StandardControl] = {}
-    for control in standard.controls:
-        other = first.setdefault(control.id, control)
-        if other is not control:
-            hint = f"the other is at {other.locate('id')}"
-            raise InputError(f"there are two controls '{control.id}'", control.locate("id"), hint)
-        twice = set(control.policies).intersection(control.also)
-        if twice:
-            what = f"'{min(twice)}' is in 'policies' and in 'also'"
-            raise InputError(what, control.locate("also"))
 
 
 class BuiltInStandards:

@@ -63,7 +63,18 @@ def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
             mentioned = said.get(entry.reference, Mentions())
             page = _Page(details(entry, library.root), paths, mentioned)
             found[paths[entry.reference]] = page.text()
-    found[INDEX] = _index(libraries)
+    parts = [f"{MARK}# Policies\n"]
+    for library in libraries:
+        prefix = f"{library.name}/" if len(libraries) > 1 else ""
+        if prefix:
+            parts.append(f"## {prose(library.name)}\n")
+        folders = groupby(library.entries, key=lambda each: each.reference.rpartition("/")[0])
+        for folder, entries in folders:
+            heading = "###" if prefix else "##"
+            if folder:
+                parts.append(f"{heading} {prose(folder)}\n")
+            parts.append(markdown_rows(_HEAD, [_index_row(each, prefix) for each in entries]))
+    found[INDEX] = "\n".join(parts)
     return dict(sorted(found.items()))
 
 
@@ -181,21 +192,6 @@ def _type(schema: Body) -> str:
     return ", ".join(texts)
 
 
-def _index(libraries: Sequence[DocumentedLibrary]) -> str:
-    parts = [f"{MARK}# Policies\n"]
-    for library in libraries:
-        prefix = f"{library.name}/" if len(libraries) > 1 else ""
-        if prefix:
-            parts.append(f"## {prose(library.name)}\n")
-        folders = groupby(library.entries, key=lambda each: each.reference.rpartition("/")[0])
-        for folder, entries in folders:
-            heading = "###" if prefix else "##"
-            if folder:
-                parts.append(f"{heading} {prose(folder)}\n")
-            parts.append(markdown_rows(_HEAD, [_index_row(each, prefix) for each in entries]))
-    return "\n".join(parts)
-
-
 _HEAD: Final = ("Policy", "Title", "Severity", "Objects", "What it does", "Kyverno")
 
 
@@ -256,21 +252,17 @@ def mentions() -> Mapping[str, Mentions]:
     A profile that has a policy switched off says so: it ships in the chart, for values to switch
     it on.
     """
-    controls, profiles = _controls(), _profiles()
-    return {
-        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
-        for reference in {**controls, **profiles}
-    }
-
-
-def _controls() -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for name in built_in_standards():
         for control in read_standard(name).controls:
             said = f"{name.upper()} {control.id}", control.source
             for reference in (*control.policies, *control.also):
                 found.setdefault(reference, []).append(said)
-    return found
+    controls, profiles = found, _profiles()
+    return {
+        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
+        for reference in {**controls, **profiles}
+    }
 
 
 def _profiles() -> dict[str, list[str]]:

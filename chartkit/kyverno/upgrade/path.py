@@ -106,7 +106,20 @@ def shortest(
             if each not in came_from:
                 came_from[each] = pair
                 waiting.append(each)
-    return Route((), _furthest(ends))
+    # The ends that no other end lies beyond, in order.
+    furthest = tuple(
+        sorted(
+            pair
+            for pair in ends
+            if not any(
+                other != pair
+                and other.kyverno >= pair.kyverno
+                and other.kubernetes >= pair.kubernetes
+                for other in ends
+            )
+        )
+    )
+    return Route((), furthest)
 
 
 def _following(pair: Pair, target: Pair, skip_minors: bool, data: ReleaseData) -> Iterator[Pair]:
@@ -128,22 +141,6 @@ def _back(target: Pair, came_from: dict[Pair, Pair | None]) -> list[Pair]:
         found.append(pair)
         pair = came_from[pair]
     return found[::-1]
-
-
-def _furthest(ends: Sequence[Pair]) -> tuple[Pair, ...]:
-    """The ends that no other end lies beyond, in order."""
-    return tuple(
-        sorted(
-            pair
-            for pair in ends
-            if not any(
-                other != pair
-                and other.kyverno >= pair.kyverno
-                and other.kubernetes >= pair.kubernetes
-                for other in ends
-            )
-        )
-    )
 
 
 def parse_pair(text: str) -> Pair:

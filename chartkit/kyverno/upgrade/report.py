@@ -214,9 +214,11 @@ def _reasons(plan: Plan) -> Iterator[str]:
     if not plan.target.is_supported(plan.data):
         yield f"{plan.target} is not a supported pair: {_range(plan, plan.target)}"
     for pair in plan.route.stuck:
+        known = matrix(plan.data)
+        next_kyverno = [each for each in known if pair.kyverno < each <= plan.target.kyverno][:1]
         wanted = [
             f"Kyverno {version} ({compatibility(version, None, plan.data).clusters})"
-            for version in _next_kyverno(plan, pair)
+            for version in next_kyverno
         ]
         if pair.kubernetes < plan.target.kubernetes:
             wanted.append(f"Kubernetes {pair.kubernetes.next_minor()} ({_range(plan, pair)})")
@@ -225,11 +227,6 @@ def _reasons(plan: Plan) -> Iterator[str]:
             yield f"no step leads on from {pair}: {neither}to {' nor to '.join(wanted)}"
     if plan.shortcut is not None:
         yield f"with --skip-minors there is one of {counted(plan.shortcut, 'step')}"
-
-
-def _next_kyverno(plan: Plan, pair: Pair) -> list[Version]:
-    known = matrix(plan.data)
-    return [each for each in known if pair.kyverno < each <= plan.target.kyverno][:1]
 
 
 def _range(plan: Plan, pair: Pair) -> str:

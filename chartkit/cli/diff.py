@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit import addon
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
@@ -105,13 +106,13 @@ def _warn(*sides: Side) -> None:
 
 def _live(project: Project, names: Sequence[str], context: str | None) -> Comparison:
     """Compare an environment with the Helm releases of a cluster."""
-    from chartkit.addons.operate.commands.install import connected
     from chartkit.render.compare.report import comparison
     from chartkit.render.compare.sides import Side, installed_charts, of_environment
 
     if len(names) != 1:
         raise click.UsageError("--against release compares one ENV with its cluster")
     environment = project.environment(names[0])
+    connected = addon.port("operate", "releases", "--against release")
     cluster, releases = connected(context, 60)
     there = [releases.read(name) for name in installed_charts(project, environment)]
     if not any(there):

@@ -104,7 +104,7 @@ def explain(subject: str | None) -> None:
 
 def _explained(text: str) -> str:
     """Return the explanation of an error message; raise InputError if it is not known."""
-    from chartkit.addons.operate.install.troubleshooting import as_text, find_messages
+    from chartkit.kyverno.troubleshooting import as_text, find_messages
 
     found = find_messages(text)
     if not found:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn
 
 import click
 
 from chartkit import __version__
+from chartkit.addon import MissingAddonError, addons, loaded
 from chartkit.cli import boundary, terminal
 from chartkit.errors import InputError
 from chartkit.suggestions import suggestion
 
-COMMANDS = {
+_CORE: Final = {
     "init": ("chartkit.cli.init:init", "Start a project with chartkit.yaml and a first workload."),
-    "adopt": (
-        "chartkit.addons.operate.commands.adopt:adopt",
-        "Write a project for the policies and the Kyverno that are in use.",
-    ),
     "render": ("chartkit.cli.render:render", "Write the charts and check every environment."),
     "check-compat": (
         "chartkit.cli.compat:check_compat",
@@ -30,43 +26,7 @@ COMMANDS = {
         "chartkit.cli.diff:diff",
         "Compare two environments, or an environment with a revision.",
     ),
-    "plan": (
-        "chartkit.addons.operate.commands.plan:plan",
-        "Show the order in which to upgrade Kyverno and Kubernetes.",
-    ),
-    "promote": (
-        "chartkit.addons.operate.commands.promote:promote",
-        "Set policies from Audit to Enforce by evidence.",
-    ),
-    "install": (
-        "chartkit.addons.operate.commands.install:install",
-        "Install an environment in a cluster, or upgrade it there.",
-    ),
-    "uninstall": (
-        "chartkit.addons.operate.commands.install:uninstall",
-        "Remove an environment from a cluster, with its webhooks.",
-    ),
-    "rescue": (
-        "chartkit.addons.operate.commands.rescue:rescue",
-        "Open a cluster that Kyverno's webhooks lock.",
-    ),
-    "package": (
-        "chartkit.addons.operate.commands.publish:package",
-        "Check the charts and pack them.",
-    ),
-    "push": (
-        "chartkit.addons.operate.commands.publish:push",
-        "Push packed charts to an OCI registry.",
-    ),
     "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
-    "serve": (
-        "chartkit.addons.serve.command:serve",
-        "Answer an API server's admission reviews, for tests.",
-    ),
-    "estimate": (
-        "chartkit.addons.serve.estimate.command:estimate",
-        "Estimate the load of policies on a cluster.",
-    ),
     "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "exceptions": (
         "chartkit.cli.reports.exceptions:exceptions",
@@ -79,10 +39,6 @@ COMMANDS = {
     ),
     "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
-    "migrate": (
-        "chartkit.addons.migrate.command:migrate",
-        "Leave the policies of kyverno.io behind, before Kyverno refuses them.",
-    ),
     "explain": (
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",
@@ -101,7 +57,35 @@ COMMANDS = {
         "Print a script that completes commands in a shell.",
     ),
 }
-"""Each sub-command's place (`module:attribute`) and its summary for `chartkit --help`."""
+"""The core's sub-commands, each with its place (`module:attribute`) and its summary."""
+_GROUPS: Final = {
+    "Project": ("init", "adopt", "render", "diff", "promote", "package", "push"),
+    "Check": ("scan", "test", "preview", "exceptions", "check-compat", "values", "report"),
+    "Policies": ("policies", "migrate", "vendor", "eval"),
+    "Cluster": ("plan", "install", "uninstall", "rescue", "serve", "estimate"),
+    "More": ("explain", "schema", "completion"),
+}
+"""The sub-commands as `chartkit --help` lists them, those of add-ons among them."""
+_ADDONS: Final = {
+    "migrate": "migrate",
+    "serve": "serve",
+    "estimate": "serve",
+    **dict.fromkeys(("adopt", "promote", "package", "push", "plan"), "operate"),
+    **dict.fromkeys(("install", "uninstall", "rescue"), "operate"),
+}
+"""The add-on of each sub-command that one brings."""
+
+
+def commands() -> Mapping[str, tuple[str, str]]:
+    """Return the place and the summary of each sub-command that is installed."""
+    brought = {
+        name: entry
+        for addon in addons().values()
+        for name, entry in addon.commands.items()
+        if " " not in name
+    }
+    there = {**_CORE, **brought}
+    return {name: there[name] for names in _GROUPS.values() for name in names if name in there}
 
 
 _COLLECTED_AFTER = (50_000, 20, 10)
@@ -112,26 +96,31 @@ class _Commands(click.Group):
     """Sub-commands that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
+        if (entry := commands().get(cmd_name)) is None:
             return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = loaded(entry[0])
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = suggestion(args[0], COMMANDS) or f"known are {', '.join(COMMANDS)}"
+        known = commands()
+        if args and args[0] not in known and not args[0].startswith("-"):
+            if args[0] in _ADDONS:
+                raise MissingAddonError(_ADDONS[args[0]], f"the command '{args[0]}'")
+            hint = suggestion(args[0], known) or f"known are {', '.join(known)}"
             ctx.fail(f"there is no command '{args[0]}': {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        known = commands()
+        for title, names in _GROUPS.items():
+            if rows := [(name, known[name][1]) for name in names if name in known]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from chartkit import addon
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.terminal import unfolded
 
 if TYPE_CHECKING:
     from chartkit.model import Diagnostic
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
 @click.group()
 def values() -> None:
     """Check values files, fix them, and migrate them from older charts."""
+
+
+for _name, _command in addon.subcommands("values"):
+    values.add_command(_command, _name)
 
 
 @values.command("lint", short_help="Check values files, and fix them.")
@@ -76,64 +79,6 @@ def lint_values(
     show(report(found, known_explanations()), options)
     failed = any(each.severity is Severity.ERROR for each in found)
     raise SystemExit(EXIT_CODE if any_unread(found) else int(failed))
-
-
-@values.command("migrate", short_help="Migrate values of an older chart.")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="OLD.yaml")
-@click.option(
-    "--from",
-    "given",
-    metavar="VERSION",
-    help="The old chart's version, such as 2.5; otherwise derived from the keys.",
-)
-@click.option(
-    "--chart",
-    type=click.Choice(["kyverno", "kyverno-policies", "policy-reporter"]),
-    default="kyverno",
-    show_default=True,
-    help="The chart that the values are for.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file for the new values; standard output if not given.",
-)
-@click.option("--write", is_flag=True, help="Write the new values in place of the old ones.")
-@click.option(
-    "--report",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="The format of the report about each key, on standard error.",
-)
-def migrate_values(
-    file: Path, given: str | None, chart: str, output: Path | None, write: bool, report: str
-) -> None:
-    """Migrate values of an older chart to the current one.
-
-    Prints the new values, and on standard error what changed for each key, why, and what is left to
-    do. Comments are kept. Exits 1 if something is left for you to decide.
-    """
-    from chartkit.addons.migrate.values.report import FORMATS
-    from chartkit.addons.migrate.values.run import migrate, read_values
-    from chartkit.kyverno.versions import parse_version
-    from chartkit.report.outputs import write_over, write_whole
-
-    if write and output is not None:
-        raise click.UsageError("--write and --output exclude each other")
-    version = parse_version(given, "the chart") if given else None
-    done = migrate(read_values(file), chart, version)
-    if write:
-        write_over(file, done.text)
-    elif output is not None:
-        write_whole(output, done.text)
-    else:
-        click.echo(done.text, nl=False)
-    stderr = unfolded(sys.stderr) if report == "json" else sys.stderr
-    click.echo(FORMATS[report](done), nl=False, file=stderr)
-    raise SystemExit(0 if done.is_whole else 1)
 
 
 def _declared(

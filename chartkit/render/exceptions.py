@@ -6,14 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.addons.migrate.assembly import Made
-from chartkit.addons.migrate.exceptions import Takeover, convert_exception
-from chartkit.addons.migrate.matching.scope import scope_of
-from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addon import port
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.installed import InstalledPolicy
-from chartkit.engine.cel_policies.policy import CelKind
-from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
+from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
@@ -137,32 +133,22 @@ class _Shipping:
         ]
         spec = {**resource.body["spec"], "exceptions": listed_}
         alone = Resource({**resource.body, "spec": spec}, resource.location)
-        conversion = convert_exception(alone, self._takeover)
-        reason = next((each.reason for each in conversion.outcomes if each.reason), "")
+        convert = port("migrate", "exceptions", f"to write {_shown(resource)} in CEL")
+        documents, reason = convert(
+            alone, lambda policy: self._policies[policy].body, self._cel_objects
+        )
         if reason:
             message = f"{_shown(resource)} cannot be written for {name} in CEL: {reason}"
             hint = "write one of policies.kyverno.io for it, or say policyType: ClusterPolicy"
             self._row(Outcome.FAIL, message, resource.location, hint)
             return
-        for body in conversion.documents:
+        for body in documents:
             yield self._of_policy(body, name)
 
     def _of_policy(self, body: Body, name: str) -> Body:
         """Return a converted exception under a name of its own, in the version that is served."""
         metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{name}"[:253]}
         return _in_namespace({**body, "apiVersion": self._api_version(), "metadata": metadata})
-
-    def _takeover(self, name: str) -> Takeover:
-        policy = read_policy(Resource(self._policies[name].body))
-        made = tuple(
-            Made(rule, ConvertedRule(CelKind.VALIDATING, scope_of(rule), {}), "")
-            for rule in policy.rules
-        )
-        bodies = [
-            ({"kind": kind, "metadata": {"name": each}}, made)
-            for kind, each in self._cel_objects(name)
-        ]
-        return Takeover(policy, tuple(bodies))
 
     def _cel(self, resource: Resource, names: Sequence[str]) -> Iterator[Body]:
         """Yield an exception of policies.kyverno.io, with every object of its policies."""

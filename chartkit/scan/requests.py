@@ -359,9 +359,9 @@ def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs
                 message = f"{option} has no effect: registries are not asked"
                 raise InputError(message, hint="add --registry")
         return inputs
-    from chartkit.addons.signatures.source import Signatures
     from chartkit.network.registry.images import Registries
     from chartkit.network.registry.settings import read_settings
+    from chartkit.network.verifiers import image_verifier
 
     settings = read_settings(
         options.registry_mirrors,
@@ -370,7 +370,7 @@ def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs
         options.registry_cache,
     )
     registries = Registries(settings)
-    signatures = Signatures(registries, options.trusted_root)
+    signatures = image_verifier(registries, options.trusted_root)
     return replace(inputs, registry=registries, signatures=signatures)
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.signatures.local_blobs import LocalBlobs, trusted_by
-from chartkit.addons.signatures.trust.secret_keys import ScannedSecrets
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine import (
     OFFLINE,
@@ -46,6 +44,8 @@ from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
+from chartkit.network.cluster.secret_keys import ScannedSecrets
+from chartkit.network.verifiers import blob_verifier
 from chartkit.scan.inputs import existing, walk
 
 CLI_GROUP: Final = "cli.kyverno.io/"
@@ -104,7 +104,7 @@ class UserInputs:
         self.signatures.learn(keys)
         if self.registry is not None:
             self.registry.learn(bodies)
-        blobs = LocalBlobs(keys, trusted_by(self.signatures))
+        blobs = blob_verifier(keys, self.signatures)
         world = replace(self.given, api=partial_api(bodies, custom), blobs=blobs)
         entries = UserGlobalContext(entries=_context_entries(found), world=world)
         return replace(world, global_context=entries)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from chartkit.addons.signatures.local_blobs import LocalBlobs
 from chartkit.documents.reader import Document
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
@@ -32,6 +31,7 @@ from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports import Cluster, labels_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
+from chartkit.network.verifiers import blob_verifier
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
 
@@ -92,7 +92,7 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     world = World(
         api=api,
         images=UserImages(context.images),
-        blobs=LocalBlobs(),
+        blobs=blob_verifier(),
         global_context=UserGlobalContext(_global_entries(test, sources)),
         mocks=UserMocks(values, test.api_calls, values_answer_calls=not is_cluster),
         wants_fields=False,

@@ -15,7 +15,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from chartkit.addons.signatures.local_blobs import LocalBlobs
-from chartkit.addons.signatures.trust.secret_keys import NO_SECRETS, ScannedSecrets
 from chartkit.addons.signatures.trust.trusted_root import TrustedRoots, read_trusted_root
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.compile import compile_policy
@@ -24,6 +23,7 @@ from chartkit.engine.ports.signatures import KeySource
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Json, Resource, Status, pointer_steps
+from chartkit.network.cluster.secret_keys import NO_SECRETS, ScannedSecrets
 from tests.conformance.logged_manifests import EMAIL, World, certified, keyless
 from tests.conformance.logged_manifests import cases as logged_cases
 from tests.conformance.signed_manifests import (

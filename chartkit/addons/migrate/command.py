@@ -11,13 +11,13 @@ import click
 
 from chartkit.addons.migrate.files.options import MigrationOptions
 from chartkit.addons.migrate.plan.options import InventoryOptions
+from chartkit.addons.migrate.values.command import migrate_values
 from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
 from chartkit.cli.terminal import progress, take_back
-from chartkit.cli.values import migrate_values
 
 
 @click.group()

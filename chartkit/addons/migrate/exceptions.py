@@ -14,15 +14,24 @@ from chartkit.addons.migrate.expressions.place import object_of
 from chartkit.addons.migrate.expressions.verdict import as_bool
 from chartkit.addons.migrate.expressions.wildcards import fits_any
 from chartkit.addons.migrate.matching.environment import names_of
-from chartkit.addons.migrate.matching.scope import Condition, Scope, excepted, operations_of
+from chartkit.addons.migrate.matching.scope import (
+    Condition,
+    Scope,
+    excepted,
+    operations_of,
+    scope_of,
+)
+from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.addons.migrate.rules import EXCEPTION
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, children
+from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
 from chartkit.model import Body, Resource
@@ -102,6 +111,33 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
         return Conversion(legacy, documents, (outcome,), legacy.body)
     place = replace(legacy.location, path="")
     return Conversion(legacy, documents, (RuleOutcome("", EXCEPTION, place, names),))
+
+
+def exceptions_in_cel(
+    legacy: Resource,
+    body_of: Callable[[str], Body],
+    objects_of: Callable[[str], Sequence[tuple[str, str]]],
+) -> tuple[Sequence[Body], str]:
+    """Return a PolicyException for policies in CEL, and the reason where there is none.
+
+    body_of: returns the ClusterPolicy of a policy's name; objects_of: returns the kinds and names
+    of the objects that took over. Raises CompileError for an exception that Kyverno refuses.
+    """
+
+    def takeover(name: str) -> Takeover:
+        policy = read_policy(Resource(body_of(name)))
+        made = tuple(
+            Made(rule, ConvertedRule(CelKind.VALIDATING, scope_of(rule), {}), "")
+            for rule in policy.rules
+        )
+        bodies = [
+            ({"kind": kind, "metadata": {"name": each}}, made) for kind, each in objects_of(name)
+        ]
+        return Takeover(policy, tuple(bodies))
+
+    conversion = convert_exception(legacy, takeover)
+    reason = next((each.reason for each in conversion.outcomes if each.reason), "")
+    return conversion.documents, reason
 
 
 def _rules_left(exception: PolicyException, takeover: Takeover) -> Iterator[NotConvertible]:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.addons.signatures.errors import installed
-from chartkit.addons.signatures.trust.secret_keys import NO_SECRETS
 from chartkit.engine.ports import UNASKED, KeySource, LoggedBlob, SignatureError, SignatureSource
 from chartkit.errors import LookupFailed
+from chartkit.network.cluster.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
     from chartkit.addons.signatures.trust.keys import PublicKey
@@ -21,15 +21,6 @@ Trusting: TypeAlias = Callable[[], "TrustedRoots"]
 
 _NO_KEY: Final = "failed to judge signature type from public key configuration"
 _PEM: Final = "-----BEGIN PUBLIC KEY-----"
-
-
-def trusted_by(source: SignatureSource) -> Trusting | None:
-    """Return the trusted root that signatures of images are verified with; None for none."""
-    if source is UNASKED:
-        return None
-    from chartkit.addons.signatures.source import Signatures
-
-    return source.trusted if isinstance(source, Signatures) else None
 
 
 class LocalBlobs:
@@ -75,3 +66,14 @@ class LocalBlobs:
             return load_key(key, self._keys, _NO_KEY)
         except SignatureError:
             raise LookupFailed(_NO_KEY) from None
+
+
+def local_blobs(keys: KeySource | None, source: SignatureSource) -> LocalBlobs:
+    """Return the verifier for the keys of some Secrets, with the trusted root that signatures of
+    images are verified with."""
+    if source is UNASKED:
+        return LocalBlobs(keys or NO_SECRETS)
+    from chartkit.addons.signatures.source import Signatures
+
+    trust = source.trusted if isinstance(source, Signatures) else None
+    return LocalBlobs(keys or NO_SECRETS, trust)

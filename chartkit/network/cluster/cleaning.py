@@ -7,8 +7,8 @@ import base64
 import re
 from typing import Final
 
-from chartkit.addons.signatures.trust.secret_keys import PUBLIC_KEY
 from chartkit.model import Body, Json
+from chartkit.network.cluster.secret_keys import PUBLIC_KEY
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _SECRETS: Final = ("data", "stringData")

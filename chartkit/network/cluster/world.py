@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chartkit.addons.signatures.local_blobs import LocalBlobs, trusted_by
-from chartkit.addons.signatures.trust.secret_keys import held_key, not_found
 from chartkit.engine import OFFLINE, World
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
@@ -27,9 +25,11 @@ from chartkit.network.cluster.cleaning import cleaned_answer
 from chartkit.network.cluster.discovery import SECRETS, ApiResource, Discovery, sample
 from chartkit.network.cluster.reader import Reader, config_map_path, listed
 from chartkit.network.cluster.recording import Recorder
+from chartkit.network.cluster.secret_keys import held_key, not_found
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
 from chartkit.network.http.limits import pauses
 from chartkit.network.lookup_cache import Memory
+from chartkit.network.verifiers import blob_verifier
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
@@ -232,7 +232,7 @@ def live_world(
     return replace(
         given,
         api=api,
-        blobs=LocalBlobs(keys, trusted_by(given.signatures)),
+        blobs=blob_verifier(keys, given.signatures),
         global_context=LiveGlobalContext(entries, api, given),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from chartkit.addons.migrate.values.known import ENGINE, REPORTER, REPORTERS_OWN
 from chartkit.documents.embedded import embedded_mapping
 from chartkit.documents.reader import Document, read_file
 from chartkit.model import Body, Diagnostic, Severity, mappings_at, text_of
+from chartkit.values.moved.current import ENGINE, REPORTER, REPORTERS_OWN
 
 
 def chart_of(file: Path, chart: Path | None) -> Body:

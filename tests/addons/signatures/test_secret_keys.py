@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.addons.signatures.trust.secret_keys import (
+from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
+from chartkit.errors import LookupFailed
+from chartkit.model import Body
+from chartkit.network.cluster.secret_keys import (
     NO_SECRETS,
     ScannedSecrets,
     held_key,
     key_text,
 )
-from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
-from chartkit.errors import LookupFailed
-from chartkit.model import Body
 from tests.addons.signatures.cosign_bench import Bench
 from tests.conformance.image_registry import run_command
 from tests.signing.authority import key_pem, new_key

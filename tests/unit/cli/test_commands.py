@@ -10,12 +10,12 @@ from importlib import import_module
 import click
 
 import chartkit
-from chartkit.cli.main import COMMANDS, cli
+from chartkit.cli.main import cli, commands
 
 
 def declared() -> Iterator[click.Command]:
     """Yield the commands of the package that belong to no group."""
-    commands = [
+    found = [
         one
         for each in pkgutil.walk_packages(chartkit.__path__, "chartkit.")
         if re.match(r"chartkit\.(cli|addons)\b", each.name)
@@ -24,20 +24,20 @@ def declared() -> Iterator[click.Command]:
     ]
     below = {
         id(one)
-        for group in commands
+        for group in found
         if isinstance(group, click.Group) and group is not cli
         for one in group.commands.values()
     }
-    yield from (one for one in commands if id(one) not in below and one is not cli)
+    yield from (one for one in found if id(one) not in below and one is not cli)
 
 
 def test_each_command_is_registered() -> None:
     context = click.Context(cli)
-    registered = [cli.get_command(context, name) for name in COMMANDS]
+    registered = [cli.get_command(context, name) for name in commands()]
     assert {id(one): one.name for one in declared()} == {
         id(one): one.name for one in registered if one is not None
     }
-    for name, (where, _) in COMMANDS.items():
+    for name, (where, _) in commands().items():
         command = cli.get_command(context, name)
         assert command is not None, where
         assert command.name == name

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Context, Outcome
-from chartkit.addons.migrate.values.table import CONTROLLERS, Row
 from chartkit.addons.migrate.values.tree import Block, Leaf, Path, data_of, value_of
 from chartkit.model import Body, Json
+from chartkit.values.moved.table import CONTROLLERS, Row
 
 _COMPONENT: Final = "app.kubernetes.io/component"
 _OLD_LABELS: Final = ("app.kubernetes.io/name", "app")

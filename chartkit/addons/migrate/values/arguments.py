@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Context, Outcome, Step, items
-from chartkit.addons.migrate.values.table import Argument, Row, arguments
 from chartkit.addons.migrate.values.tree import Entry, Path, data_of
 from chartkit.kyverno.releases import current
 from chartkit.model import Json
+from chartkit.values.moved.table import Argument, Row, arguments
 
 _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 _FLAG: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?", re.DOTALL)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from chartkit.addons.migrate.values.table import Row
 from chartkit.addons.migrate.values.tree import (
     Block,
     Entry,
@@ -19,6 +18,7 @@ from chartkit.addons.migrate.values.tree import (
     value_of,
 )
 from chartkit.model import Json
+from chartkit.values.moved.table import Row
 
 Change = Callable[[Leaf | Block, Path], Leaf | Block]
 """A value for one of the places that it goes to; it may change the value that it is given."""

@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Context, Outcome
-from chartkit.addons.migrate.values.table import Row, misshapen
 from chartkit.addons.migrate.values.tree import Entry, Path, as_block, data_of
 from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
+from chartkit.values.moved.table import Row, misshapen
 
 _REPOSITORIES: Final = {
     ("admissionController", "container", "image"): "kyverno/kyverno",

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Outcome, Step
-from chartkit.addons.migrate.values.known import REPORTER
 from chartkit.addons.migrate.values.run import Migration
-from chartkit.addons.migrate.values.table import FIRST_OF_THREE, NEWEST
 from chartkit.model import Body
 from chartkit.report.model import SCHEMA_VERSION
+from chartkit.values.moved.current import REPORTER
+from chartkit.values.moved.table import FIRST_OF_THREE, NEWEST
 
 _ORDER: Final = (Outcome.MOVED, Outcome.CHANGED, Outcome.REMOVED, Outcome.ASKED)
 _TITLES: Final = {

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path as File
 
 from chartkit.addons.migrate.values.context import Context, Outcome, Step
-from chartkit.addons.migrate.values.known import (
+from chartkit.addons.migrate.values.nodes import Opens
+from chartkit.addons.migrate.values.reading import read_tree
+from chartkit.addons.migrate.values.transforms import TRANSFORMS
+from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Path, as_block, data_of
+from chartkit.addons.migrate.values.writing import as_comments, leftovers, write_tree
+from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.model import Json, Location
+from chartkit.schemas.json_schema import require_no_object, require_single_keys
+from chartkit.suggestions import suggestion
+from chartkit.values.moved.current import (
     ENGINE,
     POLICIES,
     REPORTER,
@@ -18,9 +29,7 @@ from chartkit.addons.migrate.values.known import (
     origin,
     refusals,
 )
-from chartkit.addons.migrate.values.nodes import Opens
-from chartkit.addons.migrate.values.reading import read_tree
-from chartkit.addons.migrate.values.table import (
+from chartkit.values.moved.table import (
     FIRST_OF_THREE,
     LAST_OF_TWO,
     Row,
@@ -29,15 +38,6 @@ from chartkit.addons.migrate.values.table import (
     parents,
     rows,
 )
-from chartkit.addons.migrate.values.transforms import TRANSFORMS
-from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Path, as_block, data_of
-from chartkit.addons.migrate.values.writing import as_comments, leftovers, write_tree
-from chartkit.documents.reader import Document, read_file, read_text
-from chartkit.errors import InputError
-from chartkit.kyverno.versions import Version
-from chartkit.model import Json, Location
-from chartkit.schemas.json_schema import require_no_object, require_single_keys
-from chartkit.suggestions import suggestion
 
 LONGEST = 500_000
 """Characters of a values file with its comments; Kyverno's own has 71,000."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from itertools import dropwhile, pairwise
 
 from chartkit.model import Body, Json
-
-Path = tuple[str, ...]
+from chartkit.values.moved.table import Path as Path
 
 
 @dataclass(slots=True)

@@ -128,7 +128,7 @@ def values_document(document: Document, named: bool) -> Document | None:
 
 
 def _is_engines(values: Body, named: bool) -> bool:
-    from chartkit.addons.migrate.values.known import is_of_engine
+    from chartkit.values.moved.current import is_of_engine
 
     if _DISTINCTIVE & values.keys():
         return True

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from chartkit.addon import required
 from chartkit.addons.operate.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
 from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
@@ -75,6 +76,7 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
     are written or none. Exits 1 if something was left behind, 2 for input that cannot be read and
     for files that are there already.
     """
+    required("migrate", "the command 'adopt'")
     from chartkit.addons.operate.adopt import run
     from chartkit.addons.operate.adopt.report import report
 

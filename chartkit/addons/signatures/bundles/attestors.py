@@ -26,7 +26,6 @@ from chartkit.addons.signatures.cosign.layers import asked, manifest_at
 from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.keys import HASHES, load_key, read_public_key
-from chartkit.addons.signatures.trust.secret_keys import NO_SECRETS
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
 from chartkit.addons.signatures.trust.trusted_root import Authority, Trust
 from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
@@ -34,6 +33,7 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
+from chartkit.network.cluster.secret_keys import NO_SECRETS
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
 

@@ -21,7 +21,6 @@ from chartkit.addons.signatures.trust.certificates import (
     verify_chain,
 )
 from chartkit.addons.signatures.trust.keys import PublicKey, log_id, read_key_der, read_public_key
-from chartkit.addons.signatures.trust.secret_keys import NO_SECRETS
 from chartkit.addons.signatures.trust.sigstore_library import (
     certificate_timestamps,
     embedded_trusted_root,
@@ -30,6 +29,7 @@ from chartkit.addons.signatures.trust.sigstore_library import (
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
 from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.model import Body, Json, mapping_at
+from chartkit.network.cluster.secret_keys import NO_SECRETS
 
 _MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 _MOST: Final = 100

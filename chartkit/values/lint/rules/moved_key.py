@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from chartkit.addons.migrate.values.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
 from chartkit.model import Diagnostic, Json
 from chartkit.values.lint.rule import ChartValues, Rule
+from chartkit.values.moved.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
 
 _ENGINE: Final = "kyverno"
 _CONTROLLER: Final = "admissionController"

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.migrate.values.known import CHARTS, ENGINE
 from chartkit.addons.migrate.values.report import braced
-from chartkit.addons.migrate.values.table import Argument, Row, arguments, rows
+from chartkit.values.moved.current import CHARTS, ENGINE
+from chartkit.values.moved.table import Argument, Row, arguments, rows
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "migrate.md"
-MARK = (
-    "<!-- Written from chartkit/addons/migrate/values/data: pytest --update-golden. "
-    "Not by hand. -->\n"
-)
+MARK = "<!-- Written from chartkit/values/moved/data: pytest --update-golden. Not by hand. -->\n"
 
 
 def test_migrate_page_is_true(request: pytest.FixtureRequest) -> None:

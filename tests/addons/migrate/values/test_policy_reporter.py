@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chartkit.addons.migrate.values.context import Outcome
-from chartkit.addons.migrate.values.known import ENGINE, REPORTER
 from chartkit.addons.migrate.values.run import Migration, migrate
 from chartkit.documents.reader import parse_yaml, read_text
+from chartkit.values.moved.current import ENGINE, REPORTER
 
 OLD = """\
 kyvernoPlugin:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from chartkit.addons.migrate.values import nodes
-from chartkit.addons.migrate.values.known import CHARTS
 from chartkit.addons.migrate.values.nodes import Opens
 from chartkit.addons.migrate.values.run import LONGEST, MOST_VALUES, migrate
 from chartkit.addons.migrate.values.writing import write_tree
 from chartkit.documents import reader
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
+from chartkit.values.moved.current import CHARTS
 from tests.addons.migrate.values.values import document
 
 SHAPES: dict[str, tuple[str, Callable[[int], str]]] = {

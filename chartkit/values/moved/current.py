@@ -9,16 +9,6 @@ from functools import cache
 from typing import Final
 
 from chartkit import bundled
-from chartkit.addons.migrate.values.table import (
-    FIRST_OF_THREE,
-    NEWEST,
-    OLDEST,
-    Span,
-    keys_now,
-    parents,
-    rows,
-)
-from chartkit.addons.migrate.values.tree import Path
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import values_schema as engine_schema
 from chartkit.charts.engine.values import Section, Value
@@ -27,6 +17,16 @@ from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 from chartkit.model import Json, pointer_steps
 from chartkit.schemas import json_schema
+from chartkit.values.moved.table import (
+    FIRST_OF_THREE,
+    NEWEST,
+    OLDEST,
+    Path,
+    Span,
+    keys_now,
+    parents,
+    rows,
+)
 
 ENGINE: Final = "kyverno"
 POLICIES: Final = "kyverno-policies"

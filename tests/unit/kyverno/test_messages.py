@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.operate.install.troubleshooting import (
+from chartkit.kyverno.troubleshooting import (
     KnownMessage,
     as_text,
     find_messages,
     known_messages,
 )
 
-PAGE = Path(__file__).parents[4] / "docs" / "troubleshooting.md"
-MARK = "<!-- Written from addons/operate/install/messages.yaml: pytest --update-golden. -->\n"
+PAGE = Path(__file__).parents[3] / "docs" / "troubleshooting.md"
+MARK = "<!-- Written from kyverno/messages.yaml: pytest --update-golden. -->\n"
 
 
 @pytest.mark.parametrize("message", known_messages(), ids=lambda message: message.id)

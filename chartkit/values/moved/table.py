@@ -12,10 +12,11 @@ from pathlib import Path as File
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.addons.migrate.values.tree import Path
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Json
+
+Path = tuple[str, ...]
 
 OLDEST: Final = Version(2, 0)
 LAST_OF_TWO: Final = Version(2, 7)

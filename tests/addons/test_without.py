@@ -1,0 +1,104 @@
+"""Without the folder of an add-on everything else works; what it brings says what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import chartkit
+from chartkit.addon import addons
+
+ROOT = Path(chartkit.__file__).parent
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{name: c, image: registry.example/app:1}]}
+"""
+_SIGNED = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: signed}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    verifyImages:
+    - imageReferences: ["*"]
+      mutateDigest: false
+      attestors: [{entries: [{keys: {publicKeys: "k8s://a/b"}}]}]
+"""
+_LABELLED = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: labelled}
+spec:
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {metadata: {labels: {team: "?*"}}}}
+"""
+
+
+@pytest.fixture
+def without(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Return a folder with the package without an add-on, or without any for an empty name."""
+    left_out = ROOT / "addons" / request.param
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(folder, name) == left_out or name == "__pycache__"]
+
+    shutil.copytree(ROOT, tmp_path / "chartkit", ignore=ignored, copy_function=os.symlink)
+    for name, text in {"pod": _POD, "signed": _SIGNED, "labelled": _LABELLED}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "chartkit", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("without", "gone"),
+    [
+        ("migrate", ["migrate", "adopt"]),
+        ("operate", ["promote"]),
+        ("serve", ["serve", "estimate"]),
+        ("signatures", []),
+        ("", ["migrate", "adopt", "serve", "install"]),
+    ],
+    indirect=["without"],
+)
+def test_a_tool_without_an_addon(without: Path, gone: list[str]) -> None:
+    scan = ran(without, "scan", "pod.yaml", "-p", "labelled.yaml")
+    assert (scan.returncode, scan.stderr) == (1, "")
+    assert "labelled" in scan.stdout
+    for command in gone:
+        done = ran(without, command, "pod.yaml")
+        assert done.returncode == 2
+        assert f"the command '{command}' needs the add-on '" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    listed = ran(without, "--help")
+    assert listed.returncode == 0
+    assert not [name for name in gone if name != "adopt" and f"  {name} " in listed.stdout]
+
+
+@pytest.mark.parametrize("without", ["signatures"], indirect=True)
+def test_a_signature_without_the_addon(without: Path) -> None:
+    scan = ran(without, "scan", "pod.yaml", "-p", "signed.yaml", "--registry")
+    assert scan.returncode == 1
+    assert "to verify an image needs the add-on 'signatures', which is not installed" in scan.stdout
+
+
+def test_each_port_is_there() -> None:
+    """The modules of the add-ons have what their declarations name."""
+    from chartkit.addon import loaded
+
+    brought = [place for addon in addons().values() for place in addon.ports.values()]
+    assert all(callable(loaded(place)) for place in brought)

@@ -1,4 +1,4 @@
-"""The one way to Helm: every chart is checked and copied before Helm loads it."""
+"""Checks and copies every chart before Helm loads it, without rights and within limits."""
 
 from __future__ import annotations
 

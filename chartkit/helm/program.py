@@ -118,13 +118,14 @@ class HelmProgram:
             except StoppedError as error:
                 raise HelmStoppedError(error.message) from None
         if done.code and not failing:
-            raise RenderError(_error(done.err).partition(_ADVICE)[0].strip())
+            raise RenderError(error_text(done.err))
         return done
 
 
-def _error(text: str) -> str:
-    """The error in what the program prints, behind what it logs before."""
-    return text[found.end() :] if (found := _ERROR.search(text)) else text
+def error_text(printed: str) -> str:
+    """Return the error in what the program prints, without what it logs before."""
+    error = _ERROR.search(printed)
+    return printed[error.end() if error else 0 :].partition(_ADVICE)[0].strip()
 
 
 def is_binary(program: str) -> bool:

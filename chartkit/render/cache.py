@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from chartkit.cache_folder import Store
-from chartkit.helm.repeatable import may_differ
+from chartkit.helm.kept import may_differ
 from chartkit.model import Body, Json, Location
 from chartkit.output import atomic_folder
 from chartkit.project.environment import Environment

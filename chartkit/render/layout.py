@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.helm.repeatable import templates_of
+from chartkit.helm.kept import templates_of
 from chartkit.output import write
 from chartkit.output.write import RECORD, Tree
 from chartkit.project.environment import Environment

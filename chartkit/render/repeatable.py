@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chartkit.helm.repeatable import may_differ
+from chartkit.helm.kept import may_differ
 
 if TYPE_CHECKING:
     from chartkit.render.chart import Chart, CheckTarget

@@ -86,7 +86,7 @@ class Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         code = "from chartkit.helm.sandbox.helm_worker import main; main()"
         self._process = _started(
-            _python(code), place, subprocess.PIPE, self._errors, _garbage_collection(limits)
+            python_command(code), place, subprocess.PIPE, self._errors, _garbage_collection(limits)
         )
         self._answered = False
         python = [*{sys.prefix, sys.base_prefix, sys.exec_prefix}, library]
@@ -209,7 +209,7 @@ class Programs:
             "writable": [place.temporary],
         }
         code = "from chartkit.helm.sandbox.confine import main; main(*sys.argv[1:3], sys.argv[3:])"
-        command = [*_python(code), json.dumps(settings), program, *arguments]
+        command = [*python_command(code), json.dumps(settings), program, *arguments]
         if sys.platform == "win32":
             # Nothing to confine with, and no way to become another program.
             command = [program, *arguments]
@@ -260,8 +260,8 @@ def _check_end(done: ProgramResult, limits: Limits, late: bool, cpu_seconds: flo
         raise StoppedError(_reason(code, done.err, limits, late))
 
 
-def _python(code: str) -> list[str]:
-    """A command that runs code with chartkit to import, and no site packages."""
+def python_command(code: str) -> list[str]:
+    """Return a command that runs code with chartkit to import, and no site packages."""
     path = f"import sys; sys.path.insert(0, {str(_ROOT)!r}); "
     return [sys.executable, "-I", "-S", "-c", path + code]
 

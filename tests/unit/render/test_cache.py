@@ -12,7 +12,7 @@ import pytest
 from chartkit.cli.render import _report
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.helm.repeatable import may_differ, templates_of
+from chartkit.helm.kept import may_differ, templates_of
 from chartkit.model import Location
 from chartkit.output import atomic_folder
 from chartkit.output.write import compose

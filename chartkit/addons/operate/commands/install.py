@@ -153,13 +153,12 @@ def connected(
     force_conflicts: bool = False,
     take_ownership: bool = False,
 ) -> tuple[Cluster, Releases]:
-    from chartkit.addons.operate.install.library import releases, write_as_helm
+    from chartkit.addons.operate.install.releases import Releases
     from chartkit.charts.engine.chart import NAMESPACE
     from chartkit.network.cluster.client import connect
 
-    write_as_helm()
     cluster = connect(context)
-    return cluster, releases(cluster, NAMESPACE, timeout, force_conflicts, take_ownership)
+    return cluster, Releases(cluster, NAMESPACE, timeout, force_conflicts, take_ownership)
 
 
 def _tools(

@@ -1,18 +1,27 @@
-"""Helm's releases in a cluster: what is known of one, and what is asked of Helm."""
+"""Helm's releases in a cluster: what is known of one, and what Helm does with it."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from chartkit.documents.reader import read_text, resources
 from chartkit.errors import InputError
+from chartkit.helm.client import HelmCallError, HelmClient, HelmRefusedError
 from chartkit.model import Body, Resource
+from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError
+from chartkit.temporary import temporary_folder
+
+_GRACE_SECONDS: Final = 60
+"""Seconds that Helm may take beyond its own timeout, for hooks."""
 
 MARK: Final = {"chartkit": "install"}
 """The label of a release that chartkit wrote."""
@@ -84,20 +93,73 @@ class DesiredRelease:
     values: Body = field(repr=False)
 
 
-class Releases(Protocol):
-    """A port to Helm; every method raises ReleaseError with Helm's text."""
+class Releases:
+    """The releases of a namespace, read and written by Helm; every method raises ReleaseError."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        namespace: str,
+        timeout: int,
+        force_conflicts: bool = False,
+        take_ownership: bool = False,
+    ) -> None:
+        """Connect Helm to a cluster. timeout: seconds for hooks; force_conflicts: whether upgrades
+        take over fields that another program wrote; only version 4 distinguishes them;
+        take_ownership: whether releases take over objects that are there already.
+
+        Raises HelmMissingError where there is no Helm, InputError for a HELM_DRIVER that is not
+        known.
+        """
+        driver()
+        flags = ["--namespace", namespace]
+        if cluster.kubeconfig is not None:
+            flags += ["--kubeconfig", str(cluster.kubeconfig)]
+        if cluster.context:
+            flags += ["--kube-context", cluster.context]
+        self._helm = HelmClient(timeout + _GRACE_SECONDS, flags)
+        self._timeout = ["--timeout", f"{timeout}s"]
+        self._forced = ["--force-conflicts"] if force_conflicts else []
+        self._taken = ["--take-ownership"] if take_ownership else []
 
     def read(self, name: str) -> Release | None:
         """Return a release, None where there is none."""
+        with _failures():
+            found = self._helm.release(name)
+        return release_of(*found) if found is not None else None
 
     def install(self, wanted: DesiredRelease) -> None:
         """Install a chart, in a namespace that is created if it is missing; waits for hooks."""
+        forced = self._forced if self._taken else []
+        self._write("install", wanted, ["--create-namespace", *self._taken, *forced])
 
     def upgrade(self, wanted: DesiredRelease) -> None:
         """Upgrade a release to a chart and these values alone; waits for hooks."""
+        self._write("upgrade", wanted, ["--reset-values", *self._forced, *self._taken])
 
     def uninstall(self, name: str, hooks: bool) -> None:
         """Remove a release; hooks: whether its clean-up jobs run first."""
+        more = [] if hooks else ["--no-hooks"]
+        with _failures():
+            self._helm.run(["uninstall", name, "--ignore-not-found", *self._timeout, *more])
+
+    def _write(self, command: str, wanted: DesiredRelease, options: list[str]) -> None:
+        labels = ",".join(f"{key}={value}" for key, value in MARK.items())
+        with temporary_folder() as folder, _failures():
+            file = folder / "values.json"
+            file.write_text(json.dumps(wanted.values), "utf-8")
+            given = ["--values", str(file), "--labels", labels, *options, *self._timeout]
+            self._helm.run([command, wanted.name, str(wanted.chart), *given])
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    try:
+        yield
+    except HelmRefusedError as error:
+        raise failure(error.message) from None
+    except HelmCallError as error:
+        raise ReleaseError(error.message) from None
 
 
 def failure(text: str) -> ReleaseError:
@@ -127,8 +189,8 @@ def record_name(release: str, revision: int) -> str:
     return f"sh.helm.release.v1.{release}.v{revision}"
 
 
-def release_of(body: Body, manifest: str, values: Body | None) -> Release:
-    """Return a release from what `helm get metadata -o json` has."""
+def release_of(body: Body, status: Body) -> Release:
+    """Return a release from what `helm get metadata` and `helm status` have."""
     return Release(
         name=body["name"],
         revision=int(body["revision"]),
@@ -138,8 +200,8 @@ def release_of(body: Body, manifest: str, values: Body | None) -> Release:
         app_version=body.get("appVersion", ""),
         since=_time(body.get("deployedAt")),
         marked=MARK.items() <= (body.get("labels") or {}).items(),
-        manifest=manifest,
-        values=values or {},
+        manifest=status.get("manifest") or "",
+        values=status.get("config") or {},
     )
 
 

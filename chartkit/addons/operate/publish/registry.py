@@ -1,21 +1,14 @@
-"""Packed charts in an OCI registry: pushed and pulled by Helm, with the logins that Helm has.
-
-Helm's library runs in a child process, which Ctrl-C and the time limit can end.
-"""
+"""Packed charts in an OCI registry: pushed and pulled by Helm, with the logins that Helm has."""
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from chartkit.addons.operate.publish.archives import ChartArchive, PublishError, write
 from chartkit.errors import InputError
-from chartkit.helm.backend import chosen_program
+from chartkit.helm.client import HelmClient, HelmRefusedError
 from chartkit.temporary import temporary_folder
 
 _LIMIT_SECONDS: Final = 300
@@ -41,6 +34,11 @@ class Remote:
 
     address: str
     plain: bool = False
+
+    @property
+    def flags(self) -> list[str]:
+        """Helm's arguments for it."""
+        return ["--plain-http"] if self.plain else []
 
     def reference(self, archive: ChartArchive) -> str:
         """Return the chart's address without its version, as `helm install` takes it."""
@@ -70,14 +68,8 @@ def push(archive: ChartArchive, to: Remote, overwrite: bool) -> Pushed:
             raise PublishError(f"{text}: raise `chartVersion` in chartkit.yaml, or --overwrite it")
     with temporary_folder() as folder:
         (file,) = write((archive,), folder)
-        program = chosen_program()
-        if program is None:
-            call = {"verb": "push", "file": str(file), "remote": to.address, "plain": to.plain}
-            answer = _ask_library({**call, "reference": reference})
-        else:
-            plain = ["--plain-http"] if to.plain else []
-            answer = _run([program, "push", str(file), to.address, *plain])
-    digest = _DIGEST.search(answer)
+        arguments = ["push", str(file), to.address, *to.flags]
+        digest = _DIGEST.search("".join(HelmClient(_LIMIT_SECONDS).run(arguments)))
     if digest is None:
         raise PublishError(f"Helm named no digest of {reference}")
     return Pushed(reference, digest[0])
@@ -86,46 +78,12 @@ def push(archive: ChartArchive, to: Remote, overwrite: bool) -> Pushed:
 def _pull(archive: ChartArchive, to: Remote) -> bytes | None:
     """Return the archive that the registry has of this version, None where it has none."""
     with temporary_folder() as folder:
-        reference = to.reference(archive)
-        program = chosen_program()
+        version = ["--version", archive.version, "--destination", str(folder)]
         try:
-            if program is None:
-                call = {"verb": "pull", "reference": reference, "version": archive.version}
-                _ask_library({**call, "folder": str(folder), "plain": to.plain})
-            else:
-                plain = ["--plain-http"] if to.plain else []
-                version = ["--version", archive.version, "--destination", str(folder)]
-                _run([program, "pull", reference, *version, *plain])
-        except PublishError as error:
+            HelmClient(_LIMIT_SECONDS).run(["pull", to.reference(archive), *version, *to.flags])
+        except HelmRefusedError as error:
             if _MISSING.search(error.message):
                 return None
             raise
         found = next(iter(sorted(folder.glob("*.tgz"))), None)
         return found.read_bytes() if found is not None else None
-
-
-def _ask_library(call: Mapping[str, Any]) -> str:
-    module = "chartkit.addons.operate.publish.library_call"
-    return _run([sys.executable, "-m", module], json.dumps(call))
-
-
-def _run(command: list[str], text: str | None = None) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            input=text,
-            stdin=subprocess.DEVNULL if text is None else None,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=_LIMIT_SECONDS,
-            check=False,
-        )
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise PublishError(f"'{command[0]}' cannot be started: {reason}") from None
-    except subprocess.TimeoutExpired:
-        raise PublishError(f"Helm gave no answer within {_LIMIT_SECONDS} s") from None
-    if done.returncode:
-        raise PublishError(" ".join(done.stderr.split()).removeprefix("Error: "))
-    return done.stdout + done.stderr

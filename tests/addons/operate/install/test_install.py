@@ -320,12 +320,12 @@ def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
 
 
 def test_time_of_a_release_is_read(world: World) -> None:
-    from chartkit.addons.operate.install.library import releases
+    from chartkit.addons.operate.install.releases import Releases
     from chartkit.charts.engine.chart import NAMESPACE
     from chartkit.network.cluster.client import connect
 
     world.done()
-    found = releases(connect(None), NAMESPACE, 10).read("kyverno")
+    found = Releases(connect(None), NAMESPACE, 10).read("kyverno")
     assert found is not None
     assert found.marked
     assert datetime.now(UTC) - found.since < timedelta(minutes=5)

@@ -1,11 +1,11 @@
-"""Makes `chartkit/engine/cel/shapes/kinds.json` from Kubernetes' own schemas.
+"""Makes `chartkit/engine/kubernetes/kinds.json` from Kubernetes' own schemas.
 
-    python tools/kind_shapes.py > chartkit/engine/cel/shapes/kinds.json
+    python tools/kind_shapes.py > chartkit/engine/kubernetes/kinds.json
 
 The schemas are those of the development dependency kubernetes-validate. Kept are the kinds that
 are objects with metadata, and all types below them: by the type of a field, the names of the
 fields that have it, `!` behind those that are required. How a type is written: see
-`chartkit.engine.cel.shapes.table`.
+`chartkit.engine.kubernetes.field_table`.
 """
 
 from __future__ import annotations

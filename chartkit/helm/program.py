@@ -175,7 +175,7 @@ def _notes(manifest: str) -> str:
 def _mapping(text: str) -> Body:
     try:
         found = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         # Helm says what is wrong with it.
         return {}
     return found if isinstance(found, dict) else {}

@@ -171,7 +171,7 @@ def _name(files: Mapping[str, bytes]) -> str:
     """A chart's name in Chart.yaml, empty where it cannot be read: Helm says why."""
     try:
         metadata = yaml.safe_load(files.get("Chart.yaml", b""))
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return ""
     return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 

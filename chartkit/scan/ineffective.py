@@ -18,6 +18,7 @@ from chartkit.documents.reader import Document
 from chartkit.documents.unread import holds_no_object
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES
+from chartkit.engine.kubernetes.field_faults import field_faults
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of, parse_api_version
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
@@ -166,6 +167,10 @@ def overlooked(
         if fault := _unserved(each.api_version, each.kind):
             said, meant = fault
             yield Diagnostic(RULE, Severity.WARNING, said, each.location.within("/kind"), meant)
+        for field in field_faults(each.body):
+            said = f"{field.shown} {field.problem}"
+            place = each.location.within(pointer_of(*field.path))
+            yield Diagnostic(RULE, Severity.WARNING, said, place, field.hint)
         if is_exception(each) and not has_exceptions:
             message = f"PolicyException '{each.name}' lets nothing off: it is only scanned"
             yield _note(message, each.location, f"--exceptions {each.location.file} honours it")
@@ -197,7 +202,7 @@ def _unserved(api_version: str, kind: str) -> tuple[str, str | None] | None:
     if kind in _COMMON.get(api_version, ()) or kind.endswith(_NEVER_STORED):
         return None
     from chartkit.engine.cel.shapes.names import SETTLED, meant_kind, served_elsewhere
-    from chartkit.engine.cel.shapes.table import known_kinds
+    from chartkit.engine.kubernetes.field_table import known_kinds
 
     group, version = parse_api_version(api_version)
     if group not in SETTLED or any(each == (group, version, kind) for each in known_kinds()):

@@ -140,7 +140,7 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
             break
     else:
         return results
-    from chartkit.engine.cel.shapes.faults import type_faults
+    from chartkit.engine.kubernetes.field_faults import type_faults
 
     known = set(type_faults(resource.body))
     found: list[RuleResult] = []

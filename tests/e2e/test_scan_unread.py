@@ -192,7 +192,7 @@ def test_settings_of_helm_are_no_variables_of_policies(folder: Path) -> None:
 
 
 def test_a_misspelt_suppression_is_a_warning(tmp_path: Path) -> None:
-    names = "chartkit.dev/supress: x, chartkit.dev/reason: y, kyverno.io/suppress-x: z"
+    names = "chartkit.dev/supress: x, chartkit.dev/reason: why, kyverno.io/suppress-x: z"
     metadata = f"{{name: p, annotations: {{{names}}}}}"
     (tmp_path / "pod.yaml").write_text(POD.replace("{name: NAME}", metadata), "utf-8")
     done = chartkit(tmp_path, "scan", "pod.yaml")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cel.shapes.faults import type_faults
+from chartkit.engine.kubernetes.field_faults import UNKNOWN, field_faults, type_faults
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 from chartkit.scan.run import with_refusals
 
@@ -49,6 +49,52 @@ def _mutated(body: Body | None, **made: Any) -> RuleResult:
 )
 def test_types_of_a_kind(spec: Body, faults: list[str]) -> None:
     assert list(type_faults(_pod(**spec))) == faults
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown", "path", "hint"),
+    [
+        ({"hostNetwok": True}, "spec.hostNetwok", ("spec", "hostNetwok"), "hostNetwork"),
+        (
+            {"containers": [{"name": "c", "securtyContext": {}}]},
+            "spec.containers[0].securtyContext",
+            ("spec", "containers", 0, "securtyContext"),
+            "securityContext",
+        ),
+        ({"zzz": 1}, "spec.zzz", ("spec", "zzz"), None),
+    ],
+)
+def test_unknown_fields_of_a_kind(
+    spec: Body, shown: str, path: tuple[str | int, ...], hint: str | None
+) -> None:
+    meant = hint and f"did you mean '{hint}'?"
+    assert field_faults(_pod(**spec)) == [(path, shown, UNKNOWN, meant)]
+
+
+def test_a_schema_in_a_schema_and_a_status_are_no_faults() -> None:
+    schema: Body = {
+        "type": "object",
+        "properties": {"a": {"properties": {"b": {"x-kubernetes-int-or-string": True}}}},
+    }
+    versions = [
+        {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    ]
+    spec = {
+        "group": "a.b",
+        "names": {"kind": "A", "plural": "as"},
+        "scope": "Cluster",
+        "versions": versions,
+    }
+    api_version = "apiextensions.k8s.io/v1"
+    body = {
+        "apiVersion": api_version,
+        "kind": "CustomResourceDefinition",
+        "spec": spec,
+        "status": {"x": 1},
+    }
+    assert field_faults(body) == []
+    schema["properties"]["a"]["porperties"] = {}
+    assert [fault.path[-3:] for fault in field_faults(body)] == [("properties", "a", "porperties")]
 
 
 def test_other_kinds_have_no_types() -> None:

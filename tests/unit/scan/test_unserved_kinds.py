@@ -41,3 +41,11 @@ def test_an_unknown_or_removed_kind_is_a_warning(
 )
 def test_other_kinds_are_not_named(api_version: str, kind: str) -> None:
     assert not list(overlooked([Resource({"apiVersion": api_version, "kind": kind})], False))
+
+
+def test_a_field_that_its_kind_does_not_have_is_a_warning_at_its_place() -> None:
+    body = {"apiVersion": "v1", "kind": "Pod", "spec": {"hostNetwok": True, "hostPID": "true"}}
+    unknown, wrong = overlooked([Resource(body)], False)
+    assert unknown.message == "spec.hostNetwok is not a field of Kubernetes 1.37"
+    assert (unknown.severity, unknown.hint) == ("warning", "did you mean 'hostNetwork'?")
+    assert wrong.message == "spec.hostPID is a string, must be a boolean"

@@ -14,10 +14,10 @@ from chartkit.addons.migrate.expressions.place import Place, object_of
 from chartkit.addons.migrate.expressions.wildcards import fits, fits_any
 from chartkit.addons.migrate.matching.facts import NAMESPACE, Facts, ObjectFacts, judged_object
 from chartkit.addons.migrate.matching.roles import has_roles
-from chartkit.engine.cel.shapes.table import known_kinds
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
+from chartkit.engine.kubernetes.field_table import known_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, resource_name
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
 from chartkit.engine.scalars.wildcard import has_wildcard

@@ -8,8 +8,8 @@ from typing import Final
 
 from chartkit.addons.migrate.proof.requests.schema import ANY, least, root_type
 from chartkit.engine.cel.shapes.matching import own_kind
-from chartkit.engine.cel.shapes.table import known_kinds
 from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.kubernetes.field_table import known_kinds
 from chartkit.engine.kubernetes.kinds import (
     DEFAULT_NAMESPACE,
     GroupVersionKind,

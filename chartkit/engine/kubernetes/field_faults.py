@@ -1,0 +1,148 @@
+"""Fields of Kubernetes' own kinds that an API server refuses or leaves out of an object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from chartkit.engine.kubernetes.field_table import LIST, MAP, fields_of, type_of_kind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
+from chartkit.model import Body, Json
+from chartkit.suggestions import suggestion
+
+_NAMES: Final = {
+    "bool": "a boolean",
+    "double": "a number",
+    "int": "an integer",
+    "string": "a string",
+}
+UNKNOWN: Final = "is not a field of Kubernetes 1.37"
+_METADATA: Final = "meta.v1.ObjectMeta"
+_OLD_METADATA: Final = frozenset({"clusterName", "initializers"})
+"""Fields of metadata that API servers wrote once, and that old objects still have."""
+
+
+class FieldFault(NamedTuple):
+    """A field with a value of the wrong type, or one that its kind does not have.
+
+    path: keys and indexes; shown: the path as text; problem: as in `is a string, must be a list`;
+    hint: the field that was perhaps meant.
+    """
+
+    path: tuple[str | int, ...]
+    shown: str
+    problem: str
+    hint: str | None = None
+
+    def below(self, step: str | int, shown: str) -> FieldFault:
+        """Return the fault as one of the value around it."""
+        return self._replace(path=(step, *self.path), shown=shown + self.shown)
+
+
+_Check = Callable[[Json], list[FieldFault]]
+
+
+def field_faults(body: Body) -> list[FieldFault]:
+    """Return the faults of the fields of one of Kubernetes' own kinds, but for its status.
+
+    Null is taken anywhere.
+    """
+    kind = GroupVersionKind(*parse_api_version(str(body.get("apiVersion"))), str(body.get("kind")))
+    name = type_of_kind(kind)
+    if name is None:
+        return []
+    faults = _check(name)({key: value for key, value in body.items() if key != "status"})
+    return [fault._replace(shown=fault.shown.removeprefix(".")) for fault in faults]
+
+
+def type_faults(body: Body) -> Iterator[str]:
+    """Yield the fields of an object with the wrong type: `path: is …, must be …`."""
+    faults = field_faults(body)
+    return (f"{each.shown}: {each.problem}" for each in faults if each.problem != UNKNOWN)
+
+
+@cache
+def _check(wanted: str) -> _Check:
+    """Return the check of values that are not null by the name of their type."""
+    if wanted.startswith(LIST):
+        return _list_check(_check(wanted.removeprefix(LIST)))
+    if wanted.startswith(MAP):
+        return _map_check(_check(wanted.removeprefix(MAP)))
+    if wanted in _NAMES:
+        return _scalar_check(wanted)
+    return _object_check(wanted) if fields_of(wanted) else lambda _: []
+
+
+def _list_check(check: _Check) -> _Check:
+    def run(value: Json) -> list[FieldFault]:
+        if not isinstance(value, list):
+            return _wrong(value, "a list")
+        members = [(index, check(each)) for index, each in enumerate(value) if each is not None]
+        return [fault.below(index, f"[{index}]") for index, inner in members for fault in inner]
+
+    return run
+
+
+def _map_check(check: _Check) -> _Check:
+    def run(value: Json) -> list[FieldFault]:
+        if not isinstance(value, dict):
+            return _wrong(value, "an object")
+        members = [(key, check(each)) for key, each in value.items() if each is not None]
+        return [fault.below(key, f"[{key}]") for key, inner in members for fault in inner]
+
+    return run
+
+
+def _object_check(name: str) -> _Check:
+    fields = fields_of(name)
+    checks: dict[str, _Check] = {}
+
+    def run(value: Json) -> list[FieldFault]:
+        if not isinstance(value, dict):
+            return _wrong(value, "an object")
+        faults: list[FieldFault] = []
+        for key, member in value.items():
+            # A type may have fields of its own type: their checks are made when they are needed.
+            check = checks.get(key)
+            if check is None and key in fields:
+                check = checks[key] = _check(fields[key].type)
+            if check is None:
+                if name != _METADATA or key not in _OLD_METADATA:
+                    hint = suggestion(str(key), fields)
+                    faults.append(FieldFault((key,), f".{key}", UNKNOWN, hint))
+            elif member is not None:
+                faults += [fault.below(key, f".{key}") for fault in check(member)]
+        return faults
+
+    return run
+
+
+def _scalar_check(wanted: str) -> _Check:
+    classes: type | tuple[type, ...] = {"bool": bool, "string": str}.get(wanted, (int, float))
+    is_number = wanted in ("double", "int")
+
+    def run(value: Json) -> list[FieldFault]:
+        fits = isinstance(value, classes) and not (is_number and isinstance(value, bool))
+        if fits and (wanted != "int" or float(value).is_integer()):
+            return []
+        return _wrong(value, _NAMES[wanted])
+
+    return run
+
+
+def _wrong(value: Json, wanted: str) -> list[FieldFault]:
+    return [FieldFault((), "", f"is {_named(value)}, must be {wanted}")]
+
+
+def _named(value: Json) -> str:
+    """The type of a value, and not the value: it may be a Secret's."""
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict):
+        return "an object"
+    return "a number" if float(value).is_integer() else "a number with a fraction"

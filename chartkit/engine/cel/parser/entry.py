@@ -1,8 +1,4 @@
-"""From the text of a CEL expression to its tree, as cel-go reads it.
-
-Its tokens are read by `parser`. Where they are no expression, `syntax_errors` finds what is wrong
-with them; it knows more of the grammar but is slower.
-"""
+"""From the text of a CEL expression to its tree, as cel-go reads it."""
 
 from __future__ import annotations
 
@@ -27,18 +23,16 @@ def parse(source: str, environment: Environment) -> Parsed:
     if len(source) > MAX_SIZE:
         sizes = f"size: {len(source)}, limit {MAX_SIZE}"
         raise _failure(source, [_placeless(f"expression code point size exceeds limit: {sizes}")])
-    tokens, issues = lexer.tokenize(source)
-    if len(issues) > MAX_ISSUES:
-        too_many = Issue(f"Syntax error: More than {MAX_ISSUES} syntax errors")
-        raise _failure(source, [*issues[:MAX_ISSUES], too_many])
-    reader = Reader(tokens, environment)
+    tokens, unreadable = lexer.tokenize(source)
+    issues = [unreadable] if unreadable else []
+    reader = Reader(source, tokens, environment)
     try:
         root = reader.whole()
-    except UnexpectedTokenError:
-        # Few texts are no expression, and the graph that tells why takes long to be made.
-        from chartkit.engine.cel.parser.syntax_errors import complaints
-
-        raise _failure(source, issues + complaints(source, tokens)) from None
+    except UnexpectedTokenError as error:
+        # Behind a character that begins no token nothing is read.
+        first = issues[:1] if error.offset == tokens[-1].offset else []
+        wrong = Issue(str(error), error.offset) if source else _placeless(str(error), "1:0")
+        raise _failure(source, first or [wrong]) from None
     except TooDeepError as error:
         raise _failure(source, [*issues, *reader.issues, _placeless(str(error))]) from None
     except RecursionError:
@@ -49,9 +43,10 @@ def parse(source: str, environment: Environment) -> Parsed:
     return Parsed(source, root, reader.macro_calls)
 
 
-def _placeless(message: str) -> Issue:
-    """An issue about no place, as cel-go prints one: before line and column were counted."""
-    return Issue(f"ERROR: <input>:-1:0: {message}")
+def _placeless(message: str, place: str = "-1:0") -> Issue:
+    """An issue about no place, as cel-go prints one: before line and column were counted, and in
+    an empty text."""
+    return Issue(f"ERROR: <input>:{place}: {message}")
 
 
 def _failure(source: str, issues: list[Issue]) -> CelCompileError:

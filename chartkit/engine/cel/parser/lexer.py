@@ -1,7 +1,7 @@
 """The tokens of a CEL expression, the values of its literals, and where a text is none.
 
 The rules are those of cel-go's grammar: the longest token wins, and a text that begins no token is
-skipped up to and including the character that spoils it, with a complaint.
+named up to and including the character that spoils it.
 """
 
 from __future__ import annotations
@@ -74,50 +74,32 @@ _UNFINISHED = re.compile(
 )
 
 
-def tokenize(source: str) -> tuple[list[Token], list[Issue]]:
-    """The tokens of an expression, an end mark last, and a complaint for each text that is none."""
+def tokenize(source: str) -> tuple[list[Token], Issue | None]:
+    """The tokens of an expression, an end mark last; the complaint about the first text that is
+    none, which ends them."""
     tokens: list[Token] = []
-    issues: list[Issue] = []
     position, end = 0, len(source)
     match_at = _TOKEN.match
     while position < end:
         found = match_at(source, position)
         if found is None:
-            stop = _end_of_error(source, position)
-            text = source[position:stop]
-            issues.append(Issue(f"Syntax error: token recognition error at: '{text}'", position))
-            position = stop
-            continue
+            begun = _UNFINISHED.match(source, position)
+            text = source[position : (begun.end() if begun else position) + 1]
+            tokens.append(Token(EOF, EOF, position))
+            return tokens, Issue(f"Syntax error: token recognition error at: '{text}'", position)
         kind = found.lastgroup or ""
         if kind != "SKIP":
             text = found.group()
             tokens.append(Token(_kind(kind, text), text, position))
         position = found.end()
     tokens.append(Token(EOF, EOF, end))
-    return tokens, issues
+    return tokens, None
 
 
 def _kind(group: str, text: str) -> str:
     if group == "OPERATOR" or (group == IDENTIFIER and text in KEYWORDS):
         return text
     return group
-
-
-def without_errors(text: str) -> str:
-    """The text without those parts that begin no token."""
-    kept: list[str] = []
-    position = 0
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        if found is not None:
-            kept.append(found.group())
-        position = _end_of_error(text, position) if found is None else found.end()
-    return "".join(kept)
-
-
-def _end_of_error(source: str, position: int) -> int:
-    begun = _UNFINISHED.match(source, position)
-    return (begun.end() if begun else position) + 1
 
 
 _SIMPLE = {

@@ -49,8 +49,24 @@ _LITERALS: dict[str, Callable[[str], Scalar]] = {
 _SIGNED = frozenset({lexer.INT, lexer.FLOAT})
 
 
+_ORDER = (
+    *("[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "true", "false", "null"),
+    *(lexer.FLOAT, lexer.INT, lexer.UINT, lexer.STRING, lexer.BYTES),
+    *(lexer.IDENTIFIER, lexer.ESCAPED),
+)
+"""The order in which messages list tokens: cel-go's."""
+_NAMES = (lexer.IDENTIFIER, lexer.ESCAPED)
+_OPERANDS = tuple(kind for kind in _ORDER if kind not in (*"]}),?:", lexer.ESCAPED))
+"""The tokens that an expression may begin with."""
+
+
 class UnexpectedTokenError(Exception):
-    """The tokens are no expression."""
+    """The tokens are not an expression; the message is the first of cel-go's, which goes on behind
+    an error and may report more. offset: the place of the token that cannot stand there."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(f"Syntax error: {message}")
+        self.offset = offset
 
 
 class TooDeepError(Exception):
@@ -58,6 +74,11 @@ class TooDeepError(Exception):
 
     def __init__(self, message: str = f"expression recursion limit exceeded: {MAX_DEPTH}") -> None:
         super().__init__(message)
+
+
+def _quoted(text: str) -> str:
+    shown = text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{shown}'"
 
 
 class Reader:
@@ -68,7 +89,8 @@ class Reader:
     was read last, how deep its operators and selections nest.
     """
 
-    def __init__(self, tokens: list[Token], environment: Environment) -> None:
+    def __init__(self, source: str, tokens: list[Token], environment: Environment) -> None:
+        self._source = source
         self.issues: list[Issue] = []
         self.macro_calls: dict[int, ast.MacroCall] = {}
         self.ids = Ids()
@@ -83,7 +105,7 @@ class Reader:
         """The expression that all the tokens are."""
         root = self._expression()
         if self._token.kind != lexer.EOF:
-            raise UnexpectedTokenError
+            raise self._unexpected(lexer.EOF)
         if self._height > MAX_DEPTH:
             raise TooDeepError("max recursion depth exceeded")
         return root
@@ -96,9 +118,42 @@ class Reader:
         return taken
 
     def _expect(self, kind: str) -> Token:
-        if self._token.kind != kind:
-            raise UnexpectedTokenError
-        return self._next()
+        if self._token.kind == kind:
+            return self._next()
+        if self._behind() != kind and self._is_missing(kind):
+            shown = _quoted(self._token.text)
+            raise UnexpectedTokenError(f"missing '{kind}' at {shown}", self._token.offset)
+        raise self._unexpected(kind)
+
+    def _is_missing(self, kind: str) -> bool:
+        """Report whether the text would go on well behind a token that is not there."""
+        if kind == ":":
+            return self._token.kind in _OPERANDS
+        before = [token.kind for token in self._tokens[: self._position]]
+        unclosed = sum(map(before.count, "([{")) - sum(map(before.count, ")]}"))
+        return self._token.kind == lexer.EOF and unclosed == 1
+
+    def _unexpected(self, *expected: str) -> UnexpectedTokenError:
+        ordered = sorted(expected, key=_ORDER.index) if len(expected) > 1 else expected
+        names = [kind if kind.isupper() else f"'{kind}'" for kind in ordered]
+        shown = names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
+        found = "extraneous" if self._behind() in expected else "mismatched"
+        text = f"{found} input {_quoted(self._token.text)} expecting {shown}"
+        return UnexpectedTokenError(text, self._token.offset)
+
+    def _begin(self, *expected: str) -> None:
+        """Raise the error of a token with which what is between brackets cannot begin."""
+        if self._token.kind not in expected:
+            raise self._unexpected(*expected)
+
+    def _not_viable(self, first: Token) -> UnexpectedTokenError:
+        """Return the error of tokens, from the first to this one, that begin nothing."""
+        last = self._token
+        end = last.offset + (0 if last.kind == lexer.EOF else len(last.text))
+        if last.kind in ("true", "false", "null") and first.kind == ".":
+            return self._unexpected(lexer.IDENTIFIER)
+        shown = _quoted(self._source[first.offset : end])
+        return UnexpectedTokenError(f"no viable alternative at input {shown}", last.offset)
 
     def _accept(self, kind: str) -> bool:
         if self._token.kind != kind:
@@ -184,6 +239,8 @@ class Reader:
         if first.kind == "!" or (first.kind == "-" and self._behind() not in _SIGNED):
             while self._accept(first.kind):
                 odd = not odd
+            if first.kind == "-" and self._token.kind not in _OPERANDS:
+                raise self._not_viable(self._tokens[self._position - 1])
         result = self._primary()
         while (kind := self._token.kind) in (".", "["):
             result = self._selection(result) if kind == "." else self._index(result)
@@ -197,6 +254,8 @@ class Reader:
         if name.kind == lexer.IDENTIFIER and not optional and self._behind() == "(":
             self._next()
             return self._invocation(name.text, operand)
+        if not optional and name.kind not in _NAMES:
+            raise self._not_viable(dot)
         field = self._field_name()
         if not optional:
             return ast.Select(self.ids.take(), dot.offset, operand, field)
@@ -206,11 +265,14 @@ class Reader:
     def _field_name(self) -> str:
         if self._token.kind == lexer.ESCAPED:
             return self._next().text[1:-1]
-        return self._expect(lexer.IDENTIFIER).text
+        if self._token.kind != lexer.IDENTIFIER:
+            raise self._unexpected(*_NAMES)
+        return self._next().text
 
     def _index(self, operand: ast.Expr) -> ast.Expr:
         height = self._height
         bracket = self._next()
+        self._begin("?", *_OPERANDS)
         function = "_[?_]" if self._accept("?") else "_[_]"
         index = self._expression()
         self._expect("]")
@@ -233,7 +295,7 @@ class Reader:
             return self._list()
         if kind == "{":
             return self._map()
-        raise UnexpectedTokenError
+        raise self._unexpected(*_OPERANDS)
 
     def _literal(self) -> ast.Expr:
         start = self._token
@@ -255,7 +317,9 @@ class Reader:
         dot = "." if self._accept(".") else ""
         if self._token.kind == lexer.IDENTIFIER and self._opens_struct():
             return self._struct(dot)
-        name = self._expect(lexer.IDENTIFIER)
+        if self._token.kind != lexer.IDENTIFIER:
+            raise self._not_viable(start)
+        name = self._next()
         known = len(self.issues)
         called = self._token.kind == "("
         call = self._invocation(dot + name.text, None) if called else None
@@ -276,6 +340,7 @@ class Reader:
         height = self._height
         parenthesis = self._next()
         args: list[ast.Expr] = []
+        self._begin(")", *_OPERANDS)
         if self._token.kind != ")":
             args.append(self._expression())
             height = max(height, self._height)
@@ -312,18 +377,23 @@ class Reader:
             self.macro_calls[expanded.id] = ast.MacroCall(function, target, args)
         return expanded
 
-    def _parts(self, close: str, read: Callable[[], None]) -> None:
-        """Read the parts between the brackets of a literal; a comma may follow the last."""
+    def _parts(
+        self, close: str, read: Callable[[], None], first: tuple[str, ...] = _OPERANDS
+    ) -> None:
+        """Read the parts between the brackets of a literal; a comma may follow the last. first: the
+        tokens that a part may begin with, but for `?`."""
         self._next()
+        self._begin(close, ",", "?", *first)
         height = 0
         if self._token.kind not in (close, ","):
             read()
             height = self._height
-            while self._token.kind == "," and self._behind() != close:
+            while self._token.kind == "," and self._behind() not in (close, ","):
                 self._next()
                 read()
                 height = max(height, self._height)
-        self._accept(",")
+        if not self._accept(",") and self._token.kind != close:
+            raise self._unexpected(close, ",")
         self._expect(close)
         self._height = height
 
@@ -372,5 +442,5 @@ class Reader:
             value = self._expression()
             fields.append(ast.FieldEntry(self.ids.take(), colon.offset, named, value, optional))
 
-        self._parts("}", field)
+        self._parts("}", field, _NAMES)
         return ast.StructLiteral(self.ids.take(), brace.offset, name, tuple(fields))

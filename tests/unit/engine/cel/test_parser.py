@@ -115,9 +115,7 @@ def test_size_limit() -> None:
 
 
 def test_only_so_many_complaints_are_shown() -> None:
-    lines = failure("#" * 150).split("\n")
-    assert sum(line.startswith("ERROR") for line in lines) == entry.MAX_ISSUES
-    assert lines[-1] == "1 more errors were truncated"
+    assert failure("#" * 150).count("ERROR") == 1
     names = failure(f"[{', '.join(['if'] * 150)}]").split("\n")
     assert sum(line.startswith("ERROR") for line in names) == entry.MAX_ISSUES
     assert names[-1] == "50 more errors were truncated"

@@ -2,9 +2,10 @@
 
     python tools/fuzz_cel.py [CORPUS FOLDER] [-max_total_time=600]
 
-Needs `atheris` beside chartkit's own requirements (see CONTRIBUTING.md). A text may have a value
-or be refused; any other exception, and a tree whose text gives another tree, is a finding: the
-fuzzer stops, shows it and writes the input to a file `crash-…` in the current folder.
+Needs `atheris` beside chartkit's own requirements (see docs/background/fuzzers-and-clusters.md). A
+text may have a value or be refused; any other exception, and a tree whose text gives another tree,
+is a finding: the fuzzer stops, shows it and writes the input to a file `crash-…` in the current
+folder.
 """
 
 from __future__ import annotations

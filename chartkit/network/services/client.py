@@ -24,8 +24,8 @@ from chartkit.engine.ports import (
     masked,
 )
 from chartkit.errors import ChartkitError, LookupFailed
+from chartkit.go.pem import certificates
 from chartkit.go.strconv import quote
-from chartkit.go.x509.certificates import certificates
 from chartkit.network.http import limits as net
 from chartkit.network.http.allowed import AllowedHosts
 from chartkit.network.http.connections import Dial, Hop, Resolver, resolve, system_trust, trust_in

@@ -10,7 +10,8 @@ from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
 from chartkit.go.int64 import wrapped
-from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
+from chartkit.go.pem import CERTIFICATE
+from chartkit.go.x509 import CertificateError, decode_pem
 from chartkit.model import Body
 
 _LEFT_OUT: Final = frozenset(
@@ -26,7 +27,8 @@ _LEFT_OUT: Final = frozenset(
 
 @overload(
     "x509_decode_string: x509.decode(string) -> dyn",
-    "The fields of an RSA certificate or signing request in PEM, named as Go names them.",
+    "The fields of an RSA certificate or signing request in PEM, named as Go names them; needs the "
+    "extra `signatures`.",
     "x509.decode('no PEM')  // error: failed to decode PEM block",
 )
 def decode(text: str) -> Value:

@@ -142,10 +142,12 @@ class _Reader:
         self.actions += 1
         if self.actions > _MOST_ACTIONS:
             raise self._refusal(action, f"is one of more than {_MOST_ACTIONS} actions")
-        printed = self._printed(action)
-        if printed is not None and not action.trims:
+        value = action.value
+        is_plain = not (action.keyword or action.declares or action.trims)
+        if is_plain and isinstance(value, Literal) and value.is_text:
+            # It always prints the same: a literal with braces in it.
             self.template.append(self.source.text[start : action.end])
-            self._told(printed)
+            self._told(value.value)
             return action
         self.has_code = True
         self._checked(action)
@@ -183,13 +185,6 @@ class _Reader:
         calls = [each.name for each in parts if isinstance(each, Call)]
         known = all(name in PURE or name in OTHERS for name in calls)
         return known and any(map(_is_evidence, parts))
-
-    def _printed(self, action: Action) -> str | None:
-        """Return the text that an action always prints: a literal with braces in it."""
-        value = action.value
-        if action.keyword or action.declares or not isinstance(value, Literal):
-            return None
-        return value.value if value.is_text else None
 
     def _checked(self, action: Action) -> None:
         if action.keyword in ("define", "block", "template"):

@@ -22,9 +22,11 @@ def escape(text: str) -> str:
     position = 0
     while (start := text.find(OPEN, position)) >= 0:
         parts.append(text[position:start])
-        position = _end_of_escaped(text, start) or 0
-        if position:
-            parts.append(text[start:position])
+        action = _ACTION.match(text, start)
+        if action is not None and (OPEN in action["literal"] or CLOSE in action["literal"]):
+            # A string literal of Helm with Kyverno's braces: it is escaped already.
+            position = action.end()
+            parts.append(action[0])
             continue
         position = end_of_variable(text, start)
         parts.append(_escape_variable(text[start:position]))
@@ -48,15 +50,6 @@ def literal(text: str) -> str:
     """A Helm action that prints the text."""
     quoted = f'"{text.translate(_QUOTED)}"' if "`" in text else f"`{text}`"
     return f"{OPEN} {quoted} {CLOSE}"
-
-
-def _end_of_escaped(text: str, start: int) -> int | None:
-    """Return the end of the Helm string literal that begins here, if it has Kyverno's braces."""
-    found = _ACTION.match(text, start)
-    if found is None:
-        return None
-    inside = found["literal"]
-    return found.end() if OPEN in inside or CLOSE in inside else None
 
 
 def end_of_variable(text: str, start: int) -> int:

@@ -118,7 +118,8 @@ def _content(chart: Path) -> tuple[str, frozenset[str]]:
     packed charts may."""
     digest = hashlib.sha256(os.fsencode(chart.name))
     by_chance = set[str]()
-    for name, path in _files(chart):
+    files = (path for path in chart.rglob("*") if path.is_file())
+    for name, path in sorted((path.relative_to(chart).as_posix(), path) for path in files):
         content = path.read_bytes()
         encoded = os.fsencode(name)
         digest.update(b"%d:%s%d:" % (len(encoded), encoded, len(content)))
@@ -126,12 +127,6 @@ def _content(chart: Path) -> tuple[str, frozenset[str]]:
         if name.endswith(_PACKED) or may_differ([content]):
             by_chance.add(name)
     return digest.hexdigest(), frozenset(by_chance)
-
-
-def _files(chart: Path) -> Iterable[tuple[str, Path]]:
-    return sorted(
-        (path.relative_to(chart).as_posix(), path) for path in chart.rglob("*") if path.is_file()
-    )
 
 
 def _comes_to_nothing(names: Iterable[str], texts: Texts) -> bool:

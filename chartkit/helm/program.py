@@ -155,15 +155,12 @@ def _prepared(chart: Path, enforced: bool) -> Iterator[Path]:
         if (folder / _NOTES_FILE).is_file():
             (folder / _NOTES).write_text(_MANIFEST, "utf-8")
         if not enforced:
-            _without_range(folder / "Chart.yaml")
+            file = folder / "Chart.yaml"
+            text = file.read_text("utf-8", "replace") if file.is_file() else ""
+            metadata = _mapping(text) if "kubeVersion" in text else {}
+            if metadata.pop("kubeVersion", None) is not None:
+                file.write_text(yaml.safe_dump(metadata), "utf-8")
         yield folder
-
-
-def _without_range(file: Path) -> None:
-    text = file.read_text("utf-8", "replace") if file.is_file() else ""
-    metadata = _mapping(text) if "kubeVersion" in text else {}
-    if metadata.pop("kubeVersion", None) is not None:
-        file.write_text(yaml.safe_dump(metadata), "utf-8")
 
 
 def _notes(manifest: str) -> str:

@@ -151,15 +151,12 @@ class _Walk:
             if key in _REFERENCES and isinstance(inner, str):
                 yield from self._referred(inner, resolver)
             elif key == _DIALECT and isinstance(inner, str):
-                self._check_dialect(inner)
+                if not _is_draft(inner):
+                    raise _leads_out(_DIALECT, inner, self._file)
             elif key in _BY_NAME and isinstance(inner, dict):
                 yield from (self._within(each, resolver) for each in inner.values())
             elif key not in _DATA:
                 yield self._within(inner, resolver)
-
-    def _check_dialect(self, url: str) -> None:
-        if not _is_draft(url):
-            raise _leads_out(_DIALECT, url, self._file)
 
     def _referred(self, reference: str, resolver: _Resolver) -> Iterator[tuple[Json, _Resolver]]:
         from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable

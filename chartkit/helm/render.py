@@ -80,31 +80,23 @@ def render_chart(
     with _chart_folder(chart, shown) as (folder, name):
         with _explained(folder, name, values):
             answer = helm().render(folder, values.merged, target)
-            crds = helm().crds(folder) if _may_have_crds(folder) else {}
+            # For CRDs, Helm loads the chart once more.
+            may_have_crds = (folder / "crds").is_dir() or (folder / "charts").is_dir()
+            crds = helm().crds(folder) if may_have_crds else {}
         rendered = answer.files
         texts = {file: text for file, text in rendered.items() if not file.endswith(_NOTES)}
         inputs = RenderInputs(folder, name, values.merged, values.documents, target)
-        found = _objects(texts, folder, name, inputs if folder == chart else None)
+        objects = _objects(texts, folder, name, inputs if folder == chart else None)
+        # The chart's own notes: Helm prints those of subcharts where it is asked to.
+        notes = (file for file in rendered if file.endswith(f"/templates{_NOTES}"))
         return RenderedChart(
-            resources=tuple(each for each in found if not is_hook(each)),
-            hooks=tuple(each for each in found if is_hook(each)),
+            resources=tuple(each for each in objects if not is_hook(each)),
+            hooks=tuple(each for each in objects if is_hook(each)),
             crds=tuple(_objects(crds, folder, name)),
             texts=texts,
-            notes=_notes(rendered),
-            warnings=tuple(_warning(each, name) for each in answer.warnings),
+            notes=next((rendered[file] for file in notes if file.count("/") == 2), ""),
+            warnings=tuple(_warning(text, name) for text in answer.warnings),
         )
-
-
-def _notes(rendered: Mapping[str, str]) -> str:
-    """The chart's own: Helm prints those of subcharts where it is asked to."""
-    own = (file for file in rendered if file.endswith(f"/templates{_NOTES}"))
-    return next((rendered[file] for file in own if file.count("/") == 2), "")
-
-
-def _may_have_crds(folder: Path) -> bool:
-    """Return whether a chart or a subchart has a folder of CRDs, for which Helm loads the chart
-    once more."""
-    return (folder / "crds").is_dir() or (folder / "charts").is_dir()
 
 
 def dry_run(
@@ -232,7 +224,8 @@ def _refused(
     tops = [at for at, (indent, _, _) in enumerate(refused) if not indent] or [0]
     first = refused[tops[0] : tops[1] if len(tops) > 1 else None]
     _, pointer, problem = max(first, key=lambda line: len(line[0]))
-    path: list[str | int] = [_step(step) for step in pointer.split("/")[1:]]
+    steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+    path: list[str | int] = [*map(path_step, steps)]
     if problem.startswith("additional properties"):
         path.extend(_SCHEMA_KEY.findall(problem)[:1])
     place = values.locate(path) or Location(str(shown / "values.yaml"))
@@ -241,10 +234,6 @@ def _refused(
     reason = _SCHEMA_REASON.fullmatch(problem)
     why = reason[1] if reason else problem
     return place, f"the chart's schema refuses '{name}': {why}", more
-
-
-def _step(text: str) -> str | int:
-    return path_step(text.replace("~1", "/").replace("~0", "~"))
 
 
 def _warning(text: str, shown: Path) -> Diagnostic:

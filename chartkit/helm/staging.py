@@ -204,7 +204,8 @@ def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:
     if depth == _DEEPEST_BESIDE or not any(_BESIDE.encode() in each for each in files.values()):
         return
     names = {each.name.split("/")[1] for each in found if each.name.startswith(_SUBCHARTS)}
-    root = _root(chart)
+    real = Path(os.path.realpath(chart))
+    root = checkout_top(real.parent) or real.parent
     for each in {one.name: one for one in _dependencies(files)}.values():
         if not each.repository.startswith(_BESIDE) or _has(names, each.name):
             continue
@@ -215,11 +216,6 @@ def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:
             yield Entry(place, str(folder), True, (0, 0, 0, 0))
             for entry in (*inside, *_beside(folder, inside, depth + 1)):
                 yield replace(entry, name=f"{place}/{entry.name}")
-
-
-def _root(chart: Path) -> Path:
-    real = Path(os.path.realpath(chart))
-    return checkout_top(real.parent) or real.parent
 
 
 def _missing(files: Mapping[str, bytes], names: Iterable[str]) -> tuple[Dependency, ...]:

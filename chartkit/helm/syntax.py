@@ -225,7 +225,10 @@ class _Parser:
     def _term(self) -> Term:
         kind, word = self._next()
         if kind == "quoted":
-            return Literal(_unquoted(word), True)
+            # Of the escapes, those that Go and JSON have in common.
+            if not _ESCAPED.fullmatch(word):
+                raise _NoHelmError
+            return Literal(json.loads(word, strict=False), True)
         if kind == "raw":
             return Literal(word[1:-1], True)
         if kind == "number" or (kind == "word" and word in _CONSTANTS):
@@ -278,14 +281,6 @@ class _Parser:
         self._skip()
         if self._at < len(self._tokens):
             raise _NoHelmError
-
-
-def _unquoted(word: str) -> str:
-    # Of the escapes, those that Go and JSON have in common.
-    if not _ESCAPED.fullmatch(word):
-        raise _NoHelmError
-    text: str = json.loads(word, strict=False)
-    return text
 
 
 def terms(value: Term | None) -> Iterator[Term]:

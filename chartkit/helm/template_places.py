@@ -128,18 +128,16 @@ class ChartPlaces:
         key = place.line.value_key
         if key is None:
             return None
-        values = self._scoped(tuple(_SUBCHART.findall(place.template)))
+        scope = tuple(_SUBCHART.findall(place.template))
+        if scope not in self._values:
+            self._values[scope] = _scoped_values(self._inputs, scope)
+        values = self._values[scope]
         for count in range(len(place.path) + 1):
             whole = (*key, *place.path[len(place.path) - count :])
             found = _at(values.merged, whole)
             if _shows(value, found):
                 return values.locate(whole, found)
         return None
-
-    def _scoped(self, scope: tuple[str, ...]) -> _ScopedValues:
-        if scope not in self._values:
-            self._values[scope] = _scoped_values(self._inputs, scope)
-        return self._values[scope]
 
     @cached_property
     def _templates(self) -> list[list[TemplateLine]]:

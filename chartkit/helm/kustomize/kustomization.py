@@ -176,7 +176,8 @@ class _References:
         key = str(steps[0])
         found = self._resolved(key, text)
         if found is None:
-            self._inline(steps, text)
+            if steps[0] in _PLUGINS:
+                self._plugins(str(steps[0]), text, self.subject.document.source.file)
         elif os.path.isdir(found.real):
             if key not in _FOLDERS:
                 raise _Refused(f"'{text}' is a folder", "name a file")
@@ -203,10 +204,6 @@ class _References:
         if not os.path.isdir(real) and not os.path.isfile(real):
             raise _Refused(f"'{_cut(text)}' is neither a file nor a folder", "name a file")
         return Reference(key, path, real)
-
-    def _inline(self, steps: Steps, text: str) -> None:
-        if steps[0] in _PLUGINS:
-            self._plugins(str(steps[0]), text, self.subject.document.source.file)
 
     def _plugins(self, key: str, text: str, shown: str) -> None:
         """Add the files of plugins that are part of kustomize; refuse programs and containers."""

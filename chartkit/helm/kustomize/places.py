@@ -111,24 +111,19 @@ def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
     for step in steps:
         built = pointed_at(built, [step])
         if isinstance(other, list):
-            index = _index(built, other)
-            if index is None:
+            name = built.get("name") if isinstance(built, dict) else None
+            for index, item in enumerate(other):
+                is_named = name is not None and isinstance(item, dict) and item.get("name") == name
+                if is_named or same(built, item):
+                    step = str(index)
+                    break
+            else:
                 break
-            step = str(index)
         elif not isinstance(other, dict) or step not in other:
             break
         other = pointed_at(other, [step])
         found.append(step)
     return found
-
-
-def _index(item: Json, others: Sequence[Json]) -> int | None:
-    name = item.get("name") if isinstance(item, dict) else None
-    for index, other in enumerate(others):
-        named = name is not None and isinstance(other, dict) and other.get("name") == name
-        if named or same(item, other):
-            return index
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,13 +111,10 @@ class Tree:
         below = {each.real for one in known for each in one.folders if each.real != one.folder}
         roots = [each for each in named if each not in below and not self._is_component(each)]
         covered = set(self._reached(roots))
+        built_in = self._reached([each for each in named if self._is_component(each)])
         for each in named:
             # Kustomizations that refer to each other in a circle: kustomize says so.
-            if (
-                each not in covered
-                and not self._is_component(each)
-                and not self._serves(each, named)
-            ):
+            if each not in covered and not self._is_component(each) and each not in built_in:
                 roots.append(each)
                 covered.update(self._reached([each]))
         self._unfold(roots)
@@ -125,11 +122,6 @@ class Tree:
             self.taken.add(os.path.join(found.folder, found.name))
             self.taken.update(file.real for file in found.files)
         self.taken -= set(self.plain)
-
-    def _serves(self, folder: str, named: Sequence[str]) -> bool:
-        """Return whether a component builds a folder in."""
-        components = [each for each in named if self._is_component(each)]
-        return folder in self._reached(components)
 
     def _is_component(self, folder: str) -> bool:
         found = self.at(folder)
@@ -149,7 +141,8 @@ class Tree:
             files = (each.real for each in found.files)
             plain.update(dict.fromkeys(each for each in files if not self._is_left_out(each)))
             for each in found.folders:
-                if self.at(each.real) is None and not _has_kustomization(each.real):
+                names = (os.path.join(each.real, name) for name in NAMES)
+                if self.at(each.real) is None and not any(map(os.path.isfile, names)):
                     place = Location(self.repository.name(os.path.join(found.folder, found.name)))
                     message = f"'{self.repository.name(each.path)}' has no kustomization.yaml"
                     self.rows.append(unread(InputError(message, place, "name its files")))
@@ -189,7 +182,3 @@ def dependencies(folder: Path) -> Iterator[Path]:
     for each in tree.builds:
         yield from tree.files(each)
     yield from map(Path, tree.plain)
-
-
-def _has_kustomization(folder: str) -> bool:
-    return any(os.path.isfile(os.path.join(folder, each)) for each in NAMES)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -131,8 +131,10 @@ class Worker:
         self.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                _close(stream)
+            # Something may be left to write, and nobody is there to read it.
+            with suppress(OSError):
+                if stream is not None:
+                    stream.close()
 
     def log(self) -> str:
         """The start of what the library has written to standard error in this call."""
@@ -341,11 +343,3 @@ def _too_large(limits: Limits) -> str:
 def _text(stream: IO[bytes], limit: int = _FAREWELL) -> str:
     stream.seek(0)
     return stream.read(limit).decode("utf-8", "replace")
-
-
-def _close(stream: IO[bytes]) -> None:
-    try:
-        stream.close()
-    except OSError:
-        # Something was left to write, and nobody is there to read it.
-        return

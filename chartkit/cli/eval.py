@@ -240,7 +240,7 @@ def _short(text: str) -> str:
 
 
 def _functions() -> str:
-    from chartkit.engine.jmespath import FUNCTIONS
+    from chartkit.engine.jmespath.functions import FUNCTIONS
 
     lines: list[str] = []
     for spec in FUNCTIONS.values():

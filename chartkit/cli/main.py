@@ -92,6 +92,16 @@ _COLLECTED_AFTER = (50_000, 20, 10)
 """The thresholds of the garbage collector."""
 
 
+def _require(name: str, ctx: click.Context) -> None:
+    """Fail for the name of no command, or of one whose add-on is missing."""
+    known = commands()
+    if name not in known and name in _ADDONS:
+        raise MissingAddonError(_ADDONS[name], f"the command '{name}'")
+    if name not in known:
+        hint = suggestion(name, known) or f"known are {', '.join(known)}"
+        ctx.fail(f"there is no command '{name}': {hint}")
+
+
 class _Commands(click.Group):
     """Sub-commands that are imported when they are called."""
 
@@ -99,7 +109,8 @@ class _Commands(click.Group):
         return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if (entry := commands().get(cmd_name)) is None:
+        entry = _CORE.get(cmd_name) or commands().get(cmd_name)
+        if entry is None:
             return None
         command: click.Command = loaded(entry[0])
         return command
@@ -107,12 +118,9 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = commands()
-        if args and args[0] not in known and not args[0].startswith("-"):
-            if args[0] in _ADDONS:
-                raise MissingAddonError(_ADDONS[args[0]], f"the command '{args[0]}'")
-            hint = suggestion(args[0], known) or f"known are {', '.join(known)}"
-            ctx.fail(f"there is no command '{args[0]}': {hint}")
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in _CORE:
+            _require(name, ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

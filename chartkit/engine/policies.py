@@ -9,18 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from chartkit.engine.cel_policies.admission.bindings import is_binding
-from chartkit.engine.cel_policies.policy import CelKind
-from chartkit.engine.cel_policies.reader import KINDS as CEL_KINDS
-from chartkit.engine.cel_policies.reader import is_cel_policy
-from chartkit.engine.cleanup import Cleaner, read_cleanup_policy
-from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
+from chartkit.engine.cel_policies.policy_kinds import KINDS as CEL_KINDS
+from chartkit.engine.cel_policies.policy_kinds import CelKind, is_binding, is_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy_check.generation import nothing_cluster_wide
 from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.engine.kubernetes.kinds import (
     CEL_GROUP,
+    CLEANUP_KINDS,
     KYVERNO_GROUP,
     CustomNames,
     group_of,
@@ -31,8 +28,11 @@ from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.suggestions import suggestion
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from chartkit.engine.cel_policies.exceptions import CelException
     from chartkit.engine.cel_policies.policy import CelPolicy
+    from chartkit.engine.cleanup import Cleaner
     from chartkit.engine.cluster_policy.policy import Policy
     from chartkit.engine.footprint import Footprint
     from chartkit.engine.request.phase import Phase
@@ -201,6 +201,8 @@ def compile_any(
             resource, attachments.cel_exceptions, attachments.bindings, attachments.allows_http
         )
     if resource.kind in CLEANUP_KINDS:
+        from chartkit.engine.cleanup.policy import read_cleanup_policy
+
         return read_cleanup_policy(resource)
     names = attachments.names
     cluster_wide = nothing_cluster_wide if names is None else scope_of(names)
@@ -212,6 +214,15 @@ def sorted_out(
 ) -> tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]:
     """Return the policies that run when objects are admitted, and those that delete on a
     schedule."""
-    policies = list(found)
-    cleaners = tuple(one for one in policies if isinstance(one, Cleaner))
-    return tuple(one for one in policies if not isinstance(one, Cleaner)), cleaners
+    runnable: list[RunnablePolicy] = []
+    cleaners: list[Cleaner] = []
+    for policy in found:
+        if _is_cleaner(policy):
+            cleaners.append(policy)
+        else:
+            runnable.append(policy)
+    return tuple(runnable), tuple(cleaners)
+
+
+def _is_cleaner(policy: RunnablePolicy | Cleaner) -> TypeIs[Cleaner]:
+    return not hasattr(policy, "phases")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.input_files import is_folder
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 
@@ -28,6 +28,12 @@ class ClusterSource:
     record: Path | None = None
 
 
+def _is_recording(path: Path) -> bool:
+    from chartkit.network.cluster.recording import is_recording
+
+    return is_recording(path)
+
+
 def cluster_source(options: ScanOptions) -> ClusterSource | None:
     """Return what to read, None where the options name files alone.
 
@@ -35,7 +41,7 @@ def cluster_source(options: ScanOptions) -> ClusterSource | None:
     """
     cluster = options.cluster
     paths = [Path(path) for path in options.request.paths if not is_remote(path)]
-    recordings = [path for path in paths if is_recording(path)]
+    recordings = [path for path in paths if is_folder(path) and _is_recording(path)]
     if cluster.policies_from is not None:
         if cluster.cluster or recordings:
             message = "--policies-from is for files, and a cluster has its own policies"
@@ -76,7 +82,7 @@ def policies_source(options: ScanOptions) -> ClusterSource:
 def recorded(given: str) -> ClusterSource:
     """Return the recording of a cluster in a folder; raise InputError for another folder."""
     folder = Path(given)
-    if not is_recording(folder):
+    if not _is_recording(folder):
         hint = f"'{LIVE}' is the live one; scan --cluster --cluster-policies --record DIR makes one"
         raise InputError("is no recording of a cluster", Location(given), hint)
     return ClusterSource(recording=folder)

@@ -24,8 +24,7 @@ from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, any_unread, holds_no_object, unread, unread_at
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, group_of, in_namespace
 from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
-from chartkit.helm.kustomize.kustomization import is_kustomization
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.scan.ineffective import (
     RULE,
@@ -36,6 +35,7 @@ from chartkit.scan.ineffective import (
 
 if TYPE_CHECKING:
     from chartkit.helm.chart_values import ValuesSource
+    from chartkit.helm.kustomize.tree import Tree
 
 Note = Callable[[Diagnostic], None]
 """A function that takes notes about inputs, and rows about those that cannot be read."""
@@ -258,8 +258,11 @@ def _read_input(
     is_one = not where.is_dir() or is_chart(where)
     if is_one and reads is not None and not reads(where):
         return []
-    if is_kustomization(where) and (tree := Tree.of(where.parent, [where], False)).taken:
-        return _kustomized(tree, [], chart, note, reads)
+    if is_kustomization(where):
+        from chartkit.helm.kustomize.tree import Tree
+
+        if (tree := Tree.of(where.parent, [where], False)).taken:
+            return _kustomized(tree, [], chart, note, reads)
     if not where.is_dir():
         return named_objects(read_file(where), note)
     if is_one:
@@ -277,6 +280,8 @@ def _folder_objects(
     for row in unread_files(folder, excludes):
         note(row)
     files = list(walk(folder, note, excludes))
+    from chartkit.helm.kustomize.tree import Tree
+
     return _kustomized(Tree.of(folder, files), files, chart, note, reads)
 
 

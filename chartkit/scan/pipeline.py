@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from chartkit.engine import Deletion, World
+from chartkit.engine import World
 from chartkit.errors import InputError
 from chartkit.model import Resource
 from chartkit.report.outputs import Output
@@ -42,6 +42,7 @@ from chartkit.scan.reporting import (
 from chartkit.scan.requests import Judges, Requests, load_judges, read_requests, require_paths
 
 if TYPE_CHECKING:
+    from chartkit.engine.cleanup import Deletion
     from chartkit.scan.changes import Changes, Past
     from chartkit.scan.installed.cluster import InstalledPolicies
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from chartkit.bundled import profiles_dir, rendered_profile
 from chartkit.cache_folder import Store, digest_of, program_digest
@@ -16,7 +16,6 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine import (
     NO_ATTACHMENTS,
-    Cleaner,
     PolicyAttachments,
     RunnablePolicy,
     compile_any,
@@ -24,10 +23,9 @@ from chartkit.engine import (
     misnamed,
     sorted_out,
 )
-from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
-from chartkit.engine.cleanup.policy import CLEANUP_RULE
-from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
+from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
+from chartkit.engine.kubernetes.definitions import CLEANUP_RULE, POLICY_RULE
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
@@ -43,6 +41,9 @@ from chartkit.scan.inputs import (
     walk,
 )
 from chartkit.wording import abridged
+
+if TYPE_CHECKING:
+    from chartkit.engine.cleanup import Cleaner
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
@@ -193,7 +194,11 @@ def compile_all(
     `compile_one`, or a cache of it.
     """
     compiled: list[RunnablePolicy | Cleaner] = []
-    diagnostics = list(unbound_faults(found))
+    diagnostics: list[Diagnostic] = []
+    if any(map(is_binding, found)):
+        from chartkit.engine.cel_policies.admission.bindings import unbound_faults
+
+        diagnostics += unbound_faults(found)
     given = around
     around = replace(around.with_bindings(found), names=_names(found, around.names or UNKNOWN))
     for resource in filter(is_policy, found):

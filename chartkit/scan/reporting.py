@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
-from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
+from chartkit.engine import World, as_submitted
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.timings import Timings
 from chartkit.errors import InputError
@@ -35,6 +35,9 @@ from chartkit.scan.parallel.reported import ReportedPart, Reports
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext
+
+if TYPE_CHECKING:
+    from chartkit.engine.cleanup import Cleaner, Deletion
 
 _GUIDING: Final = frozenset({"html", "sarif"})
 _WITHOUT_EXCERPTS: Final = BUILT_IN.keys() - {"html"}
@@ -297,6 +300,8 @@ def planned_deletions(
 ) -> tuple[list[Deletion], list[Diagnostic]]:
     """Return the planned deletions of objects, and diagnostics for what could not be decided;
     custom: the names of the custom kinds that have definitions."""
+    from chartkit.engine.cleanup import plan_deletions
+
     resources = [as_submitted(one, custom=custom) for one in found]
     try:
         planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)

@@ -18,7 +18,7 @@ from chartkit.engine import (
     is_exception,
 )
 from chartkit.engine import read_exceptions as exceptions_of
-from chartkit.engine.cel_policies.reader import VERSIONS
+from chartkit.engine.cel_policies.policy_kinds import VERSIONS
 from chartkit.engine.cli_files import (
     NO_CONTEXT,
     NO_VALUES,

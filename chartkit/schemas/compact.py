@@ -179,20 +179,47 @@ def _references(schema: Any) -> Iterator[str]:
 
 
 _DATA = Path(__file__).parent
-_FILES = ("kubernetes.yaml", "kyverno.yaml", "policies.yaml", "reports.yaml")
+_FILES = ("kyverno.yaml", "policies.yaml", "kubernetes.yaml", "reports.yaml")
 
 _EXACT = (-(2**53) + 1, 2**53 - 1)
 _BOUNDS = {"int32": (-(2**31), 2**31 - 1)}
 """The integers that come through JSON unharmed, and those that fit the format."""
 
 
+class _Library(Mapping[str, Schema]):
+    """The types of chartkit's files; a file and a type are read when they are asked for."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, Schema] = {}
+
+    def __getitem__(self, name: str) -> Schema:
+        if name not in self._parsed:
+            bodies = (_bodies(file) for file in _FILES)
+            body = next((one[name] for one in bodies if name in one), None)
+            if body is None:
+                raise KeyError(name)
+            self._parsed[name] = parse_type(body, name)
+        return self._parsed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for file in _FILES for name in _bodies(file))
+
+    def __len__(self) -> int:
+        return sum(len(_bodies(file)) for file in _FILES)
+
+
 @cache
+def _bodies(file: str) -> Mapping[str, Any]:
+    body: Mapping[str, Any] = read_file(_DATA / file)[0].body
+    return body
+
+
+_LIBRARY = _Library()
+
+
 def type_library() -> Mapping[str, Schema]:
-    """Every type that ships with chartkit, by name, in canonical form."""
-    document: dict[str, Any] = {}
-    for name in _FILES:
-        document |= read_file(_DATA / name)[0].body
-    return parse_types(document)
+    """Return every type that ships with chartkit, by name, in canonical form."""
+    return _LIBRARY
 
 
 def resolved(schema: Schema, types: Mapping[str, Schema]) -> Schema:

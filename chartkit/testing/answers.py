@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chartkit.engine import Phase, PolicyResponse, Request, respond
-from chartkit.engine.cel_policies.policy import CelKind, MatchConstraints
+from chartkit.engine.cel_policies.policy import MatchConstraints
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.model import Json, Resource, RuleResult
 from chartkit.testing.inputs import TestInputs
 

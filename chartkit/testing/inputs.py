@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from chartkit.documents.reader import Document
 from chartkit.engine import User, World
-from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.policy_kinds import KYVERNO_KINDS
 from chartkit.engine.cli_files import (
     CLUSTER_RESOURCES,
     NO_CONTEXT,

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
-from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
 from chartkit.engine.cli_files.user_files import (
     UserValues,
     read_settings,
@@ -23,7 +22,7 @@ from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_polic
 from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, GroupVersionKind, kind_of
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request, User, as_submitted

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.jmespath import FUNCTIONS, JMESPathError, compile_expression
+from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.jmespath.functions import FUNCTIONS
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
 

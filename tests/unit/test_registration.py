@@ -14,8 +14,8 @@ import chartkit.engine.cel.library
 from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
-from chartkit.engine.jmespath import FUNCTIONS
 from chartkit.engine.jmespath.declaration import FunctionSpec
+from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.registration import declarations, modules
 
 CEL_MODULES = [

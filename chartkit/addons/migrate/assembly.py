@@ -17,7 +17,7 @@ from chartkit.addons.migrate.matching.scope import Condition
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr, format_expression
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
+from chartkit.engine.cel_policies.policy_kinds import NAMESPACED, CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.match import bind_match
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule

@@ -19,14 +19,14 @@ from chartkit.addons.migrate.rules import CLEANUP
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import NoLiteralError
-from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
+from chartkit.engine.cel_policies.policy_kinds import NAMESPACED, CelKind
 from chartkit.engine.cleanup import read_cleanup_policy
-from chartkit.engine.cleanup.policy import KINDS
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS
 from chartkit.model import Body, Resource
 
-__all__ = ["KINDS", "convert_cleanup"]
+__all__ = ["CLEANUP_KINDS", "convert_cleanup"]
 
 _ABSENT: Final = (
     "{path} may be absent, and one of several alternatives cannot be told then: give it a default, "

@@ -10,8 +10,7 @@ from typing import Final
 from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policies, changes_of
 from chartkit.addons.migrate.assembly import Made, assemble, by_action
 from chartkit.addons.migrate.assumptions import described
-from chartkit.addons.migrate.cleanup import KINDS as CLEANUP_KINDS
-from chartkit.addons.migrate.cleanup import convert_cleanup
+from chartkit.addons.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from chartkit.addons.migrate.conversion import Conversion, NotConvertible, RuleOutcome
 from chartkit.addons.migrate.differences import PROPERTIES
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
@@ -25,7 +24,7 @@ from chartkit.addons.migrate.validate.pod_security import convert_pod_security
 from chartkit.addons.migrate.verify_images import convert_verify_images
 from chartkit.engine import compile_any, is_exception
 from chartkit.engine.cel.syntax.build import NoLiteralError
-from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS

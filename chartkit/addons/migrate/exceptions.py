@@ -26,7 +26,7 @@ from chartkit.addons.migrate.rules import EXCEPTION
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, children
-from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds

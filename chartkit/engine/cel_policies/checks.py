@@ -17,13 +17,11 @@ from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of
 from chartkit.engine.cel_policies.generation.template import placeholders
-from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy, field_at
-from chartkit.engine.kubernetes.definitions import WARNING_RULE
+from chartkit.engine.cel_policies.policy import CelPolicy, field_at
+from chartkit.engine.cel_policies.policy_kinds import KYVERNO_KINDS, CelKind
+from chartkit.engine.kubernetes.definitions import POLICY_RULE, WARNING_RULE
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Json, Severity
-
-POLICY_RULE: Final = "policy"
-"""The id of diagnostics for what Kyverno's webhook refuses, as for its other policies."""
 
 _NO_RULES: Final = (
     "spec.matchConstraints: Required value: a matchConstraints with at least one resource rule is "

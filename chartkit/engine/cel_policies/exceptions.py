@@ -15,8 +15,9 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, NamedExpression
-from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
+from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
+from chartkit.engine.cel_policies.policy_kinds import VERSIONS, CelKind
+from chartkit.engine.cel_policies.reader import named_expressions
 from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.kubernetes.definitions import (
     WARNING_RULE,

@@ -15,7 +15,8 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import kinds_matched, misspelt
 from chartkit.engine.cel.shapes.names import meant_resource
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
-from chartkit.engine.cel_policies.policy import CelKind, CelPolicy, ResourceRule, field_at
+from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule, field_at
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError

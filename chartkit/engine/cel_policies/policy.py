@@ -3,35 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Final
 
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.model import Body, Location, Resource, policy_id
-
-
-class CelKind(StrEnum):
-    """The kinds, without the prefix of their namespaced forms."""
-
-    VALIDATING = "ValidatingPolicy"
-    MUTATING = "MutatingPolicy"
-    GENERATING = "GeneratingPolicy"
-    DELETING = "DeletingPolicy"
-    IMAGE_VALIDATING = "ImageValidatingPolicy"
-    VALIDATING_ADMISSION = "ValidatingAdmissionPolicy"
-    MUTATING_ADMISSION = "MutatingAdmissionPolicy"
-
-
-KYVERNO_KINDS: Final = (
-    CelKind.VALIDATING,
-    CelKind.MUTATING,
-    CelKind.GENERATING,
-    CelKind.DELETING,
-    CelKind.IMAGE_VALIDATING,
-)
-ADMISSION_KINDS: Final = (CelKind.VALIDATING_ADMISSION, CelKind.MUTATING_ADMISSION)
-NAMESPACED: Final = "Namespaced"
-"""The prefix of the kinds of policies that live in a namespace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,21 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel_policies.policy import (
-    ADMISSION_KINDS,
-    KYVERNO_KINDS,
-    NAMESPACED,
-    CelKind,
     CelPolicy,
     MatchConstraints,
     NamedExpression,
     ResourceRule,
     Validation,
+)
+from chartkit.engine.cel_policies.policy_kinds import (
+    ADMISSION,
+    ADMISSION_VERSIONS,
+    KINDS,
+    KYVERNO_KINDS,
+    NAMESPACED,
+    UNEVALUATED_MODES,
+    VERSIONS,
+    CelKind,
 )
 from chartkit.engine.kubernetes.definitions import (
     SCHEMA_RULE,
@@ -24,30 +30,12 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
-from chartkit.engine.kubernetes.kinds import ADMISSION_GROUP, CEL_GROUP, group_of
 from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
 
-VERSIONS: Final = (
-    "policies.kyverno.io/v1",
-    "policies.kyverno.io/v1beta1",
-    "policies.kyverno.io/v1alpha1",
-)
-ADMISSION_VERSIONS: Final = (
-    "admissionregistration.k8s.io/v1",
-    "admissionregistration.k8s.io/v1beta1",
-    "admissionregistration.k8s.io/v1alpha1",
-)
-KINDS: Final = {name: kind for kind in KYVERNO_KINDS for name in (str(kind), f"{NAMESPACED}{kind}")}
-"""The kinds of policies.kyverno.io, with those that live in a namespace."""
-ADMISSION: Final = {str(kind): kind for kind in ADMISSION_KINDS}
-
-
-def is_cel_policy(resource: Resource) -> bool:
-    """Return whether an object is of a kind and group that `read_cel_policy` reads."""
-    kinds = {CEL_GROUP: KINDS, ADMISSION_GROUP: ADMISSION}.get(group_of(resource))
-    return kinds is not None and resource.kind in kinds
+MODE_RULE: Final = "policy-mode"
+"""The id of diagnostics for policies that no controller of Kyverno evaluates."""
 
 
 def read_cel_policy(resource: Resource) -> CelPolicy:
@@ -82,11 +70,6 @@ def _refuse_mode(resource: Resource) -> None:
     message = f"spec.evaluation.mode: {mode} is not evaluated"
     hint = f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
     raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])
-
-
-UNEVALUATED_MODES: Final = frozenset({"Envoy", "HTTP"})
-MODE_RULE: Final = "policy-mode"
-"""The id of diagnostics for policies that no controller of Kyverno evaluates."""
 
 
 def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:

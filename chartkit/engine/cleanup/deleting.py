@@ -25,8 +25,8 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.cleanup.policy import CLEANUP_RULE
 from chartkit.engine.jmespath.sources import current_time
+from chartkit.engine.kubernetes.definitions import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron_expression import CronExpression

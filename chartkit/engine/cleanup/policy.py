@@ -13,8 +13,13 @@ from chartkit.engine.cluster_policy.policy_reader import read_match
 from chartkit.engine.context.context import Context, ImagesLoader
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.context.images import has_images
-from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.kubernetes.definitions import (
+    CLEANUP_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
+from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, GroupVersionKind, kind_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import is_standard
@@ -24,9 +29,6 @@ from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 
 API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1")
-KINDS: Final = ("ClusterCleanupPolicy", "CleanupPolicy")
-CLEANUP_RULE: Final = "cleanup-policy"
-"""The id of diagnostics for what Kyverno's webhook refuses in a cleanup policy."""
 
 _MATCHED: Final = "resource matched"
 _UNMATCHED: Final = "resource did not match"
@@ -119,7 +121,7 @@ def _about(context: Context, resource: Resource) -> Context:
 def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
     """Compiles a cleanup policy; raises CompileError for one that its schema does not take."""
     check_schema(definition_check("CleanupPolicy"), resource)
-    check_served(resource, API_VERSIONS, KINDS)
+    check_served(resource, API_VERSIONS, CLEANUP_KINDS)
     spec: Body = resource.body["spec"]
     namespaced = resource.kind == "CleanupPolicy"
     conditions, exclude = spec.get("conditions"), spec.get("exclude")

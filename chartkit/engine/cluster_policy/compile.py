@@ -24,7 +24,7 @@ from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.handler import Compiler
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
-from chartkit.engine.cluster_policy.policy_check import POLICY_RULE, check_policy
+from chartkit.engine.cluster_policy.policy_check import check_policy
 from chartkit.engine.cluster_policy.policy_check.generation import (
     IsClusterWide,
     nothing_cluster_wide,
@@ -36,6 +36,7 @@ from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
 from chartkit.engine.footprint import Footprint, UnboundedError
+from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Request

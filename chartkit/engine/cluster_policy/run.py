@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cluster_policy.match import Facts
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.context import Context, admission_context
@@ -108,6 +107,8 @@ class RuleView:
         error."""
         run = self._run
         try:
+            from chartkit.engine.cel_policies.attributes import Attributes
+
             return webhook.hold(Attributes(replace(run.request, resource=run.unmarked)))
         except EvaluationError as error:
             results.append(

@@ -5,11 +5,9 @@ from chartkit.engine.jmespath.errors import (
     JMESPathError,
 )
 from chartkit.engine.jmespath.expression import Expression, compile_expression
-from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.engine.jmespath.sources import Sources, use_sources
 
 __all__ = [
-    "FUNCTIONS",
     "Expression",
     "ExpressionSyntaxError",
     "JMESPathError",

@@ -1,17 +1,21 @@
-"""Compiled expressions and their cache."""
+"""Compiled expressions and their cache.
+
+The parser, the compiler and the functions are imported for the first expression.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import QUERY, Budget
-from chartkit.engine.jmespath.compiler import compile_node
-from chartkit.engine.jmespath.declaration import Search, to_json
 from chartkit.engine.jmespath.errors import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
-from chartkit.engine.jmespath.parser import parse
 from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.jmespath.declaration import Search
 
 WHOLE_INPUT = "@"
 """Stands in `Expression.roots` where an expression reads its input as a whole."""
@@ -51,6 +55,9 @@ class Expression:
 @lru_cache(maxsize=8192)
 def compile_expression(text: str) -> Expression:
     """The expression of a text; raises `JMESPathError` with Kyverno's text."""
+    from chartkit.engine.jmespath.compiler import compile_node
+    from chartkit.engine.jmespath.parser import parse
+
     node = parse(text)
     search = compile_node(node)
     if makes_go_values(node):
@@ -59,6 +66,8 @@ def compile_expression(text: str) -> Expression:
 
 
 def _converted(search: Search) -> Search:
+    from chartkit.engine.jmespath.declaration import to_json
+
     def find(value: Json, budget: Budget) -> Json:
         found = search(value, budget)
         budget.weigh(found, "the value of an expression")

@@ -65,7 +65,9 @@ def named_check(name: str, *, loaded: bool = False) -> Check:
 
 def _check(schema: Schema, owner: str = "", loaded: bool = False) -> Check:
     if "$ref" in schema:
-        return named_check(schema["$ref"], loaded=loaded)
+        # Made when an object has the field: most policies have few of those that there are.
+        name = schema["$ref"]
+        return lambda value, path: named_check(name, loaded=loaded)(value, path)
     kind = schema.get("type")
     if kind == "string":
         among = () if loaded else tuple(schema.get("enum", ()))
@@ -176,3 +178,7 @@ WARNING_RULE: Final = "policy-warning"
 """The id of diagnostics for what Kyverno takes, but not as it is meant."""
 MISSPELT_RULE: Final = "policy-misspelt"
 """The id of warnings about names of what there is not: kinds, resources, functions."""
+POLICY_RULE: Final = "policy"
+"""The id of diagnostics for what Kyverno's webhook refuses."""
+CLEANUP_RULE: Final = "cleanup-policy"
+"""The id of diagnostics for what Kyverno's webhook refuses in a cleanup policy."""

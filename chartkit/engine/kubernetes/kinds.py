@@ -13,6 +13,7 @@ from chartkit.model import Body, Resource
 
 DEFAULT_NAMESPACE: Final = "default"
 KYVERNO_GROUP: Final = "kyverno.io"
+CLEANUP_KINDS: Final = ("ClusterCleanupPolicy", "CleanupPolicy")
 CEL_GROUP: Final = "policies.kyverno.io"
 """The group of Kyverno's policies in CEL."""
 ADMISSION_GROUP: Final = "admissionregistration.k8s.io"

@@ -15,11 +15,10 @@ from typing import Final
 from chartkit.documents.reader import Document, read_source, read_text
 from chartkit.documents.unread import unread
 from chartkit.errors import InputError
+from chartkit.helm.kustomize import NAMES
 from chartkit.model import Body, Diagnostic, Json, Location, list_of, mapping_at, texts_of
 from chartkit.wording import shortened
 
-NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""The names of kustomization files, in kustomize's order."""
 COMPONENT: Final = "Component"
 _GROUP: Final = "kustomize.config.k8s.io/"
 _PLAIN: Final = frozenset(
@@ -46,11 +45,6 @@ _REMOTE: Final = re.compile(
     re.IGNORECASE,
 )
 Steps = tuple[str | int, ...]
-
-
-def is_kustomization(file: Path) -> bool:
-    """Return whether a file is a kustomization by its name."""
-    return file.name in NAMES
 
 
 @dataclass(frozen=True, slots=True)

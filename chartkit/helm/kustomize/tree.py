@@ -11,7 +11,8 @@ from typing import Final
 
 from chartkit.documents.unread import unread
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.kustomization import NAMES, Kustomization, Repository, is_kustomization
+from chartkit.helm.kustomize import NAMES, is_kustomization
+from chartkit.helm.kustomize.kustomization import Kustomization, Repository
 from chartkit.model import Diagnostic, Location, Resource
 
 _PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}

@@ -15,7 +15,7 @@ from chartkit.engine import (
     is_policy,
     read_exceptions,
 )
-from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.context.global_context import (
     GlobalContextEntry,

@@ -21,7 +21,7 @@ from chartkit.engine import (
     is_policy,
     read_exceptions,
 )
-from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError

@@ -21,8 +21,7 @@ from chartkit.documents.unread import is_unread, unread
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.kustomization import is_kustomization
-from chartkit.helm.kustomize.tree import Tree
+from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import (
@@ -150,6 +149,8 @@ def _files(path: str, copies: Copies, excluded: Sequence[str]) -> list[Path | Di
         excludes = exclusion(where, excluded)
         found = list(unread_files(where, excludes))
         files = list(walk(where, found.append, excludes))
+        from chartkit.helm.kustomize.tree import Tree
+
         tree = Tree.of(where, files)
         if tree.builds or tree.rows or tree.others():
             raise NotStreamable

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.schemas.compact import OPEN, json_schema, parse_type, parse_types, resolved
+from chartkit.schemas.compact import (
+    OPEN,
+    json_schema,
+    parse_type,
+    parse_types,
+    resolved,
+    type_library,
+)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +95,13 @@ def test_a_union_of_scalars_is_one_schema() -> None:
     assert schema["type"] == ["string", "integer", "null"]
     assert schema["pattern"] == "^[0-9]+%$"
     assert schema["minimum"] == 0
+
+
+def test_every_reference_of_the_library_leads_to_a_type() -> None:
+    """The library reads a type when it is asked for, so nothing else would say so."""
+    types = type_library()
+    assert len(types) == len({*types}) > 100
+    for name, schema in types.items():
+        resolved(schema, types)
+        assert types[name] is schema
+    assert "Missing" not in types

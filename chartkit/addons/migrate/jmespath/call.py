@@ -11,7 +11,7 @@ from chartkit.addons.migrate.jmespath.functions.declaration import required
 from chartkit.addons.migrate.jmespath.projections import BY_EXPRESSION
 from chartkit.addons.migrate.jmespath.terms import Term, computed, double_of
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.jmespath import FUNCTIONS as DECLARED
+from chartkit.engine.jmespath.functions import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.nodes import Kind, Node
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from chartkit.engine import (
     evaluate,
     sorted_out,
 )
-from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at

@@ -33,7 +33,7 @@ from chartkit.addons.migrate.validate.variables import with_variables
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
-from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation

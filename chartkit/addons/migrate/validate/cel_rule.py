@@ -10,7 +10,7 @@ from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS
 from chartkit.addons.migrate.matching.operations import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
-from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.model import Body
 

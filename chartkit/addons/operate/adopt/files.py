@@ -20,12 +20,12 @@ from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import is_exception, is_policy
-from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import first_code
+from chartkit.helm.kustomize import is_kustomization
 from chartkit.helm.kustomize.build import build
-from chartkit.helm.kustomize.kustomization import is_kustomization
 from chartkit.helm.kustomize.tree import Tree
 from chartkit.library import upstream
 from chartkit.model import Body, Diagnostic, Location, Resource, mapping_at

@@ -26,7 +26,8 @@ from chartkit.addons.serve.admission.review import Review
 from chartkit.addons.serve.admission.selection import Webhook
 from chartkit.addons.serve.admission.served_policies import enforces
 from chartkit.atomic import replacing
-from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import RuleType
 

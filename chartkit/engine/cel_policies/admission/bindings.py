@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.reader import ADMISSION, ADMISSION_VERSIONS, read_constraints
+from chartkit.engine.cel_policies.policy_kinds import ADMISSION_VERSIONS, BINDINGS, is_binding
+from chartkit.engine.cel_policies.reader import read_constraints
 from chartkit.engine.kubernetes.definitions import (
     SCHEMA_RULE,
     check_schema,
@@ -20,8 +20,6 @@ from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
 from chartkit.errors import CompileError, EvaluationError
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity, mapping_at
 
-KINDS: Final = tuple(f"{kind}Binding" for kind in ADMISSION)
-
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -31,12 +29,6 @@ class Binding:
     constraints: Constraints | None
     params: ParamRef | None
     actions: tuple[str, ...]
-
-
-def is_binding(resource: Resource) -> bool:
-    """Return whether an object is a binding of an admission policy."""
-    group = resource.api_version.partition("/")[0]
-    return group == "admissionregistration.k8s.io" and resource.kind in KINDS
 
 
 def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, ...]:
@@ -73,7 +65,7 @@ def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
 
 
 def _check(resource: Resource) -> None:
-    check_served(resource, ADMISSION_VERSIONS, KINDS)
+    check_served(resource, ADMISSION_VERSIONS, BINDINGS)
     check_schema(definition_check(resource.kind), resource)
 
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
 from chartkit.engine.cluster_policy.policy import Policy
@@ -18,11 +16,9 @@ from chartkit.engine.cluster_policy.policy_check.places import fault_place
 from chartkit.engine.cluster_policy.policy_check.rule import kinds_fault, rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
 from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
+from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity
-
-POLICY_RULE: Final = "policy"
-"""The id of diagnostics for what Kyverno's webhook refuses."""
 
 
 def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> None:

@@ -15,7 +15,6 @@ from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import (
-    FUNCTIONS,
     ExpressionSyntaxError,
     JMESPathError,
     compile_expression,
@@ -158,6 +157,8 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
     """
     for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
         for name, begin in _unknown_calls(text, path[-1] == "jmesPath"):
+            from chartkit.engine.jmespath.functions import FUNCTIONS
+
             place = policy.resource.location.character(pointer_of(*path), begin)
             yield place, name, suggestion(name, FUNCTIONS)
 
@@ -174,7 +175,11 @@ def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
 
 def _unknown_calls(text: str, is_query: bool) -> Iterator[tuple[str, int]]:
     """Yield each function in a text that Kyverno does not have, with its place in it."""
-    return (each for each in _named(text, is_query, _CALL) if each[0] not in FUNCTIONS)
+    if not (calls := _named(text, is_query, _CALL)):
+        return iter(())
+    from chartkit.engine.jmespath.functions import FUNCTIONS
+
+    return (call for call in calls if call[0] not in FUNCTIONS)
 
 
 @lru_cache(maxsize=32)

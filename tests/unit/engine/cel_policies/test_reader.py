@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cel_policies.admission.bindings import is_binding
-from chartkit.engine.cel_policies.policy import CelKind
-from chartkit.engine.cel_policies.reader import is_cel_policy, read_cel_policy
+from chartkit.engine.cel_policies.policy_kinds import CelKind, is_binding, is_cel_policy
+from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.errors import CompileError
 from chartkit.model import Resource
 from tests.unit.engine.cel_policies.policies import conditions, policy, validating, variables

@@ -8,13 +8,13 @@ import re
 import pytest
 
 from chartkit.engine.jmespath import (
-    FUNCTIONS,
     JMESPathError,
     Sources,
     compile_expression,
     use_sources,
 )
 from chartkit.engine.jmespath.declaration import FunctionSpec
+from chartkit.engine.jmespath.functions import FUNCTIONS
 
 NOON = 1_700_000_000_000_000_000
 

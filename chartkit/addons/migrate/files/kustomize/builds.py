@@ -22,7 +22,7 @@ from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysE
 from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.documents.reader import Document, resources
 from chartkit.errors import InputError
-from chartkit.helm.kustomize.kustomization import is_kustomization
+from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Json, list_of, mapping_at
 from chartkit.output.round_trip import loaded
 

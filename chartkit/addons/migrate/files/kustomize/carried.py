@@ -16,7 +16,7 @@ from chartkit.addons.migrate.files.texts import FileText
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
 from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import CEL_GROUP
-from chartkit.helm.kustomize.kustomization import is_kustomization
+from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Resource
 from chartkit.output.round_trip import loaded
 

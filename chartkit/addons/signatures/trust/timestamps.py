@@ -31,10 +31,13 @@ from chartkit.addons.signatures.trust.certificates import (
     verify_chain,
 )
 from chartkit.engine.ports import SignatureError
-from chartkit.go.x509.der import SEQUENCE, DerError, Reader, context
 
 _MOST_INTERMEDIATES: Final = 10
 """Kyverno's limit, against chains that take long to build."""
+_CERTIFICATES: Final = 0xA0
+_LONG_TAG: Final = 0x1F
+_LONG_LENGTH: Final = 0x80
+"""Tags and lengths of DER."""
 _MOST_EMBEDDED: Final = 32
 """Certificates in a response: every one more makes paths that have to be tried."""
 _BEGIN: Final = "-----BEGIN CERTIFICATE-----"
@@ -261,16 +264,32 @@ def with_ordered_certificates(response: bytes) -> bytes:
     not. They stand outside what is signed.
     """
     try:
-        fields = Reader(Reader(response).read(SEQUENCE, ""))
-        fields.any("")
-        token = Reader(fields.read(SEQUENCE, ""))
-        token.any("")
-        signed = Reader(Reader(token.read(context(0, True), "")).read(SEQUENCE, ""))
-        while not signed.peek(context(0, True)):
-            signed.any("")
-        listed, certificates = Reader(signed.read(context(0, True), "")), []
-        while listed:
-            certificates.append(listed.raw(""))
-    except DerError:
+        [(_, _, answer)] = _elements(response)
+        [(_, _, info)] = _elements(_elements(answer)[1][2])[1:]
+        [(_, _, signed)] = _elements(info)
+        listed = next(content for tag, _, content in _elements(signed) if tag == _CERTIFICATES)
+        certificates = [element for _, element, _ in _elements(listed)]
+    except (ValueError, IndexError, StopIteration):
         return response
     return response.replace(b"".join(certificates), b"".join(sorted(certificates)), 1)
+
+
+def _elements(data: bytes) -> list[tuple[int, bytes, bytes]]:
+    """Return the elements of DER one after the other: tag, whole bytes and content; raise
+    ValueError for what is none."""
+    found: list[tuple[int, bytes, bytes]] = []
+    at = 0
+    while at < len(data):
+        if at + 2 > len(data) or data[at] & _LONG_TAG == _LONG_TAG:
+            raise ValueError
+        length, start = data[at + 1], at + 2
+        if length >= _LONG_LENGTH:
+            size = length & ~_LONG_LENGTH
+            length, start = int.from_bytes(data[start : start + size], "big"), start + size
+            if not 1 <= size <= 4:
+                raise ValueError
+        if start + length > len(data):
+            raise ValueError
+        found.append((data[at], data[at : start + length], data[start : start + length]))
+        at = start + length
+    return found

@@ -80,11 +80,8 @@ def _built(name: str, body: Body) -> ServiceCall:
     if service is None:
         raise EvaluationError(f"missing service for APICall {name}")
     authorities = service.get("caBundle") or ""
-    if authorities:
-        from chartkit.go.x509.certificates import holds_certificate
-
-        if not holds_certificate(authorities):
-            raise EvaluationError(f"failed to parse PEM CA bundle for APICall {name}")
+    if authorities and not holds_certificate(authorities):
+        raise EvaluationError(f"failed to parse PEM CA bundle for APICall {name}")
     if method not in _METHODS:
         raise EvaluationError(
             f"failed to build HTTP request for APICall {name}: "

@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TextIO, runtime_checkable
+from typing import Final, TextIO
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Body, Severity, Status
-from chartkit.report.finding import Finding
+from chartkit.model import Body, Severity
+from chartkit.report.finding import Finding, FindingSink
 from chartkit.report.formats import writer_of
 from chartkit.report.json_text import json_text
 from chartkit.report.junit import TestCase, junit_xml
@@ -47,17 +47,6 @@ class CommandReport:
     def body(self) -> Body:
         """The value of the JSON report, with the version of its schema."""
         return {_VERSION: SCHEMA_VERSION, **json.loads(json.dumps(self.value()))}
-
-
-@runtime_checkable
-class FindingSink(Protocol):
-    """A writer that takes findings one by one, in addition to results."""
-
-    def write(self, finding: Finding) -> None:
-        """Add one finding."""
-
-    def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """Yield the report, ending with a newline."""
 
 
 def require_findings(outputs: Sequence[Output]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 from chartkit.documents.checkout import checkout_top
 from chartkit.model import (
@@ -182,6 +182,17 @@ def diagnostic_body(each: Diagnostic) -> Body:
         "location": str(each.location) if each.location else "",
         "hint": each.hint or "",
     }
+
+
+@runtime_checkable
+class FindingSink(Protocol):
+    """A writer that takes findings one by one, in addition to results."""
+
+    def write(self, finding: Finding) -> None:
+        """Add one finding."""
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        """Yield the report, ending with a newline."""
 
 
 class FindingFormat(ABC):

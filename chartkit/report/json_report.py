@@ -10,6 +10,7 @@ from typing import Final
 
 from chartkit.documents.json_text import without_surrogates
 from chartkit.model import Body, Json, Resource, RuleResult, Status
+from chartkit.report.finding import diagnostic_body
 from chartkit.report.findings import (
     NONE_ACCEPTED,
     Acceptance,
@@ -135,7 +136,8 @@ class JsonWriter:
     and empty for plain JSON. Where a failure names fields, `field` is the most telling one and
     `location` its place; `fields` has all if there are several: `[{field, location}]`; `value` and
     `valueLocation` are the key and place of the chart's value that the field shows. `accepted` has
-    the state, reason and end of a violation that fails no run. With planned deletions there is also
+    the state, reason and end of a violation that fails no run. Where inputs could
+    not be read there is also `unread`, as findings of other commands, with planned deletions
     `deletions`, in order of time: `[{time, resource, cause, propagation}]`, and with `--timings`
     `timings`, the slowest policy first.
     """
@@ -215,7 +217,8 @@ class NdjsonWriter:
 
 def further_lists(options: ReportOptions) -> Body:
     """Return the lists of a report that only some runs have."""
-    lists = {"deletions": options.deletions, "timings": options.course.timings}
+    unread = [diagnostic_body(row) for row in options.course.unread] or None
+    lists = {"unread": unread, "deletions": options.deletions, "timings": options.course.timings}
     return {name: list(rows) for name, rows in lists.items() if rows is not None}
 
 

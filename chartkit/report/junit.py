@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.documents.unread import UNREAD
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
 from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id
@@ -145,6 +146,12 @@ class JUnitWriter:
         self._totals.update(totals)
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
+        for row in self._options.course.unread:
+            file = row.location.file if row.location else ""
+            text = "\n".join(filter(None, (row.message, str(row.location or ""), row.hint)))
+            case = TestCase(UNREAD, file or UNREAD, "error", row.message, text, file)
+            self._totals["error"] += 1
+            self._suites.write(_suite(file or UNREAD, Counter(["error"]), [_case_xml(case)]))
         yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
         if self._options.course.is_incomplete:
             yield f"<!-- {INCOMPLETE} -->\n"
@@ -159,6 +166,8 @@ class JUnitWriter:
         reason = f"{result.status} ({self._options.action(resource, result)})"
         if acceptance is not None:
             outcome, reason = "skipped", str(acceptance)
+        elif outcome != "skipped" and self._options.is_below(self._options.facts(result).severity):
+            outcome, reason = "skipped", f"{reason}, below --fail-on {self._options.fail_on}"
         places = field_places(resource, result)
         lines = (
             [result.message, *map(str, places)]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
 from chartkit.report.model import INCOMPLETE, ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
@@ -100,10 +100,22 @@ class MarkdownWriter:
         self._cut += cut
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
+        pieces = self._pieces(counts)
+        if self._options.comment_limit and self._options.course.unread:
+            return iter([cut_comment("".join(pieces))])
+        return pieces
+
+    def _pieces(self, counts: Counter[Status]) -> Iterator[str]:
         headers = [str(status) for status in Status]
         yield markdown_table(headers, [[str(counts[status]) for status in Status]])
         if self._options.course.is_incomplete:
             yield f"\n{INCOMPLETE}\n"
+        if unread := self._options.course.unread:
+            rows = [
+                (str(row.location or ""), single_line(row.message), row.hint or "")
+                for row in unread
+            ]
+            yield "\nNot read:\n\n" + markdown_table(("Location", "Message", "Hint"), rows)
         if self._rows.size:
             yield "\n" + markdown_table(("Result", "Resource", "Rule", "Message"), ())
             yield from self._rows.pieces()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TextIO, TypeVar, runtime_checkable
 
-from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
 
 T = TypeVar("T")
@@ -67,10 +67,12 @@ class ReportPer(StrEnum):
 @dataclass(slots=True)
 class Course:
     """The course of the run that reports are about; is_incomplete: whether it was interrupted;
-    timings: rows of what policies took, None where that was not measured."""
+    timings: rows of what policies took, None where that was not measured; unread: the inputs that
+    could not be read."""
 
     is_incomplete: bool = False
     timings: Sequence[Body] | None = None
+    unread: Sequence[Diagnostic] = ()
 
 
 @dataclass(frozen=True, slots=True)

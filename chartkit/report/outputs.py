@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from chartkit.atomic import replacing
 from chartkit.errors import InputError, system_errors
-from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
+from chartkit.report.finding import FindingSink, diagnostic_findings
 from chartkit.report.findings import NONE_ACCEPTED, Accepted
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import Divisible, ReportOptions, Writer
@@ -114,12 +115,18 @@ class Outputs:
         counts: Counter[Status],
         is_incomplete: bool = False,
         timings: Sequence[Body] | None = None,
+        unread: Sequence[Diagnostic] = (),
     ) -> None:
         """Write every report; a file appears whole or not at all. is_incomplete: whether the run
-        was interrupted; timings: what policies took, where it was measured."""
+        was interrupted; timings: what policies took, where it was measured; unread: rows about
+        inputs that could not be read, which are findings in the formats of findings."""
         self._course.is_incomplete = is_incomplete
         self._course.timings = timings
+        self._course.unread = unread
         for output, writer in self._writers:
+            if isinstance(writer, FindingSink):
+                for finding in diagnostic_findings(unread, {}):
+                    writer.write(finding)
             pieces: Iterable[str] = writer.finish(counts)
             if self._query is not None and output.format in QUERIED:
                 pieces = [self._query.written(pieces, output.format)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
 from chartkit.report.model import (
     INCOMPLETE,
@@ -221,7 +221,9 @@ def open_report_writer(
 
 
 def _end(options: ReportOptions) -> str:
-    return f"# {INCOMPLETE}\n" if options.course.is_incomplete else ""
+    course = options.course
+    unread = "".join(f"# {single_line(str(row))}\n" for row in course.unread)
+    return f"{unread}# {INCOMPLETE}\n" if course.is_incomplete else unread
 
 
 def _head(api: ReportApi, namespace: str) -> str:

@@ -13,6 +13,7 @@ from typing import ClassVar, Final
 from urllib.parse import quote
 
 from chartkit import __version__
+from chartkit.documents.unread import UNREAD
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
 from chartkit.report.findings import Acceptance, AcceptedAs, FieldPlace
@@ -36,7 +37,8 @@ _Rules = dict[tuple[str, str], tuple[int, FindingRule, Severity]]
 
 
 class SarifWriter(FindingFormat):
-    """A log of one run: the rules of failures, and each failure with its place and fingerprint."""
+    """A log of one run: the rules of failures, and each failure with its place and fingerprint;
+    inputs that could not be read are notifications of the tool."""
 
     most_places: ClassVar[int | None] = None
 
@@ -44,9 +46,13 @@ class SarifWriter(FindingFormat):
         super().__init__(options)
         self._spool = Spool()
         self._rules: _Rules = {}
+        self._unread: list[str] = []
 
     def write(self, finding: Finding) -> None:
         rule, subject = finding.rule, finding.subject
+        if rule.id == UNREAD:
+            self._unread.append(_notification(finding))
+            return
         new = (len(self._rules), rule, finding.level)
         index, _, _ = self._rules.setdefault((rule.kind, rule.id), new)
         place = _physical(finding.repository_file, finding.location) if finding.file else ""
@@ -89,8 +95,10 @@ class SarifWriter(FindingFormat):
         head = json_text({"$schema": _SCHEMA, "version": "2.1.0"}, indent=None)
         tool = json_text({"driver": driver}, indent=None)
         yield f'{head[:-1]}, "runs": [{{"tool": {tool}, "columnKind": "unicodeCodePoints", '
-        if self._options.course.is_incomplete:
-            yield '"invocations": [{"executionSuccessful": false}], '
+        if self._options.course.is_incomplete or self._unread:
+            listed = ",\n".join(self._unread)
+            unread = f', "toolExecutionNotifications": [\n{listed}\n]' if listed else ""
+            yield f'"invocations": [{{"executionSuccessful": false{unread}}}], '
         yield '"results": ['
         yield from self._spool.pieces(start=1)
         yield "\n]}]}\n" if self._spool.size else "]}]}\n"
@@ -103,6 +111,17 @@ def _message(finding: Finding, subject: str) -> str:
         lines[0] = f"{subject}: {lines[0]}"
     lines += [finding.hint] if finding.hint else []
     return "\n".join(lines)
+
+
+def _notification(finding: Finding) -> str:
+    """Return a notification about an input that could not be read."""
+    place = _physical(finding.repository_file, finding.location) if finding.file else ""
+    return (
+        f'{{"descriptor": {{"id": "{UNREAD}"}}, "level": "{_LEVELS[finding.level]}", '
+        f'"message": {{"text": {quoted(_message(finding, ""))}}}'
+        + (f', "locations": [{{{place}}}]' if place else "")
+        + "}"
+    )
 
 
 def _related(file: str, place: FieldPlace) -> str:

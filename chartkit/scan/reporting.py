@@ -190,7 +190,9 @@ class ScanReport:
             self._gate.require_objects()
         outcome = conclude(self._gate, self._gate_options, is_broken, is_partial)
         timings = self._timing_rows()
-        self._reports.outputs.finish(self._gate.tally.statuses, timings=timings)
+        self._reports.outputs.finish(
+            self._gate.tally.statuses, timings=timings, unread=self._console.unread
+        )
         if self._uses_default and self._has_text and not self._console.quiet:
             line = f"policies: {DEFAULT_PROFILE} (default); -p names others"
             self._console.stdout.write(f"{line}\n")
@@ -223,7 +225,7 @@ class ScanReport:
         """Write what was found up to an interrupt; nothing is said of what was not judged."""
         rows = self._timing_rows()
         tally, count = self._gate.tally, self._reports.judged
-        self._reports.outputs.finish(tally.statuses, is_incomplete=True, timings=rows)
+        self._reports.outputs.finish(tally.statuses, True, rows, self._console.unread)
         noun = "object was" if count == 1 else "objects were"
         self._console.stderr(f"interrupted: {count} {noun} judged; the report is incomplete")
         return exit_code

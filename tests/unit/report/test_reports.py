@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.model import Location, Resource, RuleResult, RuleType, Status
+from chartkit.model import Diagnostic, Location, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.markdown import markdown_table
 from chartkit.report.outputs import Output, Outputs, parse_all, write_whole
@@ -328,3 +329,50 @@ def test_an_error_is_one_line_of_text_and_whole_elsewhere() -> None:
         found[name] = "".join(writer.finish(Counter()))
     assert "        compilation failed: ERROR: no\n\n" in found["text"]
     assert json.dumps(whole) in found["json"]
+
+
+UNREAD = Diagnostic(
+    "unread", Severity.ERROR, "is not YAML:\nno end", Location("in/open.yaml", 4, 1), "fix it"
+)
+
+
+def _with_unread(name: str, given: ReportOptions | None = None, count: int = 1) -> str:
+    stdout = io.StringIO()
+    outputs = Outputs([Output(name)], given or options(), stdout)
+    outputs.add(POD, [result(Status.FAIL)])
+    outputs.finish(Counter({Status.FAIL: 1}), unread=[UNREAD] * count)
+    return stdout.getvalue()
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"text"}))
+def test_every_format_has_the_inputs_that_could_not_be_read(name: str) -> None:
+    text = _with_unread(name)
+    assert "in/open.yaml" in text
+    assert name not in ("policyreport", "openreports") or read_text(text)
+
+
+def test_sarif_notifies_of_inputs_that_could_not_be_read() -> None:
+    log = json.loads(_with_unread("sarif"))
+    schema = json.loads((Path(__file__).parent / "data/sarif-schema-2.1.0.json").read_text("utf-8"))
+    jsonschema.Draft4Validator(schema).validate(log)
+    (run,) = log["runs"]
+    assert len(run["results"]) == 1
+    (invocation,) = run["invocations"]
+    (notification,) = invocation["toolExecutionNotifications"]
+    assert not invocation["executionSuccessful"]
+    assert notification["locations"][0]["physicalLocation"]["region"]["startLine"] == 4
+
+
+def test_many_unread_inputs_leave_a_comment_its_size() -> None:
+    text = _with_unread("markdown", replace(options(), comment_limit=65_536), 3000)
+    assert len(text) <= 65_536
+    assert "left out" in text
+
+
+@pytest.mark.parametrize(("least", "failures"), [("medium", "1"), ("critical", "0"), ("none", "0")])
+def test_junit_fails_what_fails_the_run(least: str, failures: str) -> None:
+    given = replace(options(), fail_on=least)
+    writer = FORMATS["junit"](given)
+    writer.add(POD, [result(Status.FAIL)])
+    root = ElementTree.fromstring("".join(writer.finish(Counter())))
+    assert (root.get("failures"), root.get("skipped")) == (failures, str(1 - int(failures)))

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from chartkit.engine.cel_policies.policy_kinds import KINDS as CEL_KINDS
-from chartkit.engine.cel_policies.policy_kinds import CelKind, is_binding, is_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy_check.generation import nothing_cluster_wide
@@ -23,6 +21,8 @@ from chartkit.engine.kubernetes.kinds import (
     group_of,
     scope_of,
 )
+from chartkit.engine.kubernetes.policy_kinds import KINDS as CEL_KINDS
+from chartkit.engine.kubernetes.policy_kinds import CelKind, is_binding, is_cel_policy
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.suggestions import suggestion

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import ssl
 from collections.abc import Iterator
 
 CERTIFICATE = "CERTIFICATE"
@@ -37,6 +36,8 @@ def holds_certificate(text: str) -> bool:
 
 
 def _is_certificate(data: bytes) -> bool:
+    import ssl
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=data)
     except (ssl.SSLError, ValueError):

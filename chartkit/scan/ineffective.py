@@ -17,9 +17,9 @@ from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document
 from chartkit.documents.unread import holds_no_object
 from chartkit.engine import is_exception, is_policy
-from chartkit.engine.cel_policies.policy_kinds import UNEVALUATED_MODES
 from chartkit.engine.kubernetes.field_faults import field_faults
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of, parse_api_version
+from chartkit.engine.kubernetes.policy_kinds import UNEVALUATED_MODES
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.scan.gate.suppressions import ANNOTATION

@@ -23,10 +23,10 @@ from chartkit.engine import (
     misnamed,
     sorted_out,
 )
-from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE, POLICY_RULE
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
 from chartkit.report import PolicyFacts

@@ -18,7 +18,6 @@ from chartkit.engine import (
     is_exception,
 )
 from chartkit.engine import read_exceptions as exceptions_of
-from chartkit.engine.cel_policies.policy_kinds import VERSIONS
 from chartkit.engine.cli_files import (
     NO_CONTEXT,
     NO_VALUES,
@@ -40,6 +39,7 @@ from chartkit.engine.context.global_context import (
     read_global_context_entry,
 )
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.engine.kubernetes.policy_kinds import VERSIONS
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError

@@ -11,7 +11,6 @@ from pathlib import Path, PurePosixPath
 from chartkit.documents.reader import Document
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import KYVERNO_KINDS
 from chartkit.engine.cli_files import (
     CLUSTER_RESOURCES,
     NO_CONTEXT,
@@ -29,6 +28,7 @@ from chartkit.engine.cli_files import (
 )
 from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.engine.kubernetes.policy_kinds import KYVERNO_KINDS
 from chartkit.engine.ports import Cluster, labels_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource

@@ -24,12 +24,12 @@ from chartkit.addons.migrate.validate.pod_security import convert_pod_security
 from chartkit.addons.migrate.verify_images import convert_verify_images
 from chartkit.engine import compile_any, is_exception
 from chartkit.engine.cel.syntax.build import NoLiteralError
-from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Resource, mappings_at, single_line

@@ -26,7 +26,6 @@ from chartkit.addons.migrate.rules import EXCEPTION
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Ident, children
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
@@ -34,6 +33,7 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.model import Body, Resource
 
 KIND: Final = "PolicyException"

@@ -18,8 +18,8 @@ from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressi
 from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of
 from chartkit.engine.cel_policies.generation.template import placeholders
 from chartkit.engine.cel_policies.policy import CelPolicy, field_at
-from chartkit.engine.cel_policies.policy_kinds import KYVERNO_KINDS, CelKind
 from chartkit.engine.kubernetes.definitions import POLICY_RULE, WARNING_RULE
+from chartkit.engine.kubernetes.policy_kinds import KYVERNO_KINDS, CelKind
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Json, Severity
 

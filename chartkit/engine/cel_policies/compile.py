@@ -19,10 +19,10 @@ from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingE
 from chartkit.engine.cel_policies.kinds.mutating import MutatingEvaluator
 from chartkit.engine.cel_policies.kinds.validating import ValidatingEvaluator
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cel_policies.templates import TemplateEvaluator
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Resource
 

@@ -16,7 +16,6 @@ from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
-from chartkit.engine.cel_policies.policy_kinds import VERSIONS, CelKind
 from chartkit.engine.cel_policies.reader import named_expressions
 from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.kubernetes.definitions import (
@@ -25,6 +24,7 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
+from chartkit.engine.kubernetes.policy_kinds import VERSIONS, CelKind
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, RuleResult, Severity, Status
 
 KINDS: Final = ("PolicyException",)

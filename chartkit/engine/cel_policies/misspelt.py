@@ -16,9 +16,9 @@ from chartkit.engine.cel.shapes import kinds_matched, misspelt
 from chartkit.engine.cel.shapes.names import meant_resource
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule, field_at
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity
 from chartkit.suggestions import suggestion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from chartkit.engine.cel_policies.policy_kinds import CelKind
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.model import Body, Location, Resource, policy_id
 

@@ -14,7 +14,13 @@ from chartkit.engine.cel_policies.policy import (
     ResourceRule,
     Validation,
 )
-from chartkit.engine.cel_policies.policy_kinds import (
+from chartkit.engine.kubernetes.definitions import (
+    SCHEMA_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
+from chartkit.engine.kubernetes.policy_kinds import (
     ADMISSION,
     ADMISSION_VERSIONS,
     KINDS,
@@ -23,12 +29,6 @@ from chartkit.engine.cel_policies.policy_kinds import (
     UNEVALUATED_MODES,
     VERSIONS,
     CelKind,
-)
-from chartkit.engine.kubernetes.definitions import (
-    SCHEMA_RULE,
-    check_schema,
-    check_served,
-    definition_check,
 )
 from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.errors import CompileError

@@ -12,9 +12,9 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import ADMISSION_KINDS
 from chartkit.engine.footprint import Footprint
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
+from chartkit.engine.kubernetes.policy_kinds import ADMISSION_KINDS
 from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
 from chartkit.engine.request.request import Operation, Request, given_operation
 from chartkit.engine.request.run import Run

@@ -7,9 +7,9 @@ from typing import Final
 
 from chartkit.engine.cel.shapes.names import kinds_called, served_elsewhere
 from chartkit.engine.cel_policies.policy import CelPolicy, ResourceRule, field_at
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.engine.kubernetes.selectors import never_fits
 from chartkit.model import Diagnostic, Severity
 

@@ -15,13 +15,13 @@ from chartkit.engine import (
     is_policy,
     read_exceptions,
 )
-from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.context.global_context import (
     GlobalContextEntry,
     is_global_context_entry,
     read_global_context_entry,
 )
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.discovery import ApiResource, Discovery, sample

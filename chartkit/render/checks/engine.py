@@ -21,9 +21,9 @@ from chartkit.engine import (
     is_policy,
     read_exceptions,
 )
-from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http

@@ -22,10 +22,10 @@ from chartkit.addons.migrate.mutate.mutation import Mutation
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import has_references
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.model import Body
 
 __all__ = ["convert_mutate"]

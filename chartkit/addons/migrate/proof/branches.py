@@ -25,8 +25,8 @@ from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.evaluator import admission, new_host
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.errors import ChartkitError
 from chartkit.wording import shortened
 

@@ -33,11 +33,11 @@ from chartkit.addons.migrate.validate.variables import with_variables
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
 from chartkit.engine.context.variables.syntax import has_references
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.model import Body
 
 __all__ = ["convert_validate"]

@@ -10,8 +10,8 @@ from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS
 from chartkit.addons.migrate.matching.operations import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.model import Body
 
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")

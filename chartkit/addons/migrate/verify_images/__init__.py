@@ -24,10 +24,10 @@ from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.addons.migrate.verify_images.attestors import NOTARY, Attestors, Signing, sets_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.verify_images.blocks import converted
 from chartkit.engine.context.variables.syntax import OPEN
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.model import Body
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")

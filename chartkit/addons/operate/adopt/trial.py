@@ -15,7 +15,7 @@ from chartkit.addons.operate.adopt.project_files import AdoptedProject
 from chartkit.addons.operate.adopt.violations import baseline_of
 from chartkit.documents.unread import UNREAD
 from chartkit.engine import is_exception, is_policy
-from chartkit.engine.cel_policies.policy_kinds import is_binding
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource, Track
 from chartkit.network.cluster.source import SourceError

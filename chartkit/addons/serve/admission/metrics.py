@@ -27,7 +27,7 @@ from chartkit.addons.serve.admission.selection import Webhook
 from chartkit.addons.serve.admission.served_policies import enforces
 from chartkit.atomic import replacing
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import CelKind
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import RuleType
 

@@ -9,8 +9,8 @@ from typing import Final
 from chartkit.addons.serve.admission.roles import RoleBindings
 from chartkit.engine import ENFORCE, OFFLINE, Request, RunnablePolicy, World
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import CelKind
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.engine.kubernetes.policy_kinds import CelKind
 from chartkit.model import Json, Resource, mapping_at, mappings_at
 from chartkit.report.model import PolicyFacts
 

@@ -12,8 +12,8 @@ from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.addons.serve.serving.surroundings import served
 from chartkit.documents.unread import strict
 from chartkit.engine import World, is_exception, is_policy
-from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.context.global_context import is_global_context_entry
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.discovery import NAMESPACES, ApiResource, Discovery, sample
 from chartkit.network.cluster.installed import policies_there

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.policy_kinds import ADMISSION_VERSIONS, BINDINGS, is_binding
 from chartkit.engine.cel_policies.reader import read_constraints
 from chartkit.engine.kubernetes.definitions import (
     SCHEMA_RULE,
@@ -15,6 +14,7 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
+from chartkit.engine.kubernetes.policy_kinds import ADMISSION_VERSIONS, BINDINGS, is_binding
 from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
 from chartkit.errors import CompileError, EvaluationError

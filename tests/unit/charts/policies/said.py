@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from chartkit.engine.cel_policies.policy_kinds import is_binding
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.evaluation import evaluate
+from chartkit.engine.kubernetes.policy_kinds import is_binding
 from chartkit.engine.policies import RunnablePolicy, is_policy
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.report import PolicyFacts

@@ -9,8 +9,10 @@ SHARED ?= ../shared
 
 help:
 	@echo "make render       render the charts and check every environment of chartkit.yaml"
-	@echo "make test         every test"
-	@echo "make check        ruff, mypy --strict and the tests"
+	@echo "make test         the quick tests: those under a second of processor, 25 examples a property"
+	@echo "make test-slow    the tests that make test leaves out, with all examples"
+	@echo "make test-all     every test, with all examples"
+	@echo "make check        ruff, mypy --strict, the contracts of imports and the quick tests"
 	@echo "make bench        the benchmarks (figures: bench/README.md)"
 	@echo "make conformance DATA=FOLDER   recorded engine cases"
 	@echo "make docs         write docs/policies and profiles/rendered anew"
@@ -39,9 +41,18 @@ TESTS := -m pytest --numprocesses auto --max-worker-restart 0 --dist loadfile --
 
 # What Python compiles is kept, whatever the environment says of that: else each worker and each
 # command that a test starts would compile it again.
-test check: export PYTHONDONTWRITEBYTECODE =
+test test-slow test-all check: export PYTHONDONTWRITEBYTECODE =
+
+# How many examples Hypothesis draws (tests/draws.py).
+test-slow test-all: export HYPOTHESIS_PROFILE = thorough
 
 test: $(STAMP)
+	$(BIN)/python $(TESTS) -m "not slow"
+
+test-slow: $(STAMP)
+	$(BIN)/python $(TESTS) -m slow
+
+test-all: $(STAMP)
 	$(BIN)/python $(TESTS)
 
 check: $(STAMP)
@@ -49,7 +60,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python $(TESTS)
+	$(BIN)/python $(TESTS) -m "not slow"
 
 bench: $(STAMP)
 	$(BIN)/python -m bench
@@ -74,4 +85,4 @@ lock:
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help setup render test check bench conformance docs site lock clean
+.PHONY: help setup render test test-slow test-all check bench conformance docs site lock clean

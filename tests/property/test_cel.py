@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression
 from chartkit.engine.cel.declarations import Options, Variable, environment
@@ -16,6 +16,7 @@ from chartkit.engine.cel.syntax import unparse
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import DYN
 from chartkit.engine.cel.values import Uint
+from tests.draws import draws
 from tests.property.cel_expressions import expressions, garbage, objects
 from tests.unit.engine.cel.outlines import outline
 
@@ -31,13 +32,13 @@ def answer(source: str, body: dict[str, Any]) -> str:
 
 
 @given(garbage, objects)
-@settings(max_examples=200, deadline=None)
+@draws(200)
 def test_any_text_has_a_value_or_a_typed_error(source: str, body: dict[str, Any]) -> None:
     assert answer(source, body)
 
 
 @given(expressions(), objects)
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_an_expression_gives_the_same_twice(source: str, body: dict[str, Any]) -> None:
     before = repr(body)
     assert answer(source, body) == answer(source, body)
@@ -45,7 +46,7 @@ def test_an_expression_gives_the_same_twice(source: str, body: dict[str, Any]) -
 
 
 @given(expressions(depth=5))
-@settings(max_examples=150, deadline=None)
+@draws(150)
 def test_text_of_a_tree_parses_to_the_tree(source: str) -> None:
     parsed = parse(source, VPOL)
     text = unparse(parsed.root, parsed.macro_calls)
@@ -127,7 +128,7 @@ def ours(source: str, body: dict[str, Any]) -> object:
 
 
 @given(expressions(), objects)
-@settings(max_examples=150, deadline=None)
+@draws(150)
 def test_gives_what_another_cel_gives(oracle: Oracle, source: str, body: dict[str, Any]) -> None:
     assert ours(source, body) == oracle.value(source, body)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.documents.reader import read_file
@@ -20,6 +20,7 @@ from chartkit.engine.cel.syntax import Expr, format_expression, read
 from chartkit.engine.cel.syntax.tree import Commented, children, transform
 from chartkit.errors import InputError
 from chartkit.model import Json
+from tests.draws import draws
 from tests.property.cel_expressions import expressions
 from tests.property.cel_trees import trees
 from tests.shared import ROOT, shared
@@ -61,13 +62,13 @@ def _check(source: str, width: int) -> None:
 
 
 @given(expressions(depth=5), WIDTHS)
-@settings(max_examples=150, deadline=None)
+@draws(150)
 def test_a_formatted_text_is_the_same_expression(source: str, width: int) -> None:
     _check(source, width)
 
 
 @given(trees(), WIDTHS)
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_a_printed_tree_reads_as_itself(expr: Expr, width: int) -> None:
     text = format_expression(expr, width)
     again = read(text, VPOL)
@@ -76,7 +77,7 @@ def test_a_printed_tree_reads_as_itself(expr: Expr, width: int) -> None:
 
 
 @given(trees(commented=True), WIDTHS)
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_comments_stay_where_they_are_printed(expr: Expr, width: int) -> None:
     text = format_expression(expr, width)
     again = read(text, VPOL)
@@ -93,7 +94,7 @@ def _count(expr: Expr) -> int:
 
 
 @given(expressions(depth=4), st.lists(st.integers(0, 60), max_size=3), WIDTHS)
-@settings(max_examples=200, deadline=None)
+@draws(200)
 def test_comments_between_any_tokens_are_kept(source: str, places: list[int], width: int) -> None:
     pieces: list[str] = []
     tokens = lexer.tokenize(source)[0]

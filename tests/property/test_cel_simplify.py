@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chartkit.engine.cel import (
@@ -15,6 +15,7 @@ from chartkit.engine.cel import (
     declaring,
 )
 from chartkit.engine.cel.syntax import format_expression, read, simplify
+from tests.draws import draws
 from tests.property.cel_expressions import expressions, objects
 
 VPOL = declaring(ENVIRONMENTS["vpol"], ["unknown"])
@@ -67,12 +68,12 @@ def _check(source: str, body: dict[str, Any]) -> None:
 
 
 @given(CONDITIONS)
-@settings(max_examples=400, deadline=None)
+@draws(400)
 def test_simplified_conditions_have_the_same_value(source: str) -> None:
     _check(source, {"n": 2, "l": [1, 2]})
 
 
 @given(expressions(depth=5), objects)
-@settings(max_examples=200, deadline=None)
+@draws(200)
 def test_simplified_expressions_have_the_same_value(source: str, body: dict[str, Any]) -> None:
     _check(source, body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -20,11 +19,10 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.helm.chart_values import merge
 from chartkit.helm.render import lint_chart
 from chartkit.model import Body, Json, Severity
+from tests.draws import draws
 from tests.engine_chart import CRD, KUBE_VERSION, folder, objects, plan
 from tests.kubernetes_types import problems
 
-_DRAWS = int(os.environ.get("CHARTKIT_DRAWS", "100"))
-"""Each draws some fifteen values: a render costs the same for any number of them."""
 _LINTER = ThreadPoolExecutor(max_workers=1)
 _KEYS = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=8)
 _LIMIT = 2.0**31
@@ -136,11 +134,7 @@ def _judged(text: str) -> tuple[str, ...]:
     return tuple(problems(json.loads(text)))
 
 
-@settings(
-    max_examples=_DRAWS,
-    deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
-)
+@settings(draws(100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(_engine_values().filter(lambda values: _schema().is_valid(_coalesced(_defaults(), values))))
 def test_values_within_the_schema_give_real_objects(values: Body) -> None:
     linting = _LINTER.submit(lint_chart, folder(), [values], kube_version=KUBE_VERSION)

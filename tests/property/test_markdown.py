@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.markdown import cell_code, code, prose
 from chartkit.safe_text import markdown_rows
+from tests.draws import draws
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _TEXTS = (
@@ -29,7 +30,7 @@ def _shown(rendered: str) -> str:
     return html.unescape(_TAG.sub("", rendered)).strip()
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(_TEXTS)
 def test_a_paragraph(text: str) -> None:
     rendered = _PARSER.render(f"{prose(text)}\n")
@@ -38,13 +39,13 @@ def test_a_paragraph(text: str) -> None:
     assert _shown(rendered) == text
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(_TEXTS)
 def test_code_in_a_line(text: str) -> None:
     assert _shown(_PARSER.render(f"see {code(text)} there\n")) == f"see {text} there"
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(_TEXTS, _TEXTS)
 def test_cells_of_a_table(one: str, other: str) -> None:
     rendered = _PARSER.render(markdown_rows(["A", "B"], [[prose(one), cell_code(other)]]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.addons.migrate.convert import convert
@@ -17,6 +17,7 @@ from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
+from tests.draws import draws
 
 _REFUSED = (Status.FAIL, Status.ERROR)
 _IMAGES = st.sampled_from(["a:1", "b:1", "c:2"])
@@ -138,7 +139,7 @@ def _exclusions(draw: st.DrawFn) -> Body:
     st.sampled_from(["v1.19", "v1.22", "v1.24", "v1.25", "v1.29", "latest"]),
     st.lists(_exclusions(), max_size=3),
 )
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_exclusions_of_pod_security_lift_the_same(
     spec: Body, level: str, version: str, exclusions: list[Body]
 ) -> None:

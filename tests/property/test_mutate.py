@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.cli_files.world import UserApi
@@ -21,6 +21,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
+from tests.draws import draws
 
 _TEXTS = st.sampled_from(
     ["", "a", "*", "x:1", "(a)", "delete", "replace", "1", "{{ element }}", "{{ @ }}"]
@@ -75,7 +76,7 @@ _OPERATIONS = st.lists(
 _PATCH_TEXTS = _OPERATIONS.map(json.dumps) | _VALUES.map(json.dumps) | st.text(max_size=20)
 
 
-@settings(max_examples=400, deadline=None)
+@draws(400)
 @given(patch=st.fixed_dictionaries({"spec": _SPECS}) | _VALUES, body=_OBJECTS)
 def test_a_merge_gives_a_value_or_a_typed_error(patch: Any, body: Body) -> None:
     before = copy.deepcopy((patch, body))
@@ -85,7 +86,7 @@ def test_a_merge_gives_a_value_or_a_typed_error(patch: Any, body: Body) -> None:
     assert (patch, body) == before
 
 
-@settings(max_examples=400, deadline=None)
+@draws(400)
 @given(text=_PATCH_TEXTS, body=_OBJECTS)
 def test_operations_give_a_value_or_a_typed_error(text: str, body: Body) -> None:
     before = copy.deepcopy(body)
@@ -95,7 +96,7 @@ def test_operations_give_a_value_or_a_typed_error(text: str, body: Body) -> None
     assert body == before
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(patch=st.fixed_dictionaries({"spec": st.dictionaries(_KEYS, _VALUES, max_size=3)}))
 def test_a_patch_that_was_merged_changes_nothing_the_second_time(patch: Body) -> None:
     body = {"apiVersion": "x/v1", "kind": "W", "spec": {"b": 1}}
@@ -158,7 +159,7 @@ _MUTATE = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@draws(400)
 @given(mutate=_MUTATE, body=_OBJECTS)
 def test_no_mutate_rule_crashes_a_run(mutate: Body, body: Body) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"]}}]}

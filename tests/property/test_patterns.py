@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
 from chartkit.go.int64 import mark_literals
 from tests.cpu import ends_soon
+from tests.draws import draws
 
 _OPERATORS = ["", "!", ">", "<", ">=", "<=", "=", "!!", "*", "?*", "1-", "1!-", "a|", "a&"]
 _OPERANDS = ["", "a", "1", "1.5", "10s", "1Gi", "-1", "*", "b?", "0", "9" * 30, "1e400", "é"]
@@ -42,7 +43,7 @@ _PATTERNS = st.recursive(
 
 
 @given(_PATTERNS, _VALUES)
-@settings(max_examples=500, deadline=None)
+@draws(500)
 def test_a_comparison_ends_in_one_of_its_answers(pattern: Any, value: Any) -> None:
     before = copy.deepcopy((pattern, value))
     with ends_soon():
@@ -55,7 +56,7 @@ def test_a_comparison_ends_in_one_of_its_answers(pattern: Any, value: Any) -> No
 
 
 @given(_PATTERNS, _VALUES)
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_an_answer_does_not_depend_on_what_was_compared_before(pattern: Any, value: Any) -> None:
     compiled = compile_pattern(pattern)
     first = compiled.check(value)
@@ -64,7 +65,7 @@ def test_an_answer_does_not_depend_on_what_was_compared_before(pattern: Any, val
 
 
 @given(_VALUES)
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_a_missing_key_decides_by_its_anchor(value: Any) -> None:
     for form in ("=({})", "<({})", "X({})", "^({})"):
         assert compile_pattern({form.format("missing"): value}).check({}) is None
@@ -74,7 +75,7 @@ def test_a_missing_key_decides_by_its_anchor(value: Any) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), _TEXTS | st.booleans(), min_size=1))
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_a_value_matches_itself(value: dict[str, Any]) -> None:
     assert compile_pattern(value).check(value) is None
     assert compile_pattern({"a": [value]}).check({"a": [value, value]}) is None
@@ -82,7 +83,7 @@ def test_a_value_matches_itself(value: dict[str, Any]) -> None:
 
 
 @given(_TEXTS, _SCALARS)
-@settings(max_examples=500, deadline=None)
+@draws(500)
 def test_alternatives_hold_where_one_of_them_holds(text: str, value: Any) -> None:
     assume("|" not in text and value not in (text, f"{text}|zz"))
     alone = compile_pattern({"a": text}).check({"a": value}) is None

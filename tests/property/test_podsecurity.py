@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.compile import compile_policy
@@ -20,6 +20,7 @@ from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource, Status
+from tests.draws import draws
 
 _WRONG = st.none() | st.booleans() | st.integers(-1, 2**40) | st.floats(-2, 2) | st.text(max_size=3)
 _NAMES = st.sampled_from(["a", "b1", "init"])
@@ -103,7 +104,7 @@ def _pod(spec: Any) -> Resource:
 
 
 @given(_SPECS, _LEVELS, _VERSIONS, _EXCLUSIONS)
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_lifting_takes_away_and_never_adds(
     spec: Body, level: str, version: str, bodies: list[Body]
 ) -> None:
@@ -125,7 +126,7 @@ def test_lifting_takes_away_and_never_adds(
 
 
 @given(_SPECS | _MESS, _LEVELS)
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_every_workload_has_a_result(spec: Any, level: str) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
     rule = {"name": "r", "match": match, "validate": {"podSecurity": {"level": level}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.compile import compile_policy
@@ -13,6 +13,7 @@ from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Status
+from tests.draws import draws
 
 _TEXTS = st.sampled_from(
     [
@@ -120,14 +121,14 @@ def _policy(rules: Any, background: bool) -> Resource:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(rules=st.lists(_WILD_RULE, min_size=1, max_size=2) | _VALUES, background=st.booleans())
 def test_a_policy_of_any_shape_compiles_or_is_refused(rules: Any, background: bool) -> None:
     with suppress(CompileError):
         compile_policy(_policy(rules, background))
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(rule=_RULE, body=_OBJECT, background=st.booleans())
 def test_no_rule_and_no_object_crashes_a_run(
     rule: dict[str, Any], body: dict[str, Any], background: bool

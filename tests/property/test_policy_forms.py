@@ -9,13 +9,14 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
 from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Body, Resource, Status
+from tests.draws import draws
 from tests.pod_security import CHECKS
 from tests.policy_forms import ADMISSION, CLUSTER, FORMS, VALIDATING, compiled, judge, standard
 
@@ -147,7 +148,7 @@ def _ready(form: str, minor: int) -> Mapping[str, Sequence[RunnablePolicy]]:
 
 
 @given(_POD, st.sampled_from(VERSIONS))
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_forms_agree(pod: Resource, minor: int) -> None:
     before = copy.deepcopy(pod.body)
     expected = _failing(CLUSTER, minor, pod)
@@ -158,7 +159,7 @@ def test_forms_agree(pod: Resource, minor: int) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @given(pod=_POD, minor=st.sampled_from(VERSIONS))
-@settings(max_examples=50, deadline=None)
+@draws(50)
 def test_agree_with_pod_security_rules(form: str, pod: Resource, minor: int) -> None:
     judged = set(CHECKS) - _UNLIKE_KUBERNETES[minor]
     found = {one.check for one in find(choose("restricted", f"v1.{minor}"), read_pod(pod))}
@@ -167,7 +168,7 @@ def test_agree_with_pod_security_rules(form: str, pod: Resource, minor: int) -> 
 
 
 @given(_POD, st.data())
-@settings(max_examples=50, deadline=None)
+@draws(50)
 def test_controllers_are_judged_as_their_pods(pod: Resource, data: st.DataObject) -> None:
     kind, group, path = data.draw(st.sampled_from(_CONTROLLERS))
     template: Body = {"metadata": {"annotations": pod.body["metadata"]["annotations"]}}

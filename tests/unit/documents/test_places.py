@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chartkit.documents import places
@@ -17,6 +17,7 @@ from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.model import Location, pointer_of
+from tests.draws import draws
 
 _KEYS = st.text(st.sampled_from("ab~/.-é日 0"), min_size=1, max_size=4)
 _SCALARS = st.none() | st.booleans() | st.integers() | st.text("ab:\n'\"{é日", max_size=6)
@@ -58,7 +59,7 @@ def _located(text: str) -> list[list[tuple[Any, int, int]]]:
 
 
 @given(st.lists(_OBJECTS, min_size=1, max_size=3))
-@settings(max_examples=150)
+@draws(150)
 def test_every_key_and_item_of_yaml_has_the_composers_place(bodies: list[Any]) -> None:
     for text in (
         dump_documents(bodies),
@@ -73,7 +74,7 @@ def test_every_key_and_item_of_yaml_has_the_composers_place(bodies: list[Any]) -
 
 
 @given(st.lists(_OBJECTS, min_size=1, max_size=3), st.sampled_from([None, 1, 4]))
-@settings(max_examples=150)
+@draws(150)
 def test_every_key_and_item_of_json_has_the_composers_place(
     bodies: list[Any], indent: int | None
 ) -> None:
@@ -118,7 +119,7 @@ _INDENTED = st.builds(lambda line, depth: " " * depth + line, _LINES, st.integer
 
 
 @given(st.lists(_INDENTED, min_size=1, max_size=9))
-@settings(max_examples=300)
+@draws(300)
 def test_lines_have_the_places_that_the_parser_gives(lines: list[str]) -> None:
     text = "\n".join(lines)
     try:

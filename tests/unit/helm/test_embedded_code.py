@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.charts.plan import ChartPlan
@@ -12,6 +12,7 @@ from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import UpstreamText, first_code, read_upstream
 from chartkit.helm.render import render_chart
+from tests.draws import draws
 from tests.shared import shared
 
 _GUARDED = """\
@@ -156,7 +157,7 @@ _PIECE = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(st.lists(_PIECE, max_size=14).map("".join))
 def test_helm_prints_what_the_outline_says(text: str) -> None:
     try:

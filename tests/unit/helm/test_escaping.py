@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.helm.escaping import escape, literal
 from chartkit.helm.render import render_chart
 from chartkit.library.templating import render_text
+from tests.draws import draws
 
 _CHART = "apiVersion: v2\nname: text\nversion: 0.0.0\n"
 
@@ -75,7 +76,7 @@ def test_helm_prints_the_library_text(text: str) -> None:
     assert through_helm(escape(text)) == text
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.lists(st.sampled_from(["{{", "}}", "{", "}", "`", '"', "\\", "\n", " ", "x", "é", "-"])))
 def test_helm_prints_any_text(parts: list[str]) -> None:
     text = "".join(parts)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.addons.migrate.values.reading import read_tree
@@ -17,6 +17,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Json
 from tests.addons.migrate.values.values import OLD, document
+from tests.draws import draws
 
 ROOT = Path(__file__).parents[4]
 FILES = [*sorted(OLD.glob("*.yaml")), ROOT / "charts/kyverno/values.yaml"]
@@ -170,7 +171,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.dictionaries(names, values, min_size=1, max_size=4))
 def test_random_values(body: dict[str, Json]) -> None:
     text = dump_yaml(body)
@@ -178,7 +179,7 @@ def test_random_values(body: dict[str, Json]) -> None:
     assert parse_yaml(write_tree(tree)) == parse_yaml(text)
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.dictionaries(names, values, min_size=1, max_size=4))
 def test_random_values_below_another_key(body: dict[str, Json]) -> None:
     text = dump_yaml(body)

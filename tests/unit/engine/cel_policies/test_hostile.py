@@ -6,13 +6,14 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chartkit.engine.policies import compile_any, is_exception, read_exceptions
 from chartkit.errors import ChartkitError
 from chartkit.model import Json, Resource, Status
 from tests.cpu import ends_soon
+from tests.draws import draws
 from tests.unit.engine.cel_policies.policies import (
     KUBERNETES,
     KYVERNO,
@@ -73,9 +74,7 @@ VALUES = st.recursive(
     ),
     max_leaves=8,
 )
-BOUNDED = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+BOUNDED = settings(draws(60), derandomize=True)
 
 
 def judged(body: Json) -> None:

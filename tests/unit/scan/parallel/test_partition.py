@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.documents.reader import Document, read_file, resources
@@ -20,6 +20,7 @@ from chartkit.model import Resource
 from chartkit.scan.parallel import partition
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Slice, parts, sliced
+from tests.draws import draws
 
 NOTHING = re.compile(rb"(?!)")
 
@@ -69,7 +70,7 @@ def _facts(documents: list[Document]) -> list[object]:
 
 
 @given(_TEXTS, st.integers(1, 40))
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_slices_hold_what_the_file_holds(
     tmp_path_factory: pytest.TempPathFactory, text: str, size: int
 ) -> None:
@@ -161,7 +162,7 @@ def _placed(found: list[Resource]) -> list[object]:
 
 @pytest.mark.parametrize("is_json", [False, True], ids=["yaml", "json"])
 @given(st.lists(st.sampled_from(_ITEMS), min_size=2, max_size=9), st.integers(1, 600))
-@settings(max_examples=60, deadline=None)
+@draws(60)
 def test_slices_of_a_list_hold_its_items(
     tmp_path_factory: pytest.TempPathFactory,
     is_json: bool,

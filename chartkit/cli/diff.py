@@ -10,7 +10,7 @@ import click
 
 from chartkit import addon
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
 from chartkit.errors import InputError
 
@@ -75,36 +75,37 @@ def diff(
     if context is not None and against != _RELEASE:
         raise click.UsageError("--context is for --against release")
     options.parsed()
-    project = read_project(path)
+    project, notes = read_project(path), Notes()
     if against == _RELEASE and not Path(against).is_dir():
-        found = [_live(project, environments, context)]
+        found = [_live(project, environments, context, notes)]
     elif start is not None and target is not None:
-        found = [_between(project, start, target)]
+        found = [_between(project, start, target, notes)]
     else:
-        found = _against(project, against or "", environments)
+        found = _against(project, against or "", environments, notes)
     show(report(found), options)
     level = Level[fail_on.upper()] if fail_on else None
-    raise SystemExit(1 if level and any(each.at_least(level) for each in found) else 0)
+    fails = level is not None and any(each.at_least(level) for each in found)
+    raise SystemExit(notes.exit_code(fails))
 
 
-def _between(project: Project, start: str, target: str) -> Comparison:
+def _between(project: Project, start: str, target: str, note: Notes) -> Comparison:
     from chartkit.render.compare.report import comparison
     from chartkit.render.compare.sides import of_environment
 
     before, after = (
         of_environment(project, project.environment(name), name) for name in (start, target)
     )
-    _warn(before, after)
+    _warn(note, before, after)
     return comparison(before, after)
 
 
-def _warn(*sides: Side) -> None:
-    """Print Helm's warnings about the charts on disk."""
-    for text in dict.fromkeys(str(warning) for side in sides for warning in side.warnings):
-        click.echo(text, err=True)
+def _warn(note: Notes, *sides: Side) -> None:
+    """Print Helm's warnings about the charts on disk, and what was not read of a folder."""
+    for warning in {str(each): each for side in sides for each in side.warnings}.values():
+        note(warning)
 
 
-def _live(project: Project, names: Sequence[str], context: str | None) -> Comparison:
+def _live(project: Project, names: Sequence[str], context: str | None, note: Notes) -> Comparison:
     """Compare an environment with the Helm releases of a cluster."""
     from chartkit.render.compare.report import comparison
     from chartkit.render.compare.sides import Side, installed_charts, of_environment
@@ -121,11 +122,11 @@ def _live(project: Project, names: Sequence[str], context: str | None) -> Compar
     resources = [resource for each in there if each is not None for resource in each.resources]
     before = Side(f"releases in {cluster.shown}", tuple(resources))
     after = of_environment(project, environment, environment.name, hooks=False)
-    _warn(after)
+    _warn(note, after)
     return comparison(before, after)
 
 
-def _against(project: Project, against: str, names: Sequence[str]) -> list[Comparison]:
+def _against(project: Project, against: str, names: Sequence[str], note: Notes) -> list[Comparison]:
     from chartkit.render.compare.report import comparison
     from chartkit.render.compare.sides import earlier, of_environment, of_folder
 
@@ -141,5 +142,5 @@ def _against(project: Project, against: str, names: Sequence[str]) -> list[Compa
             after = of_environment(project, environment, name, hooks=not isinstance(there, Path))
             found.append(comparison(before, after))
             warned += [before, after] if isinstance(there, Path) else [after]
-    _warn(*warned)
+    _warn(note, *warned)
     return found

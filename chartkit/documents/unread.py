@@ -42,13 +42,18 @@ def holds_no_object(content: bytes) -> bool:
     return not all(word in text for word in _WORDS)
 
 
+def require_read(rows: Iterable[Diagnostic]) -> None:
+    """Raise InputError for the first row about an input that cannot be read."""
+    for row in filter(is_unread, rows):
+        raise InputError(row.message, row.location, row.hint)
+
+
 def strict(note: Callable[[Diagnostic], None]) -> Callable[[Diagnostic], None]:
     """Return a function that takes notes, and raises InputError for an input that cannot be read:
     for commands that need all of their inputs."""
 
     def take(row: Diagnostic) -> None:
-        if row.rule_id == UNREAD:
-            raise InputError(row.message, row.location, row.hint)
+        require_read((row,))
         note(row)
 
     return take

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,6 +15,7 @@ from chartkit.bundled import profiles_dir, rendered_profile
 from chartkit.cache_folder import Store, digest_of, program_digest
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
+from chartkit.documents.unread import UNREADABLE, is_unread, require_read
 from chartkit.engine import (
     NO_ATTACHMENTS,
     PolicyAttachments,
@@ -38,6 +40,7 @@ from chartkit.scan.inputs import (
     is_object,
     matching,
     render_inputs,
+    unread_file,
     walk,
 )
 from chartkit.wording import abridged
@@ -144,7 +147,8 @@ def load_policies(
     cached: bool = False,
     named: Callable[[Resource], Resource] = lambda resource: resource,
 ) -> PolicySet:
-    """Compile the policies of every source; raise InputError for a source without any.
+    """Compile the policies of every source; raise InputError for a source without any. A file of a
+    folder that cannot be read becomes a diagnostic.
 
     A source is a file, a folder, a chart, or a profile by its name or file. Only profiles take
     parameters (`name` or `policy.name`) and policy_type, the form of their policies; cached:
@@ -158,6 +162,7 @@ def load_policies(
     for source in matching(sources):
         here, of_profile = read_policies(source, parameters, policy_type, notes.append, cached)
         if not here:
+            require_read(notes)
             raise InputError("holds no policy", Location(source), _profiles_hint())
         here = list(map(named, here))
         found.extend(here)
@@ -171,7 +176,8 @@ def load_policies(
     )
     return replace(
         compiled,
-        notes=tuple(notes),
+        diagnostics=(*filter(is_unread, notes), *compiled.diagnostics),
+        notes=tuple(filterfalse(is_unread, notes)),
         deprecations=tuple(deprecations(written)),
         of_profiles=frozenset(of_profiles),
     )
@@ -259,11 +265,14 @@ def read_policies(
             return _of_profile(str(path.absolute()), parameters, policy_type), True
         return _written_out(path, _policies_of(documents)), False
     found: list[Resource] = []
-    for file in walk(path):
+    for file in walk(path, note):
         if file.is_dir():
             found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
         elif not is_test_file(file):
-            found.extend(_written_out(file, _policies_of(read_file(file))))
+            try:
+                found.extend(_written_out(file, _policies_of(read_file(file))))
+            except UNREADABLE as error:
+                note(unread_file(file, error))
     return found, False
 
 

@@ -311,8 +311,8 @@ def _local(
 
 def load_surroundings(options: RequestOptions, note: Note) -> PolicyAttachments:
     """Load exceptions and settings for policies; raise InputError and CompileError."""
-    with _local(options.exceptions, options, note) as (paths, named, _):
-        surroundings = read_exceptions([Path(each) for each in paths], named)
+    with _local(options.exceptions, options, note) as (paths, named, noting):
+        surroundings = read_exceptions([Path(each) for each in paths], noting, named)
     return replace(surroundings, allows_http=options.network.allows_http)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents.reader import Document, read_file, resources
+from chartkit.documents.reader import Document, read_file
+from chartkit.documents.unread import require_read
 from chartkit.engine import (
     OFFLINE,
     PolicyAttachments,
@@ -15,7 +16,6 @@ from chartkit.engine import (
     User,
     World,
     as_submitted,
-    is_exception,
 )
 from chartkit.engine import read_exceptions as exceptions_of
 from chartkit.engine.cli_files import (
@@ -43,10 +43,11 @@ from chartkit.engine.kubernetes.policy_kinds import VERSIONS
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
-from chartkit.model import Location, Resource
+from chartkit.model import Diagnostic, Location, Resource
 from chartkit.network.cluster.secret_keys import ScannedSecrets
 from chartkit.network.verifiers import blob_verifier
-from chartkit.scan.inputs import existing, walk
+from chartkit.scan.exceptions.files import exceptions_below
+from chartkit.scan.inputs import Note, existing
 
 CLI_GROUP: Final = "cli.kyverno.io/"
 
@@ -177,32 +178,28 @@ def _user(path: Path | None) -> User | None:
 
 
 def read_exceptions(
-    paths: Sequence[Path], named: Callable[[Resource], Resource] = lambda one: one
+    paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda one: one
 ) -> PolicyAttachments:
     """Return the PolicyExceptions of files and folders; raise InputError for a path without any,
-    and CompileError for one that Kyverno refuses. named: gives one the location of messages."""
-    return exceptions_of(exception_objects(paths, named))
+    and CompileError for one that Kyverno refuses. note: called with a row for each file of a folder
+    that cannot be read; named: gives an exception the location of messages."""
+    return exceptions_of(exception_objects(paths, note, named))
 
 
 def exception_objects(
-    paths: Sequence[Path], named: Callable[[Resource], Resource] = lambda one: one
+    paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda one: one
 ) -> list[Resource]:
     """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
     without any."""
     found: list[Resource] = []
     for path in paths:
-        here = list(_exceptions(existing(path)))
+        rows: list[Diagnostic] = []
+        here = list(exceptions_below(existing(path), rows.append))
         if not here:
+            require_read(rows)
             hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
         found.extend(map(named, here))
+        for row in rows:
+            note(row)
     return found
-
-
-def _exceptions(path: Path) -> Iterator[Resource]:
-    files = [file for file in walk(path) if not file.is_dir()] if path.is_dir() else [path]
-    for file in files:
-        for document in read_file(file):
-            body = document.body
-            if isinstance(body, dict) and body.get("kind") in (EXCEPTION, "List"):
-                yield from filter(is_exception, resources([document]))

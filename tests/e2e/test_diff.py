@@ -99,6 +99,14 @@ def test_files_without_objects_in_a_folder_are_passed_over(project: Path, tmp_pa
     assert f"1 file without Kubernetes objects: {tmp_path}/today/values.yaml" in done.err
 
 
+def test_a_file_of_a_folder_that_cannot_be_read_is_a_row(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project / "rendered/prd", tmp_path / "today")
+    (tmp_path / "today/open.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {\n", "utf-8")
+    done = chartkit(project, "diff", "prd", "--against", str(tmp_path / "today"))
+    assert (done.code, "no difference" in done.out) == (2, True)
+    assert f"{tmp_path}/today/open.yaml:4:1: error unread: is not YAML" in done.err
+
+
 def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (

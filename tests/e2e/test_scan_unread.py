@@ -146,6 +146,41 @@ def test_other_commands_go_on_too(folder: Path) -> None:
     assert payloads.code == 2
 
 
+def test_folders_of_policies_and_exceptions_have_rows_too(folder: Path) -> None:
+    exception = (
+        "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: e, namespace: d}\n"
+        "spec:\n  exceptions: [{policyName: owner, ruleNames: [label]}]\n"
+        "  match: {any: [{resources: {kinds: [Pod], names: [last]}}]}\n"
+    )
+    for name, text in (("own/owner.yaml", POLICY), ("let/e.yaml", exception)):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(text, "utf-8")
+        (folder / name).with_name("open.yaml").write_text(f"{text}x: [\n", "utf-8")
+    options = ("-p", "own", "--exceptions", "let")
+    for command in (
+        ("scan", "in/a.yaml"), ("preview", "in/a.yaml"), ("exceptions", "check", "in/a.yaml"),
+        ("estimate", "in/a.yaml"),
+    ):  # fmt: skip
+        done = chartkit(folder, *command, *options)
+        assert done.code == 2, command
+        assert [row.partition(":")[0] for row in _rows(done.err)] == [
+            "let/open.yaml", "own/open.yaml",
+        ], command  # fmt: skip
+    assert "no owner" in chartkit(folder, "scan", "in/a.yaml", *options).out
+    listed = chartkit(folder, "exceptions", "list", "let")
+    assert (listed.code, len(_rows(listed.err)), "owner" in listed.out) == (2, 1, True)
+    (folder / "own" / "owner.yaml").unlink()
+    done = chartkit(folder, "scan", "in/a.yaml", *options)
+    assert (done.code, done.out) == (2, "")
+    assert "own/open.yaml:10:1: is not YAML" in done.err
+
+
+def test_objects_of_a_proof_may_be_unread(folder: Path) -> None:
+    done = chartkit(folder, "migrate", "policies", "policy.yaml", "--objects", "in")
+    assert (done.code, len(_rows(done.err))) == (2, len(ROWS))
+    assert "kind: ValidatingPolicy" in done.out
+
+
 def test_what_is_excluded_is_not_read(folder: Path) -> None:
     names = ("bytes.yaml", "/chart/", "*ked", "deep.json", "gone.yaml", "loop.yaml", "pipe.yaml")
     options = [part for name in names for part in ("--exclude", name)]

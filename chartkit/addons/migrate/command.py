@@ -16,7 +16,7 @@ from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
 from chartkit.cli.options.jobs import jobs_option
-from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
+from chartkit.cli.options.output import TEXT, Notes, OutputOptions, reports, show
 from chartkit.cli.terminal import progress, take_back
 
 
@@ -152,7 +152,8 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     steps = partial(progress, "migrating")
     if options.write or options.folder is not None:
         take_back(*map(Path, options.inventory.paths), *filter(None, [options.folder]))
-    migration = migrate(options, sys.stdin, lambda note: stderr(str(note)), steps)
+    notes = Notes()
+    migration = migrate(options, sys.stdin, notes, steps)
     for fault in migration.inventory.faults:
         stderr(str(fault))
     if migration.inventory.faults:
@@ -164,4 +165,5 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
             click.echo(migration.text, nl=False)
         stderr(as_text(migration), nl=False)
     show(report(migration), outputs, without=TEXT)
-    raise SystemExit(migration.exit_code(options.check))
+    code = migration.exit_code(options.check)
+    raise SystemExit(max(code, notes.exit_code(False)))

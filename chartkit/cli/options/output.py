@@ -108,12 +108,17 @@ def show(report: CommandReport, options: OutputOptions, without: Output | None =
 
 
 class Notes:
-    """Notes on standard error; a row about an input that cannot be read decides the exit code."""
+    """Notes on standard error; a row about an input that cannot be read decides the exit code, and
+    is there once."""
 
     def __init__(self) -> None:
         self._rows: list[Diagnostic] = []
 
     def __call__(self, row: Diagnostic) -> None:
+        from chartkit.documents.unread import is_unread
+
+        if is_unread(row) and row in self._rows:
+            return
         self._rows.append(row)
         click.echo(str(row), err=True)
 

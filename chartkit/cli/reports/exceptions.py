@@ -45,8 +45,9 @@ def list_(options: OutputOptions, files: Sequence[Path], names: Sequence[str], p
     options.parsed()
     if files and names:
         raise click.UsageError("name files or environments")
-    project = None if files else read_project(path)
-    show(listing(listed_exceptions(files, project, names), datetime.now(UTC)), options)
+    project, notes = None if files else read_project(path), Notes()
+    show(listing(listed_exceptions(files, project, names, notes), datetime.now(UTC)), options)
+    raise SystemExit(notes.exit_code(False))
 
 
 @exceptions.command(short_help="Find exceptions that are expired, unused, too wide or unknown.")
@@ -77,10 +78,11 @@ def check(
     from chartkit.scan.exceptions.objects import needs_of
 
     output.parsed()
-    filed, environment, rules, paths = _subjects(options, env, path)
+    notes = Notes()
+    filed, environment, rules, paths = _subjects(options, env, path, notes)
     if not paths:
         click.echo("no objects: what is unused or too wide is not looked for", err=True)
-    given, notes = replace(options, paths=paths), Notes()
+    given = replace(options, paths=paths)
     with needs_of(given, environment, sys.stdin, notes) as (policies, needs):
         found = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
     show(check_report(filed, found), output)
@@ -88,7 +90,7 @@ def check(
 
 
 def _subjects(
-    options: RequestOptions, env: str | None, path: Path
+    options: RequestOptions, env: str | None, path: Path, note: Notes
 ) -> tuple[list[FiledException], ProjectEnvironment | None, ExceptionRules, tuple[str, ...]]:
     """Return the exceptions to check, the environment, the project's rules and the objects."""
     from chartkit.engine import is_exception
@@ -110,7 +112,7 @@ def _subjects(
         has_project = (path / FILE_NAME if path.is_dir() else path).is_file()
         none = ExceptionRules((), None, Location(FILE_NAME))
         rules = read_project(path).exception_rules if has_project else none
-        return list(map(filed, read_files(named))), None, rules, options.paths
+        return list(map(filed, read_files(named, note))), None, rules, options.paths
     require_no_named_policies(options)
     project = read_project(path)
     chosen = project.environment(env)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
-from chartkit.documents.unread import strict
+from chartkit.documents.unread import is_unread
 from chartkit.errors import InputError
 from chartkit.helm.kustomize.tree import Tree
 from chartkit.helm.render import RenderedChart, render_chart
@@ -122,7 +122,8 @@ def _take_out(project: Project, revision: str, target: Path) -> None:
 def of_folder(folder: Path, environment: str) -> Side:
     """Return an environment's manifests below a folder: from a subfolder of its name (as in
     rendered/, without hooks) or from the folder itself. Files without objects, such as values,
-    are passed over with a warning. Raise InputError for a folder without objects."""
+    are passed over with a warning, those that cannot be read with a row. Raise InputError for a
+    folder without objects."""
     own = folder / environment
     place = own if own.is_dir() else folder
     notes: list[Diagnostic] = []
@@ -130,8 +131,9 @@ def of_folder(folder: Path, environment: str) -> Side:
     if not files:
         hint = f"give a folder of manifests, or one with {FILE_NAME}"
         raise InputError("holds no manifests", Location(str(place)), hint)
-    found = read_inputs([str(place)], StringIO(), strict(notes.append))
-    read = {each.location.file for each in found}
+    found = read_inputs([str(place)], StringIO(), notes.append)
+    unread = {each.location.file for each in filter(is_unread, notes) if each.location}
+    read = unread | {each.location.file for each in found}
     passed = [str(each) for each in files if not each.is_dir() and str(each) not in read]
     tree = Tree.of(place, files)
     if passed := [each for each in passed if not tree.takes(Path(each))]:

@@ -6,25 +6,34 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chartkit.documents.reader import read_file, resources
+from chartkit.documents.unread import UNREADABLE, require_read
 from chartkit.engine import is_exception, read_exceptions
+from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import CompileError, InputError
-from chartkit.model import Resource
+from chartkit.model import Diagnostic, Resource
 from chartkit.project.settings import NamedFile
-from chartkit.scan.inputs import walk
+from chartkit.scan.inputs import Note, unread_file, walk
 
 
-def read_files(files: Sequence[NamedFile]) -> list[Resource]:
-    """Return the exceptions of files and folders, each object once.
+def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Resource]:
+    """Return the exceptions of files and folders, each object once; note: called with a row for
+    each file of a folder that cannot be read, without it raise InputError.
 
-    Raises InputError for a path that is not there or has no exception, and for one that Kyverno
-    refuses.
+    Raise InputError for a path that is not there or has no exception, and for an exception that
+    Kyverno refuses.
     """
     found: dict[tuple[str, str, str], Resource] = {}
     for each in files:
         if not each.path.exists():
             hint = "paths start at the folder of chartkit.yaml"
             raise InputError(f"there is no '{each.path}'", each.location, hint)
-        here = list(exceptions_below(each.path))
+        rows: list[Diagnostic] = []
+        here = list(exceptions_below(each.path, rows.append))
+        if note is None or not here:
+            require_read(rows)
+        else:
+            for row in rows:
+                note(row)
         if not here:
             hint = "write PolicyExceptions of kyverno.io/v2 or policies.kyverno.io/v1"
             raise InputError(f"'{each.path}' has no PolicyException", each.location, hint)
@@ -35,11 +44,24 @@ def read_files(files: Sequence[NamedFile]) -> list[Resource]:
     return list(found.values())
 
 
-def exceptions_below(path: Path) -> Iterator[Resource]:
-    """Yield the exceptions of a file or folder."""
-    for file in sorted(walk(path)) if path.is_dir() else [path]:
-        if file.is_file():
-            yield from filter(is_exception, resources(read_file(file)))
+def exceptions_below(path: Path, note: Note) -> Iterator[Resource]:
+    """Yield the exceptions of a file or folder; note: called with a row for each file of a folder
+    that cannot be read."""
+    if not path.is_dir():
+        yield from _exceptions(path)
+        return
+    for file in filter(Path.is_file, walk(path, note)):
+        try:
+            yield from _exceptions(file)
+        except UNREADABLE as error:
+            note(unread_file(file, error))
+
+
+def _exceptions(file: Path) -> Iterator[Resource]:
+    for document in read_file(file):
+        body = document.body
+        if isinstance(body, dict) and body.get("kind") in (EXCEPTION, "List"):
+            yield from filter(is_exception, resources([document]))
 
 
 def _require_valid(resource: Resource) -> None:

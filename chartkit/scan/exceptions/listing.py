@@ -17,6 +17,7 @@ from chartkit.report.text.layout import Screen, table
 from chartkit.safe_text import shown
 from chartkit.scan.exceptions.files import read_files
 from chartkit.scan.exceptions.model import FiledException, filed
+from chartkit.scan.inputs import Note
 
 _HEADINGS = ("NAME", "POLICIES", "ENDS", "ENVIRONMENTS", "LOCATION")
 
@@ -31,19 +32,20 @@ class ListedException:
 
 
 def listed_exceptions(
-    files: Sequence[Path], project: Project | None, names: Sequence[str]
+    files: Sequence[Path], project: Project | None, names: Sequence[str], note: Note
 ) -> list[ListedException]:
-    """Return the exceptions of files, or of the project's environments (names: of these alone).
+    """Return the exceptions of files, or of the project's environments (names: of these alone);
+    note: called with a row for each file of a folder that cannot be read.
 
     Raise InputError.
     """
     if project is None:
         named = [NamedFile(each, Location(str(each))) for each in files]
-        return [ListedException(filed(each), (), {}) for each in read_files(named)]
+        return [ListedException(filed(each), (), {}) for each in read_files(named, note)]
     chosen = [one for name in names for one in project.environments_of(name)]
     found: dict[tuple[str, int, str], tuple[FiledException, list[str]]] = {}
     for environment in chosen or project.environments.values():
-        for resource in read_files(environment.exceptions):
+        for resource in read_files(environment.exceptions, note):
             place = resource.location
             key = (place.file, place.line, place.path)
             found.setdefault(key, (filed(resource), []))[1].append(environment.name)

@@ -236,7 +236,7 @@ def _answers(
 
     recipe = Recipe(
         judges.policies.found,
-        exception_objects([Path(each) for each in options.request.exceptions]),
+        exception_objects([Path(each) for each in options.request.exceptions], lambda _: None),
         frozenset(each.policy.id for each in judge.policies),
         stream.shared,
         selection,

@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cli_files.world import NO_VALUES
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import CompileError, InputError, NoSource
+from chartkit.model import Diagnostic
 from chartkit.scan.policies import compile_all
 from chartkit.scan.user_inputs import read_exceptions, read_user_inputs
 from tests.unit.engine.policies import obj, policy_resource, rule
@@ -20,6 +21,10 @@ spec:
   exceptions: [{policyName: p, ruleNames: [r]}]
   match: {any: [{resources: {kinds: [Pod]}}]}
 """
+
+
+def unexpected(row: Diagnostic) -> None:
+    raise AssertionError(row)
 
 
 def file(folder: Path, name: str, text: str) -> Path:
@@ -69,19 +74,19 @@ def test_what_is_wrong_with_statements(tmp_path: Path) -> None:
 
 def test_exceptions_come_from_files_and_folders(tmp_path: Path) -> None:
     path = file(tmp_path, "e.yaml", f"{EXCEPTION}---\napiVersion: v1\nkind: Pod\n")
-    assert [one.key for one in read_exceptions([path]).exceptions] == ["kyverno/e"]
-    assert [one.key for one in read_exceptions([tmp_path]).exceptions] == ["kyverno/e"]
+    assert [one.key for one in read_exceptions([path], unexpected).exceptions] == ["kyverno/e"]
+    assert [one.key for one in read_exceptions([tmp_path], unexpected).exceptions] == ["kyverno/e"]
 
 
 def test_exceptions_that_are_not_there(tmp_path: Path) -> None:
     path = file(tmp_path, "p.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
     with pytest.raises(InputError, match="holds no PolicyException"):
-        read_exceptions([path])
+        read_exceptions([path], unexpected)
     with pytest.raises(InputError, match="no such file or folder"):
-        read_exceptions([tmp_path / "gone"])
+        read_exceptions([tmp_path / "gone"], unexpected)
     broken = file(tmp_path, "b.yaml", EXCEPTION.replace("exceptions:", "exception:"))
     with pytest.raises(CompileError):
-        read_exceptions([broken])
+        read_exceptions([broken], unexpected)
 
 
 def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:

@@ -20,7 +20,6 @@ from chartkit.addons.migrate.files.texts import SEPARATOR, FileText, file_texts,
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, read_inventory
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
-from chartkit.documents.unread import strict
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy_reader import KINDS
@@ -237,14 +236,15 @@ def given_objects(
 ) -> list[Resource]:
     """Return the objects at paths; of a recording, those of kinds that the policies match.
 
-    Raise InputError and SourceError for what cannot be read.
+    note: called with a row for each file of a folder that cannot be read. Raise InputError and
+    SourceError for what else cannot be read.
     """
     found: list[Resource] = []
     for path in paths:
         if is_recording(Path(path)):
             found += _recorded(Path(path), legacy)
         else:
-            found += read_inputs([path], stdin, strict(note))
+            found += read_inputs([path], stdin, note)
     return found
 
 

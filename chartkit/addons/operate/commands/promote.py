@@ -101,10 +101,12 @@ def promote(options: PromoteOptions, outputs: OutputOptions) -> None:
     clusters, and what Kyverno reported. A policy is held back while any object would be refused or
     cannot be decided. `-o markdown` is the text of a pull request.
 
-    Exits 1 if a POLICY is held back, or no candidate is ready; then nothing is written.
+    Exits 1 if a POLICY is held back, or no candidate is ready, and 2 if an input cannot be read;
+    then nothing is written.
     """
     from chartkit.addons.operate.promote import run
     from chartkit.addons.operate.promote.report import report
+    from chartkit.documents.unread import EXIT_CODE
     from chartkit.project.project import read_project
 
     outputs.parsed()
@@ -113,7 +115,7 @@ def promote(options: PromoteOptions, outputs: OutputOptions) -> None:
     promotion = run.promote(options)
     show(report(promotion), outputs)
     if promotion.is_refused:
-        raise SystemExit(1)
+        raise SystemExit(EXIT_CODE if promotion.plan.unread else 1)
     if options.write:
         run.write(promotion, read_project(options.path).root)
     if TEXT in outputs.parsed():

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from chartkit.engine import RunnablePolicy
-from chartkit.model import Location, Resource
+from chartkit.model import Diagnostic, Location, Resource
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -124,13 +124,15 @@ class PlannedPolicy:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """environment: `prd`, or `prd/east` for a cluster; namespaces: none for all; sources: of the
-    evidence, each with the objects that it has; notes: what could not be read."""
+    evidence, each with the objects that it has; notes: of the sources; unread: a row for each input
+    that cannot be read."""
 
     environment: str
     namespaces: tuple[str, ...]
     policies: tuple[PlannedPolicy, ...]
     sources: tuple[tuple[str, int], ...]
     notes: tuple[str, ...] = ()
+    unread: tuple[Diagnostic, ...] = ()
 
     def of(self, verdict: Verdict) -> Sequence[PlannedPolicy]:
         """Return the policies of a verdict."""

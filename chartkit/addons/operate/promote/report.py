@@ -48,6 +48,7 @@ def as_text(promotion: Promotion, colour: bool = False) -> str:
         for each in plan.of(verdict):
             lines += ["", *_policy_lines(each, plan.namespaces, colour)]
     lines += _caveat_lines([*plan.of(Verdict.PROMOTE), *plan.of(Verdict.HELD)])
+    lines += [shown(str(row)) for row in plan.unread]
     lines += [f"note: {shown(single_line(each))}" for each in plan.notes]
     return "\n".join([*lines, "", headline(promotion), *_afterwards(promotion)]) + "\n"
 
@@ -72,7 +73,9 @@ def headline(promotion: Promotion) -> str:
 def _afterwards(promotion: Promotion) -> Iterator[str]:
     plan = promotion.plan
     names = " ".join(each.candidate.name for each in plan.of(Verdict.PROMOTE))
-    if promotion.is_refused:
+    if plan.unread:
+        yield "refused: nothing is promoted while an input is not read"
+    elif promotion.is_refused:
         yield "refused: nothing is promoted while an object would be refused or is not decided"
     elif names:
         yield f"way back: chartkit promote {shown(names)} --to {plan.environment} --back --write"
@@ -167,10 +170,11 @@ def as_markdown(promotion: Promotion) -> str:
             "",
             markdown_table(("object", "owner", "rule", "message"), objects),
         ]
-    if plan.sources:
+    if plan.sources or plan.unread:
         lines += ["## Evidence", ""]
         lines += [f"- {markdown_cell(name)}: {count}" for name, count in plan.sources]
-        lines += [f"- {markdown_cell(single_line(each))}" for each in plan.notes]
+        notes = (*map(str, plan.unread), *plan.notes)
+        lines += [f"- {markdown_cell(single_line(each))}" for each in notes]
         lines.append("")
     for text in _afterwards(promotion):
         name, _, command = text.partition(": ")
@@ -197,6 +201,7 @@ def as_json(promotion: Promotion) -> Body:
         },
         "sources": [{"name": name, "count": count} for name, count in plan.sources],
         "notes": list(plan.notes),
+        "unread": [str(row) for row in plan.unread],
         "policies": [_body(each) for each in plan.policies],
     }
 
@@ -230,7 +235,9 @@ def _violation(found: Violation) -> Body:
 
 
 def _findings(promotion: Promotion) -> Iterator[Finding]:
-    """Yield an error for each object that would be refused, and a note for each promotion."""
+    """Yield an error for each input that is not read and each object that would be refused, and a
+    note for each promotion."""
+    yield from map(diagnostic_finding, promotion.plan.unread)
     for each in promotion.plan.policies:
         name = each.candidate.name
         for found in each.candidate.evidence.blocked if each.verdict is Verdict.HELD else ():

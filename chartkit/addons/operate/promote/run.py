@@ -57,10 +57,12 @@ class Promotion:
 
     @property
     def is_refused(self) -> bool:
-        """Return whether nothing may be written: a policy that was named is held back, or none of
-        the candidates is ready."""
+        """Return whether nothing may be written: an input could not be read, a policy that was
+        named is held back, or none of the candidates is ready."""
         if self.back:
             return False
+        if self.plan.unread:
+            return True
         held = bool(self.plan.of(Verdict.HELD))
         ready = bool(self.plan.of(Verdict.PROMOTE))
         return held and not (self.candidates_only and ready)
@@ -135,8 +137,8 @@ def _plan(project: Project, environment: Environment, options: PromoteOptions) -
         reading.live()
     planned = tuple(decided(each, options, scope) for each in wanted)
     notes += (str(each) for each in policies.diagnostics)
-    sources = tuple(reading.sources.items())
-    return Plan(environment.name, options.namespaces, planned, sources, tuple(notes))
+    sources, unread = tuple(reading.sources.items()), tuple(reading.unread)
+    return Plan(environment.name, options.namespaces, planned, sources, tuple(notes), unread)
 
 
 def _names(project: Project, environment: Environment) -> list[str]:
@@ -165,7 +167,8 @@ def _joined(name: str, plans: Sequence[Plan]) -> Plan:
     sources = [(f"{plan.environment}: {source}", n) for plan in plans for source, n in plan.sources]
     notes = [f"{plan.environment}: {note}" for plan in plans for note in plan.notes]
     policies = tuple(_of_clusters(each) for each in by_name.values())
-    return Plan(name, plans[0].namespaces, policies, tuple(sources), tuple(notes))
+    unread = tuple(dict.fromkeys(row for plan in plans for row in plan.unread))
+    return Plan(name, plans[0].namespaces, policies, tuple(sources), tuple(notes), unread)
 
 
 def _of_clusters(found: Sequence[PlannedPolicy]) -> PlannedPolicy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import filterfalse
 from pathlib import Path
 
 from chartkit.addons.operate.promote.evidence import Judge
@@ -17,47 +18,52 @@ from chartkit.addons.operate.promote.reports import (
     is_report,
     results_of,
 )
-from chartkit.documents.unread import strict
+from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import NO_ATTACHMENTS
-from chartkit.model import Diagnostic, Resource
+from chartkit.model import Diagnostic, Location, Resource
 from chartkit.network.cluster.recording import is_recording
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.checks.engine import read_workload
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
-from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.inputs import ChartOptions, existing, matching, read_inputs
 from chartkit.scan.policies import PolicySet
 
 
 @dataclass(slots=True)
 class EvidenceReader:
-    """The sources of evidence, read one by one; sources: how many objects or results each has."""
+    """The sources of evidence, read one by one; sources: how many objects or results each has;
+    unread: a row for each input that cannot be read."""
 
     judge: Judge
     policies: PolicySet
     options: PromoteOptions
     notes: list[str]
     sources: dict[str, int] = field(default_factory=dict)
+    unread: list[Diagnostic] = field(default_factory=list)
 
     def workloads(self, project: Project, environment: Environment) -> None:
         """Judge the workloads that chartkit.yaml names."""
         for workload in environment.workloads:
             found, rows = read_workload(project, workload, environment.kube_version)
-            require_read = strict(lambda _: None)
-            for row in rows:
-                require_read(row)
+            self.unread += filter(is_unread, rows)
             self._objects(f"workloads {workload.path.as_posix()}", list(found))
 
     def given(self) -> None:
         """Judge the manifests, charts, recordings and reports that options name."""
-        for path in self.options.evidence:
-            if is_recording(Path(path)):
+        for path in matching(self.options.evidence):
+            if is_recording(existing(Path(path))):
                 self._cluster(f"cluster {path}", ClusterSource(recording=Path(path)))
                 continue
             notes: list[Diagnostic] = []
-            found = read_inputs([path], StringIO(), strict(notes.append), ChartOptions())
-            self.notes += map(str, notes)
+            try:
+                found = read_inputs([path], StringIO(), notes.append, ChartOptions())
+            except UNREADABLE as error:
+                self.unread.append(unread_at(Location(path), error))
+                continue
+            self.unread += filter(is_unread, notes)
+            self.notes += map(str, filterfalse(is_unread, notes))
             reports = [each for each in found if is_report(each)]
             if reports:
                 results = (one for each in reports for one in results_of(each.body))

@@ -195,3 +195,20 @@ def test_options_that_promote_nothing_are_refused(
     code, out, err = shop.run("promote", *arguments, "--to", "prd")
     assert (code, out) == (2, "")
     assert told in err
+
+
+def test_an_input_that_cannot_be_read_is_a_row_and_nothing_is_written(shop: Shop) -> None:
+    broken = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n"
+    shop.write("stock/open.yaml", broken)
+    shop.write("chartkit.yaml", shop.project.replace("[apps]", "[apps, stock]"))
+    shop.write("more.yaml", broken)
+    before = shop.project
+    code, body = shop.promote("clean", "--evidence", "more.yaml", "--write")
+    assert (code, body["refused"], shop.project) == (2, True, before)
+    assert shop.verdicts(body) == {"clean": "promote"}
+    said = "4:1: error unread: is not YAML"
+    assert [said in each for each in body["unread"]] == [True, True]
+    code, out, _ = shop.run("promote", "clean", "--to", "prd")
+    assert code == 2
+    assert f"stock/open.yaml:{said}" in out
+    assert "refused: nothing is promoted while an input is not read" in out

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from chartkit.model import Body, Json, path_text
 
@@ -46,44 +46,22 @@ class Rule:
     optional_old: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The limits of numbers, texts, lists and maps; None for no limit."""
-
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: bool = False
-    exclusive_maximum: bool = False
-    multiple_of: float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
-    min_items: int | None = None
-    max_items: int | None = None
-    min_properties: int | None = None
-    max_properties: int | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """One node. types: empty for any; additional: the schema of a map's values, true for any, None
-    where only `properties` are known; has_default: whether `default` counts; keeps_unknown, embeds:
-    `x-kubernetes-preserve-unknown-fields` and `-embedded-resource`; list_type, list_keys:
+    """One node. body: as the definition has it, with limits and alternatives; types: empty for any;
+    additional: the schema of a map's values, true for any, None where only `properties` are known;
+    has_default: whether `default` counts; keeps_unknown, embeds: those of
+    `x-kubernetes-preserve-unknown-fields` and `-embedded-resource`; list_type, list_keys: those of
     `x-kubernetes-list-type` and `-list-map-keys`."""
 
+    body: Body = field(default_factory=dict)
     types: tuple[str, ...] = ()
     format: str = ""
     nullable: bool = False
     properties: Mapping[str, Schema] = field(default_factory=dict)
     additional: Schema | bool | None = None
     items: Schema | None = None
-    required: tuple[str, ...] = ()
-    enum: tuple[Json, ...] = ()
-    pattern: str = ""
-    bounds: Bounds = Bounds()
     all_of: tuple[Schema, ...] = ()
-    any_of: tuple[Schema, ...] = ()
-    one_of: tuple[Schema, ...] = ()
-    negated: Schema | None = None
     default: Json = None
     has_default: bool = False
     keeps_unknown: bool = False
@@ -101,22 +79,16 @@ def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
             raise SchemaError((*path, key), "must not be used")
     properties = _schemas(given, "properties", path)
     items = given.get("items")
-    negated = given.get("not")
+    _check_limits(given, path)
     return Schema(
+        body=given,
         types=_types(given, path),
         format=_text(given, "format", path),
         nullable=_flag(given, "nullable", path),
         properties=properties,
         additional=_additional(given, path),
         items=None if items is None else read_schema(items, (*path, "items")),
-        required=_texts(given, "required", path),
-        enum=tuple(_list(given, "enum", path)),
-        pattern=_text(given, "pattern", path),
-        bounds=_bounds(given, path),
         all_of=_branches(given, "allOf", path),
-        any_of=_branches(given, "anyOf", path),
-        one_of=_branches(given, "oneOf", path),
-        negated=None if negated is None else read_schema(negated, (*path, "not")),
         default=deepcopy(given.get("default")),
         has_default=given.get("default") is not None,
         keeps_unknown=_flag(given, "x-kubernetes-preserve-unknown-fields", path),
@@ -175,36 +147,28 @@ def _rules(given: Body, path: tuple[str | int, ...]) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-_NUMBERS: Final = {"minimum": "minimum", "maximum": "maximum", "multiple_of": "multipleOf"}
-_COUNTS: Final = {
-    "min_length": "minLength",
-    "max_length": "maxLength",
-    "min_items": "minItems",
-    "max_items": "maxItems",
-    "min_properties": "minProperties",
-    "max_properties": "maxProperties",
-}
-_FLAGS: Final = {
-    "exclusive_minimum": "exclusiveMinimum",
-    "exclusive_maximum": "exclusiveMaximum",
-}
-_NO_BOUNDS: Final = Bounds()
+_NUMBERS: Final = ("minimum", "maximum", "multipleOf")
+LIMITS_OF_SIZE: Final = tuple(
+    f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties")
+)
 
 
-def _bounds(given: Body, path: tuple[str | int, ...]) -> Bounds:
-    found: dict[str, Any] = {}
-    for name, key in {**_NUMBERS, **_COUNTS}.items():
+def _check_limits(given: Body, path: tuple[str | int, ...]) -> None:
+    """Raise SchemaError for a limit of another type."""
+    for key in (*_NUMBERS, *LIMITS_OF_SIZE):
         value = given.get(key)
-        if value is None:
-            continue
-        is_number = isinstance(value, int | float if name in _NUMBERS else int)
-        if not is_number or isinstance(value, bool):
+        is_number = isinstance(value, int | float if key in _NUMBERS else int)
+        if value is not None and (not is_number or isinstance(value, bool)):
             raise SchemaError((*path, key), "must be a number")
-        found[name] = float(value) if name in _NUMBERS else value
-    for name, key in _FLAGS.items():
-        if _flag(given, key, path):
-            found[name] = True
-    return Bounds(**found) if found else _NO_BOUNDS
+    for key in ("exclusiveMinimum", "exclusiveMaximum"):
+        _flag(given, key, path)
+    _texts(given, "required", path)
+    _list(given, "enum", path)
+    _text(given, "pattern", path)
+    for key in ("anyOf", "oneOf"):
+        _branches(given, key, path)
+    if given.get("not") is not None:
+        read_schema(given["not"], (*path, "not"))
 
 
 def _mapping(value: Json, path: tuple[str | int, ...]) -> Body:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,10 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]*`")
 _HEADING = re.compile(r"^#+ +(.*?) *$", re.MULTILINE)
+_PATH = re.compile(
+    r"`((?:[\w.-]+/)*(?:[\w-]+/|[\w-]+\.(?:py|yaml|tsv)))`|(?<=# )((?:\w+/)+\w+)(?=[,)\n])"
+)
+"""A folder or file in code, or the module in the comment of a line of code."""
 _END = ("|", ">", "&&", "||", ";")
 
 
@@ -49,6 +54,27 @@ def test_links_lead_somewhere() -> None:
     assert len(_PAGES) > 50
     dead = {str(page.relative_to(ROOT)): list(_dead(page)) for page in _PAGES}
     assert {page: links for page, links in dead.items() if links} == {}
+
+
+def test_the_architecture_page_names_what_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    folders = [ROOT / name for name in ("bench", "chartkit", "docs", "tests", "tools")]
+    paths = [path for folder in folders for path in (folder, *folder.rglob("*"))]
+    there = "".join(f"/{path.relative_to(ROOT)}{'/' * path.is_dir()}\n" for path in paths)
+    names = [path or module for path, module in _PATH.findall(text)]
+    assert len(names) > 100
+    ends = ("\n", "/\n", ".py\n")
+    assert [name for name in names if not any(f"/{name}{end}" in there for end in ends)] == []
+
+
+def test_the_architecture_page_has_the_layers_of_the_contracts() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    drawn = [set(re.findall(r"\w+", block)) for block in _FENCE.findall(page)]
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    for contract in pyproject["tool"]["importlinter"]["contracts"]:
+        if contract["id"] in ("rooms", "engine"):
+            rooms = {room.strip() for row in contract["layers"] for room in row.split("|")}
+            assert any(rooms <= words for words in drawn), contract["id"]
 
 
 def _commands(page: Path) -> Iterator[str]:

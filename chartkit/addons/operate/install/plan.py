@@ -22,7 +22,7 @@ from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import CLUSTER_ROLES
 from chartkit.project.environment import Environment
@@ -100,8 +100,9 @@ def plan(
     apis = cluster.group_versions()
     names = [ENGINE, POLICIES] if environment.engine else [POLICIES]
     refusals = _unsupported(environment, environment.kyverno, live)
-    if not drift_allowed:
-        refusals += _drift(project)
+    if not drift_allowed and checked(project, ()).drift:
+        place = Location(str(project.charts))
+        refusals.append(f"{place}: differs from chartkit.yaml (run `chartkit render`)")
     steps = []
     for name in [] if refusals else names:
         there = releases.read(name)
@@ -135,13 +136,6 @@ def _judged(environment: Environment, kyverno: Version, live: Version) -> list[D
     return compat.diagnostics(verdict, place, environment.accepted if is_own else "")
 
 
-def _drift(project: Project) -> list[str]:
-    if not checked(project, ()).drift:
-        return []
-    place = Location(str(project.charts))
-    return [f"{place}: differs from chartkit.yaml (run `chartkit render`)"]
-
-
 def _step(
     chart: Path,
     environment: Environment,
@@ -159,7 +153,10 @@ def _step(
         kube_version=kubernetes,
         api_versions=[*apis, *(api for api, served in environment.apis.items() if served)],
     )
-    metadata = _metadata(chart / "Chart.yaml")
+    file = chart / "Chart.yaml"
+    metadata = next((document.body for document in read_file(file)), None)
+    if not isinstance(metadata, dict):
+        raise InputError("describes no chart", Location(str(file)))
     wanted = DesiredRelease(
         chart.name,
         chart,
@@ -178,14 +175,6 @@ def _before(there: Release | None, cluster: Cluster) -> Sequence[Resource]:
     if there.status is not Status.FAILED:
         return there.resources
     return deployed_objects(cluster, NAMESPACE, there.name, there.revision)
-
-
-def _metadata(file: Path) -> Body:
-    documents = read_file(file)
-    body = documents[0].body if documents else None
-    if not isinstance(body, dict):
-        raise InputError("describes no chart", Location(str(file)))
-    return body
 
 
 def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Action:
@@ -269,8 +258,14 @@ def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
     write the sum again after Helm has deleted it: without an owner and rules, it keeps Helm from
     installing again.
     """
-    found = ((name, cluster.read(CLUSTER_ROLES, name)) for name in names)
-    return [name for name, body in found if body is not None and _is_left(body)]
+    roles = ((name, cluster.read(CLUSTER_ROLES, name)) for name in names)
+    return [
+        name
+        for name, body in roles
+        if body is not None
+        and _OWNER not in mapping_at(body, "metadata", "annotations")
+        and not body.get("rules")
+    ]
 
 
 def remove_ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
@@ -279,8 +274,3 @@ def remove_ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
     for name in found:
         cluster.delete(CLUSTER_ROLES, name)
     return found
-
-
-def _is_left(body: Body) -> bool:
-    annotations = body["metadata"].get("annotations") or {}
-    return _OWNER not in annotations and not body.get("rules")

@@ -194,7 +194,7 @@ def release_of(body: Body, status: Body) -> Release:
     return Release(
         name=body["name"],
         revision=int(body["revision"]),
-        status=_status(body["status"]),
+        status=Status(body["status"]) if body["status"] in [*Status] else Status.UNKNOWN,
         chart=body.get("chart", ""),
         version=body.get("version", ""),
         app_version=body.get("appVersion", ""),
@@ -203,10 +203,6 @@ def release_of(body: Body, status: Body) -> Release:
         manifest=status.get("manifest") or "",
         values=status.get("config") or {},
     )
-
-
-def _status(text: str) -> Status:
-    return Status(text) if text in list(Status) else Status.UNKNOWN
 
 
 def _time(text: Any) -> datetime:

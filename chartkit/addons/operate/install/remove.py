@@ -14,7 +14,7 @@ from chartkit.addons.operate.install.waiting import WEBHOOK_LABEL
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError
-from chartkit.model import Body
+from chartkit.model import Body, mapping_at
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import CRDS, MUTATING, VALIDATING, Collection
 from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
@@ -22,6 +22,7 @@ from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
 PODS: Final = "app.kubernetes.io/part-of=kyverno"
 _OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
 _HELM: Final = "app.kubernetes.io/managed-by=Helm"
+_ENDED: Final = ("Succeeded", "Failed")
 _SETTLED: Final = 2
 """The times in a row that no webhook must be found: a running engine writes them again."""
 
@@ -112,7 +113,13 @@ def _removed(release: Release, with_definitions: bool, tools: Tools, hooks: bool
 
 def _without_webhooks(tools: Tools) -> None:
     """Delete Kyverno's webhooks once nothing runs that would write them again."""
-    tools.waiting.until("Kyverno's pods still run", lambda: _running(tools.cluster))
+
+    def running() -> str:
+        pods = tools.cluster.pods(NAMESPACE, PODS)
+        going = (pod for pod in pods if mapping_at(pod, "status").get("phase") not in _ENDED)
+        return ", ".join([pod["metadata"]["name"] for pod in going][:3])
+
+    tools.waiting.until("Kyverno's pods still run", running)
     clear = 0
 
     def missing() -> str:
@@ -161,16 +168,6 @@ def _webhooks(cluster: Cluster) -> Iterator[tuple[Collection, str]]:
     for collection in (VALIDATING, MUTATING):
         for body in cluster.objects(collection, labels=WEBHOOK_LABEL):
             yield collection, body["metadata"]["name"]
-
-
-def _running(cluster: Cluster) -> str:
-    pods = cluster.pods(NAMESPACE, PODS)
-    going = [pod["metadata"]["name"] for pod in pods if _alive(pod)]
-    return ", ".join(going[:3])
-
-
-def _alive(pod: Body) -> bool:
-    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
 
 
 def _definitions(cluster: Cluster) -> list[Body]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from chartkit.addons.operate.install.plan import Action, Plan, Step, values_digest
 from chartkit.addons.operate.install.remove import Removal
@@ -13,7 +13,7 @@ from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.collections import DEPLOYMENTS
 from chartkit.network.cluster.errors import CutShortError
-from chartkit.render.compare.fields import ObjectChange, What
+from chartkit.render.compare.fields import What
 from chartkit.render.compare.risk import Level, risk
 
 _SHOWN = 5
@@ -43,20 +43,13 @@ def _step(step: Step) -> Iterator[str]:
             yield f"  values {before} → {after}"
     if step.action is Action.NOTHING:
         return
-    yield f"  objects: {_counts(step.changes)}"
-    if step.there is not None:
-        yield from _risks(step.changes)
-
-
-def _counts(changes: Sequence[ObjectChange]) -> str:
-    counts = Counter(change.what for change in changes)
-    return ", ".join(f"{counts[what]} {what}" for what in What if counts[what]) or "none changes"
-
-
-def _risks(changes: Sequence[ObjectChange]) -> Iterator[str]:
-    """Yield the changes of high risk, up to a limit."""
-    judged = [(change, risk(change)) for change in changes]
-    high = [(change, found) for change, found in judged if found.level is Level.HIGH]
+    counts = Counter(change.what for change in step.changes)
+    objects = ", ".join(f"{counts[what]} {what}" for what in What if counts[what])
+    yield f"  objects: {objects or 'none changes'}"
+    if step.there is None:
+        return
+    risks = [(change, risk(change)) for change in step.changes]
+    high = [(change, found) for change, found in risks if found.level is Level.HIGH]
     for change, found in high[:_SHOWN]:
         yield f"  high risk: {change.identity} {change.what}: {found.reason}"
     if len(high) > _SHOWN:

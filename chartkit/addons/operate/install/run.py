@@ -162,20 +162,15 @@ def _release(step: Step, tools: Tools) -> None:
         tools.say(f"{name}: {described(there)}, as it should be")
         return
     if action is Action.INSTALL:
-        _without_leftovers(step, tools)
+        # Helm does not take roles over that an earlier removal left, and would stop at them.
+        roles = step.roles if name == ENGINE else ()
+        for role in remove_ownerless(tools.cluster, roles):
+            tools.say(f"ClusterRole {role} has no owner, an earlier removal left it: it is deleted")
         tools.say(f"{name}: installing {step.wanted.version}")
         tools.releases.install(step.wanted)
     else:
         tools.say(f"{name}: upgrading to {step.wanted.version}")
         tools.releases.upgrade(step.wanted)
-
-
-def _without_leftovers(step: Step, tools: Tools) -> None:
-    """Remove roles without an owner: Helm does not take them over, so those of an earlier removal
-    would block it."""
-    if step.wanted.name == ENGINE:
-        for name in remove_ownerless(tools.cluster, step.roles):
-            tools.say(f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted")
 
 
 def _repaired(there: Release, tools: Tools) -> Release | None:

@@ -199,7 +199,9 @@ def without_others(body: Body) -> list[Body] | None:
     a conflict. A release that takes an object over is to be the only one.
     """
     entries = mappings_at(body, "metadata", "managedFields")
-    own = next((each for each in entries if _is_own(each)), None)
+    applied = {"manager": MANAGER, "operation": "Apply"}.items()
+    owned = (each for each in entries if applied <= each.items() and not each.get("subresource"))
+    own = next(owned, None)
     if own is None:
         return None
     kept: list[Body] = []
@@ -211,24 +213,14 @@ def without_others(body: Body) -> list[Body] | None:
     return None if kept == entries else kept
 
 
-def _is_own(entry: Body) -> bool:
-    wanted = {"manager": MANAGER, "operation": "Apply"}
-    return wanted.items() <= entry.items() and not entry.get("subresource")
-
-
 def _rest(fields: Body, taken: Body) -> Body:
-    """Return fields without those that are taken, and without what holds nothing else."""
-    found: Body = {}
+    """Return fields without those that are taken, and without what holds nothing else: nothing is
+    left below a field that either has whole."""
+    left: Body = {}
     for key, below in fields.items():
+        inside = taken.get(key)
         if key not in taken:
-            found[key] = below
-        elif rest := _below(below, taken[key]):
-            found[key] = rest
-    return {} if found.keys() <= {_SELF} else found
-
-
-def _below(fields: Json, taken: Json) -> Body:
-    """Return what is left below a field that both have; nothing below one that either has whole."""
-    if not isinstance(fields, dict) or not isinstance(taken, dict) or not taken:
-        return {}
-    return _rest(fields, taken)
+            left[key] = below
+        elif isinstance(below, dict) and isinstance(inside, dict) and inside:
+            left |= {key: rest} if (rest := _rest(below, inside)) else {}
+    return {} if left.keys() <= {_SELF} else left

@@ -115,7 +115,11 @@ class Waiter:
             version = each.api_version.rpartition("/")[2]
             collection = Collection(_group(each), version, plurals.get(_kind(each), ""))
             if collection.plural and collection not in lists:
-                lists[collection] = _by_name(self.cluster.objects(collection))
+                bodies = self.cluster.objects(collection)
+                metadata = ((body["metadata"], body) for body in bodies)
+                lists[collection] = {
+                    (own.get("namespace", ""), own["name"]): body for own, body in metadata
+                }
             body = lists.get(collection, {}).get((each.namespace, each.name))
             if body is None or not _is_ready(body):
                 found.append(f"{each.kind} {each.name}")
@@ -176,11 +180,6 @@ def _lacking(name: str, body: Body | None) -> str:
         return f"{name} is not there"
     there, wanted = replicas(body)
     return "" if there >= wanted else f"{name} has {there} of {wanted} replicas"
-
-
-def _by_name(bodies: Iterable[Body]) -> dict[tuple[str, str], Body]:
-    places = ((body["metadata"], body) for body in bodies)
-    return {(place.get("namespace", ""), place["name"]): body for place, body in places}
 
 
 def _is_ready(body: Body) -> bool:

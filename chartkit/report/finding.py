@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import ClassVar, Final, Protocol, runtime_checkable
 
-from chartkit.documents.checkout import checkout_top
 from chartkit.model import (
     Body,
     Diagnostic,
@@ -134,6 +133,8 @@ def _posix(file: str) -> str:
 def _in_repository(file: str, here: str) -> str:
     """Return a file's path from the root of the checkout that the current folder is in, or else of
     the one that the file is in."""
+    from chartkit.documents.checkout import checkout_top  # Only some formats ask for it.
+
     whole = Path(here, file)
     if "://" in file or not whole.exists():
         return file

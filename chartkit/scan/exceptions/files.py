@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.documents.unread import UNREADABLE, require_read
@@ -11,8 +12,10 @@ from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Resource
-from chartkit.project.settings import NamedFile
 from chartkit.scan.inputs import Note, unread_file, walk
+
+if TYPE_CHECKING:
+    from chartkit.project.settings import NamedFile
 
 
 def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Resource]:

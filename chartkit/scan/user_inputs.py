@@ -1,11 +1,14 @@
-"""The user's settings for requests, from files: values, variables, user info and exceptions."""
+"""The user's settings for requests, from files: values, variables, user info and exceptions.
+
+What answers for a cluster is imported for policies that look at more than their object.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.documents.reader import Document, read_file
 from chartkit.documents.unread import require_read
@@ -18,36 +21,28 @@ from chartkit.engine import (
     as_submitted,
 )
 from chartkit.engine import read_exceptions as exceptions_of
-from chartkit.engine.cli_files import (
+from chartkit.engine.cli_files.user_files import (
     NO_CONTEXT,
     NO_VALUES,
     UserContext,
-    UserGlobalContext,
-    UserImages,
-    UserMocks,
     UserValues,
-    partial_api,
     read_context,
     read_settings,
     read_user_info,
     read_values,
 )
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
-from chartkit.engine.context.global_context import (
-    GlobalContextEntry,
-    is_global_context_entry,
-    read_global_context_entry,
-)
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.kubernetes.policy_kinds import VERSIONS
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource
-from chartkit.network.cluster.secret_keys import ScannedSecrets
-from chartkit.network.verifiers import blob_verifier
 from chartkit.scan.exceptions.files import exceptions_below
 from chartkit.scan.inputs import Note, existing
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.global_context import GlobalContextEntry
 
 CLI_GROUP: Final = "cli.kyverno.io/"
 
@@ -70,6 +65,8 @@ class UserInputs:
     @property
     def given(self) -> World:
         """The ports that files and options provide, without a cluster."""
+        from chartkit.engine.cli_files.world import UserImages, UserMocks
+
         return World(
             services=self.services or OFFLINE.services,
             images=UserImages(self.context.images, self.registry),
@@ -97,6 +94,10 @@ class UserInputs:
         the names of the kinds that have definitions."""
         if self.is_isolated(policies):
             return OFFLINE
+        from chartkit.engine.cli_files.world import UserGlobalContext, partial_api
+        from chartkit.network.cluster.secret_keys import ScannedSecrets
+        from chartkit.network.verifiers import blob_verifier
+
         bodies = [
             *self.context.resources,
             *(as_submitted(one, custom=custom).body for one in found),
@@ -113,6 +114,11 @@ class UserInputs:
 
 def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
     """Return the GlobalContextEntries among objects; raise CompileError for an invalid one."""
+    from chartkit.engine.context.global_context import (
+        is_global_context_entry,
+        read_global_context_entry,
+    )
+
     return [read_global_context_entry(one) for one in found if is_global_context_entry(one)]
 
 

@@ -24,7 +24,7 @@ from chartkit.engine import (
     evaluate,
     plan_deletions,
 )
-from chartkit.engine.cli_files import partial_api
+from chartkit.engine.cli_files.world import partial_api
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
 from chartkit.scan.gate.violation import written_rule

@@ -11,20 +11,21 @@ from pathlib import Path, PurePosixPath
 from chartkit.documents.reader import Document
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cli_files import (
-    CLUSTER_RESOURCES,
+from chartkit.engine.cli_files.fields import CLUSTER_RESOURCES, decoded
+from chartkit.engine.cli_files.user_files import (
     NO_CONTEXT,
     Admissions,
+    UserValues,
+    read_context,
+    read_user_info,
+    read_values,
+)
+from chartkit.engine.cli_files.world import (
     ObjectApi,
     UserApi,
     UserGlobalContext,
     UserImages,
     UserMocks,
-    UserValues,
-    decoded,
-    read_context,
-    read_user_info,
-    read_values,
 )
 from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import kind_of

@@ -13,18 +13,13 @@ from typing import Any, Final
 from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cli_files.user_files import (
+    Admissions,
     UserContext,
     read_context,
     read_settings,
     read_values,
 )
-from chartkit.engine.cli_files.world import (
-    Admissions,
-    UserApi,
-    UserGlobalContext,
-    UserImages,
-    UserMocks,
-)
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (

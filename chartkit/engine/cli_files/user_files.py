@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 from chartkit.documents.reader import Document
 from chartkit.engine.cli_files.fields import CONTEXT, INLINE_VALUES, METADATA, VALUES, decoded
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.request.request import User
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.request.request import Request, User
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, Resource
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _OPERATION = "request.operation"
@@ -305,3 +305,58 @@ def _members(document: Document, spec: Body, key: str) -> Iterator[Body]:
         if key == "resources" and not member.get("kind"):
             raise InputError("has no kind", document.locate("spec", key, index))
         yield member
+
+
+NO_VALUES: Final = UserValues()
+
+
+@dataclass(slots=True)
+class Admissions:
+    """Makes requests of objects, each with the variables that every policy sees.
+
+    policies: their names; namespaces: labels, where the values have none of a namespace;
+    namespace_objects: whole Namespaces, where the values have no such object.
+    """
+
+    policies: Iterable[str]
+    values: UserValues = NO_VALUES
+    user: User | None = None
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    namespace_objects: Mapping[str, Body] = field(default_factory=dict)
+    _has_variables: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = self.values
+        self.policies = tuple(dict.fromkeys(self.policies))
+        self._has_variables = bool(values.globals or values.by_resource or values.settings)
+
+    def request(self, resource: Resource, operation: str = "") -> Request:
+        """The admission of an object; operation: CREATE, UPDATE or DELETE, above the values'."""
+        values = self.values
+        namespace = resource.namespace
+        labels = values.namespace_labels(namespace) or self.namespaces.get(namespace, {})
+        kind, subresource = values.parent(kind_of(resource))
+        return Request(
+            resource,
+            user=self.user,
+            namespace_labels=labels,
+            namespace=self._namespace_object(namespace),
+            subresource=subresource,
+            kind=kind,
+            variables=self._variables(resource.name, operation),
+        )
+
+    def _namespace_object(self, namespace: str) -> Body | None:
+        values = self.values
+        if namespace in values.namespaces or namespace in values.labels:
+            return values.namespaces.get(namespace)
+        return self.namespace_objects.get(namespace)
+
+    def _variables(self, name: str, operation: str) -> dict[str, Mapping[str, Json]]:
+        if not (self._has_variables or operation):
+            return {}
+        variables: dict[str, Mapping[str, Json]] = {}
+        for policy in self.policies:
+            given = self.values.for_resource(policy, name)
+            variables[policy] = {**given, _OPERATION: operation} if operation else given
+        return variables

@@ -7,7 +7,7 @@ cluster, as in Kyverno's command-line program."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -22,7 +22,6 @@ from chartkit.engine.kubernetes.kinds import (
 from chartkit.engine.ports.cluster import EMPTY, Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import OFFLINE, ImageSource, Recorded, UnknownEntry, World
-from chartkit.engine.request.request import Request, User
 from chartkit.errors import LookupFailed, NoSource, Reraise
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource
@@ -302,59 +301,3 @@ def _global_data(entry: Body) -> Json:
 def _search(path: str, data: Json, place: str) -> Json:
     with Reraise(f"{place}: ", JMESPathError, LookupFailed):
         return compile_expression(path).search(data)
-
-
-NO_VALUES: Final = UserValues()
-_OPERATION: Final = "request.operation"
-
-
-@dataclass(slots=True)
-class Admissions:
-    """Makes requests of objects, each with the variables that every policy sees.
-
-    policies: their names; namespaces: labels, where the values have none of a namespace;
-    namespace_objects: whole Namespaces, where the values have no such object.
-    """
-
-    policies: Iterable[str]
-    values: UserValues = NO_VALUES
-    user: User | None = None
-    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    namespace_objects: Mapping[str, Body] = field(default_factory=dict)
-    _has_variables: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = self.values
-        self.policies = tuple(dict.fromkeys(self.policies))
-        self._has_variables = bool(values.globals or values.by_resource or values.settings)
-
-    def request(self, resource: Resource, operation: str = "") -> Request:
-        """The admission of an object; operation: CREATE, UPDATE or DELETE, above the values'."""
-        values = self.values
-        namespace = resource.namespace
-        labels = values.namespace_labels(namespace) or self.namespaces.get(namespace, {})
-        kind, subresource = values.parent(kind_of(resource))
-        return Request(
-            resource,
-            user=self.user,
-            namespace_labels=labels,
-            namespace=self._namespace_object(namespace),
-            subresource=subresource,
-            kind=kind,
-            variables=self._variables(resource.name, operation),
-        )
-
-    def _namespace_object(self, namespace: str) -> Body | None:
-        values = self.values
-        if namespace in values.namespaces or namespace in values.labels:
-            return values.namespaces.get(namespace)
-        return self.namespace_objects.get(namespace)
-
-    def _variables(self, name: str, operation: str) -> dict[str, Mapping[str, Json]]:
-        if not (self._has_variables or operation):
-            return {}
-        variables: dict[str, Mapping[str, Json]] = {}
-        for policy in self.policies:
-            given = self.values.for_resource(policy, name)
-            variables[policy] = {**given, _OPERATION: operation} if operation else given
-        return variables

@@ -1,25 +1,23 @@
-"""The `context` list of a rule or foreach: Kyverno's checks of it, and loaders of its entries."""
+"""The `context` list of a rule or foreach: Kyverno's checks of it, and loaders of its entries.
+
+Loaders are imported for the first entry.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries.api_call import ApiCallLoader
-from chartkit.engine.context.entries.loader import EntryLoader, EntryNameError
-from chartkit.engine.context.entries.outside import (
-    NO_GLOBALS,
-    ConfigMapLoader,
-    GlobalReferenceLoader,
-    ImageRegistryLoader,
-)
-from chartkit.engine.context.entries.variable import VariableLoader
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, text_of
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.entries.loader import EntryLoader
 
 _PREDEFINED = (
     "images",
@@ -64,9 +62,10 @@ def _entry_fault(entry: Body, namespaced: bool) -> str | None:
             "context entries"
         )
     if namespaced and kinds == ["globalReference"]:
+        from chartkit.engine.context.entries.outside import NO_GLOBALS
+
         return NO_GLOBALS
-    fault, _ = _KINDS[kinds[0]]
-    return fault(entry[kinds[0]])
+    return _KINDS[kinds[0]](entry[kinds[0]])
 
 
 def _variable_fault(body: Body) -> str | None:
@@ -124,16 +123,14 @@ def _path_fault(body: Body) -> str | None:
     return None
 
 
-_Kind = tuple[Callable[[Body], str | None], Callable[[str, Body, str], EntryLoader]]
-
-_KINDS: dict[str, _Kind] = {
-    "configMap": (_configmap_fault, ConfigMapLoader),
-    "apiCall": (_api_call_fault, ApiCallLoader),
-    "globalReference": (_global_fault, GlobalReferenceLoader),
-    "imageRegistry": (_image_fault, ImageRegistryLoader),
-    "variable": (_variable_fault, VariableLoader),
+_KINDS: dict[str, Callable[[Body], str | None]] = {
+    "configMap": _configmap_fault,
+    "apiCall": _api_call_fault,
+    "globalReference": _global_fault,
+    "imageRegistry": _image_fault,
+    "variable": _variable_fault,
 }
-"""The check and the loader of each kind of entry."""
+"""The check of each kind of entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +162,8 @@ class ContextEntries:
 
 def _is_answered(loader: EntryLoader | str, context: Context) -> bool:
     """Return whether a call needs not be made: the user gave its value, or recorded its answer."""
+    from chartkit.engine.context.entries.api_call import ApiCallLoader
+
     if not isinstance(loader, ApiCallLoader):
         return False
     mocks = context.world.mocks
@@ -188,9 +187,18 @@ def compile_entries(
 
 
 def _compile(entry: Body, namespace: str) -> EntryLoader | str:
-    name = entry.get("name")
-    name = text_of(name)
-    for kind, (_, loader) in _KINDS.items():
+    from chartkit.engine.context.entries import api_call, outside, variable
+    from chartkit.engine.context.entries.loader import EntryNameError
+
+    loaders: dict[str, Callable[[str, Body, str], EntryLoader]] = {
+        "configMap": outside.ConfigMapLoader,
+        "apiCall": api_call.ApiCallLoader,
+        "globalReference": outside.GlobalReferenceLoader,
+        "imageRegistry": outside.ImageRegistryLoader,
+        "variable": variable.VariableLoader,
+    }
+    name = text_of(entry.get("name"))
+    for kind, loader in loaders.items():
         body = entry.get(kind)
         if isinstance(body, dict):
             try:

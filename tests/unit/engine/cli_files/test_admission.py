@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cli_files.user_files import read_values
-from chartkit.engine.cli_files.world import Admissions
+from chartkit.engine.cli_files.user_files import Admissions, read_values
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.evaluation import evaluate, respond
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

@@ -18,7 +18,7 @@ from chartkit.addons.migrate.proof.requests.kinds import guessed_kind, least_obj
 from chartkit.addons.migrate.proof.requests.roles import with_bindings
 from chartkit.engine import World, as_submitted
 from chartkit.engine.cel.shapes.matching import own_kind
-from chartkit.engine.cli_files import ObjectApi, UserApi
+from chartkit.engine.cli_files.world import ObjectApi, UserApi
 from chartkit.engine.kubernetes.kinds import (
     DEFAULT_NAMESPACE,
     GroupVersionKind,

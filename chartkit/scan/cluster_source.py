@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents.input_files import is_folder
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.scan.inputs import is_remote
@@ -29,6 +28,10 @@ class ClusterSource:
 
 
 def _is_recording(path: Path) -> bool:
+    from chartkit.documents.input_files import is_folder
+
+    if not is_folder(path):
+        return False
     from chartkit.network.cluster.recording import is_recording
 
     return is_recording(path)
@@ -41,7 +44,7 @@ def cluster_source(options: ScanOptions) -> ClusterSource | None:
     """
     cluster = options.cluster
     paths = [Path(path) for path in options.request.paths if not is_remote(path)]
-    recordings = [path for path in paths if is_folder(path) and _is_recording(path)]
+    recordings = [path for path in paths if _is_recording(path)]
     if cluster.policies_from is not None:
         if cluster.cluster or recordings:
             message = "--policies-from is for files, and a cluster has its own policies"

@@ -138,8 +138,6 @@ def _in_repository(file: str, here: str) -> str:
     whole = Path(here, file)
     if "://" in file or not whole.exists():
         return file
-    from chartkit.documents.checkout import checkout_top
-
     whole = Path(os.path.normpath(whole))
     for folder in (Path(here), whole.parent):
         top = checkout_top(folder)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from chartkit.engine.cel_policies.policy import CelPolicy
     from chartkit.engine.cleanup import Cleaner
     from chartkit.engine.cluster_policy.policy import Policy
-    from chartkit.engine.footprint import Footprint
     from chartkit.engine.request.phase import Phase
     from chartkit.engine.request.request import Request
     from chartkit.engine.request.run import Run
@@ -97,11 +96,6 @@ class RunnablePolicy(Protocol):
     def concerns(self, request: Request, /) -> bool:
         """Return whether it may apply to requests of a kind; false only where it applies to
         none."""
-        ...
-
-    def footprint(self, request: Request, /) -> Footprint:
-        """Return the part of a new object of a request's kind that its validation looks at, next
-        to kind, namespace and user; raise `UnboundedError` where it may look at anything."""
         ...
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult], /) -> None:

@@ -6,27 +6,32 @@ reads, such as its image, each is judged anew.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.footprint import Footprint, Projection, UnboundedError
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
+from chartkit.engine.reads import Course, Reads, ReadTree
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Operation, Request
 from chartkit.engine.request.run import Run
-from chartkit.model import RuleResult, Status
+from chartkit.model import Body, Resource, RuleResult, Status
 
 _FEW: Final = 8
-"""The number of objects of a kind that are judged before it is worked out what is read of them."""
-_TRIAL: Final = 512
-"""The number of objects after which shared verdicts must have been worth while."""
+"""The number of objects of a kind that are judged before their verdicts are shared."""
+_TRIAL: Final = 32
+"""The number of objects after which it is looked at whether shared verdicts were worth while, and
+again after as many more."""
+_AT_FIRST: Final = 16
 _LEAST: Final = 3
-"""The number of objects of which one at least must be equal to an earlier one."""
-_MOST_VERDICTS: Final = 2048
+"""The number of objects of which one at least must be equal to an earlier one: at first, and once
+there were enough trials."""
+_MOST_TRIALS: Final = 512
+_MOST_CHARACTERS: Final = 1 << 24
 
 Verdict = tuple[RuleResult, ...]
 
@@ -40,21 +45,25 @@ class Judge:
     def __init__(self, policies: Sequence[RunnablePolicy], world: World = OFFLINE) -> None:
         self.policies = policies
         self._world = world
+        self._space = Space()
         self._kinds: dict[tuple[GroupVersionKind, str, bool], _Kind] = {}
 
     def results(self, request: Request) -> Sequence[RuleResult]:
         """Return what `evaluate` returns."""
-        if self._world.timings is not None or not _is_plain(request):
+        if self._world.timings is not None or not is_shareable(request):
             return evaluate(self.policies, request, self._world)
         resource = request.resource
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
         kind = self._kinds.get(key)
         if kind is None:
-            kind = self._kinds[key] = _Kind(self.policies, request)
+            policies = [each for each in self.policies if each.concerns(request)]
+            kind = self._kinds[key] = _Kind(policies, self._space)
         return kind.results(request, self._world)
 
 
-def _is_plain(request: Request) -> bool:
+def is_shareable(request: Request) -> bool:
+    """Return whether the verdict on a request may be that on another one: a new object, of which
+    a user says nothing."""
     return (
         request.operation is Operation.CREATE
         and request.old is None
@@ -63,160 +72,224 @@ def _is_plain(request: Request) -> bool:
 
 
 class _Kind:
-    """The policies that may apply to objects of one kind, and their verdicts.
+    """The policies that may apply to objects of one kind, and the verdicts that these share."""
 
-    alone: the policies whose verdicts objects share, by their numbers; together: all of these as
-    one, None where hardly any objects are equal in all that they read.
-    """
+    __slots__ = ("_phased", "_policies", "_sharing", "_validates_only")
 
-    __slots__ = ("_alone", "_policies", "_seen", "_together", "_validates_only")
-
-    def __init__(self, policies: Iterable[RunnablePolicy], request: Request) -> None:
-        self._policies = [each for each in policies if each.concerns(request)]
-        self._validates_only = all(each.phases == _VALIDATION for each in self._policies)
-        self._alone: dict[int, _Shared[Verdict]] = {}
-        self._together: _Shared[_Whole] | None = None
-        self._seen = 0
+    def __init__(self, policies: Sequence[RunnablePolicy], space: Space) -> None:
+        self._policies = policies
+        self._phased = [
+            (phase, number, policy)
+            for phase in Phase
+            for number, policy in enumerate(policies)
+            if phase in policy.phases
+        ]
+        self._validates_only = all(each.phases == {Phase.VALIDATE} for each in policies)
+        self._sharing: Sharing[_Whole] = Sharing(policies, space)
 
     def results(self, request: Request, world: World) -> Sequence[RuleResult]:
-        self._seen += 1
-        if self._seen == _FEW:
-            self._share(_footprints(self._policies, request))
-        elif self._seen % _TRIAL == 0:
-            self._review()
-        if not self._alone:
+        sharing = self._sharing
+        if not sharing.is_ready():
             return evaluate(self._policies, request, world)
-        together = self._together
-        if together is None:
-            return self._judged(Run(request, world), self._known(request))
-        key = together.key(request)
-        found = together.find(key)
-        if found is None:
-            known = self._known(request)
-            results = self._judged(Run(request, world), known)
-            if all(number in known for number in self._alone):
-                together.keep(key, _Whole(known, tuple(results)))
-            return results
-        if self._validates_only and len(self._alone) == len(self._policies):
-            return found.results
-        return self._judged(Run(request, world), found.verdicts)
-
-    def _share(self, footprints: Mapping[int, Footprint]) -> None:
-        """Share the verdicts of policies with known footprints."""
-        self._alone = {number: _Shared(each) for number, each in footprints.items()}
-        self._together = _Shared(*footprints.values()) if footprints else None
-
-    def _review(self) -> None:
-        """Leave out the policies of which too few objects were equal."""
-        kept = {number: each for number, each in self._alone.items() if each.is_worth}
-        if len(kept) < len(self._alone):
-            self._share({number: each.footprint for number, each in kept.items()})
-        elif self._together is not None and not self._together.is_worth:
-            self._together = None
-
-    def _known(self, request: Request) -> dict[int, Verdict]:
-        """Return the verdicts on equal objects, by the numbers of the policies."""
-        known: dict[int, Verdict] = {}
-        for number, shared in self._alone.items():
-            found = shared.find(shared.key(request))
-            if found is not None:
-                known[number] = found
-        return known
-
-    def _judged(self, run: Run, known: dict[int, Verdict]) -> Sequence[RuleResult]:
-        """Return the results of a request, and add to the known verdicts those that are new."""
-        given = run.request
+        place = place_of(request)
+        whole = sharing.whole(request, place)
+        if whole is not None and self._validates_only and sharing.is_all:
+            return whole.results
+        run = Run(request, world)
         results: list[RuleResult] = []
-        for phase in Phase:
-            for number, policy in enumerate(self._policies):
-                if phase not in policy.phases:
-                    continue
-                shared = self._alone.get(number)
-                if shared is None or phase is not Phase.VALIDATE or run.request is not given:
-                    policy.run_phase(run, phase, results)
-                elif number in known:
-                    results += known[number]
-                else:
-                    before = len(results)
-                    policy.run_phase(run, phase, results)
-                    verdict = tuple(results[before:])
-                    if shared.keep(shared.key(given), verdict):
-                        known[number] = verdict
-        return run.settled(results)
-
-
-_VALIDATION: Final = frozenset({Phase.VALIDATE})
+        verdicts: dict[int, Verdict] = {}
+        courses: list[Course] = []
+        for phase, number, policy in self._phased:
+            shared = sharing.verdicts.get(number)
+            if shared is None or phase is not Phase.VALIDATE or run.request is not request:
+                policy.run_phase(run, phase, results)
+            elif whole is not None:
+                results += whole.verdicts[number]
+            else:
+                verdict, course = judged(policy, request, world, shared, place)
+                results += verdict
+                if course is not None:
+                    verdicts[number] = verdict
+                    courses.append(course)
+        settled = run.settled(results)
+        if whole is None:
+            sharing.keep(courses, request, place, _Whole(verdicts, tuple(settled)))
+        return settled
 
 
 class _Whole(NamedTuple):
     """The verdicts of several policies by their numbers, and the results of all of them."""
 
-    verdicts: dict[int, Verdict]
+    verdicts: Mapping[int, Verdict]
     results: Verdict
 
 
-V = TypeVar("V", Verdict, _Whole)
+W = TypeVar("W")
+V = TypeVar("V")
 
 
-class _Shared(Generic[V]):
-    """Verdicts by what was read of the objects."""
+class Sharing(Generic[W]):
+    """What requests of one kind share. Several threads may use it.
 
-    __slots__ = ("_found", "_hits", "_project", "_tried", "footprint")
+    verdicts: those of each policy that is judged once for equal objects, by its number; what comes
+    of all of these together is kept as a whole, unless hardly any objects are equal in all reads.
+    """
 
-    def __init__(self, *footprints: Footprint) -> None:
-        self.footprint = Footprint()
-        for each in footprints:
-            self.footprint.add(each)
-        self._project: Projection = self.footprint.compile()
-        self._found: dict[Hashable, V] = {}
+    __slots__ = ("_policies", "_seen", "_space", "_together", "verdicts")
+
+    def __init__(self, policies: Sequence[RunnablePolicy], space: Space) -> None:
+        self._policies = policies
+        self._space = space
+        self._together: Shared[W] | None = None
+        self._seen = 0
+        self.verdicts: dict[int, Shared[Verdict]] = {}
+
+    @property
+    def is_all(self) -> bool:
+        """Return whether the verdicts of all policies are shared."""
+        return len(self.verdicts) == len(self._policies)
+
+    def is_ready(self) -> bool:
+        """Return whether verdicts are shared: not for the first few requests, and not those of
+        policies for which too few objects were equal."""
+        self._seen += 1
+        if self._seen == _FEW:
+            shareable = enumerate(map(_may_share, self._policies))
+            self._set({number: Shared(self._space, _TRIAL) for number, may in shareable if may})
+        elif self._seen % _TRIAL == 0:
+            kept = {number: each for number, each in self.verdicts.items() if each.is_worth}
+            if len(kept) < len(self.verdicts):
+                self._set(kept)
+            elif self._together is not None and not self._together.is_worth:
+                self._together = None
+        return bool(self.verdicts)
+
+    def _set(self, verdicts: dict[int, Shared[Verdict]]) -> None:
+        self.verdicts = verdicts
+        self._together = Shared(self._space, _MOST_TRIALS)
+
+    def whole(self, request: Request, place: Hashable) -> W | None:
+        """Return what came of all shared verdicts on an equal request."""
+        found = None if self._together is None else self._together.find(request, place)
+        return None if found is None else found[0]
+
+    def keep(
+        self, courses: Collection[Course], request: Request, place: Hashable, whole: W
+    ) -> None:
+        """Keep what came of all shared verdicts; courses: what led to each, of those that hold for
+        other objects."""
+        if self._together is not None and len(courses) == len(self.verdicts):
+            self._together.keep(Reads.joined(courses, *_roots(request)), place, whole)
+
+
+def _may_share(policy: RunnablePolicy) -> bool:
+    """Return whether a policy's verdict on a new object may depend on nothing but the object, its
+    namespace and its user."""
+    phases = policy.phases
+    if Phase.VALIDATE not in phases or Phase.IMAGES in phases:
+        return False
+    if isinstance(policy.policy, CelPolicy):
+        # Whatever else an expression asks for goes through its host, which is noticed.
+        return "paramKind" not in policy.policy.spec
+    return not policy.looks_around
+
+
+def place_of(request: Request) -> Hashable:
+    """Return what decides beside the roots of a request: the namespace with its labels."""
+    return (request.resource.namespace, *request.namespace_labels.items())
+
+
+def _roots(request: Request) -> tuple[Body, Body]:
+    """Return what the reads of a request start from: the object and the fields of a review."""
+    return request.resource.body, request.review or _NO_FIELDS
+
+
+_NO_FIELDS: Final[Body] = {}
+
+
+class Space:
+    """The space that shared verdicts take, in characters of what was read; objects come from users.
+    When it is used up, all of them are forgotten."""
+
+    __slots__ = ("_most", "_used", "_users")
+
+    def __init__(self, most: int = _MOST_CHARACTERS) -> None:
+        self._most = most
+        self._used = 0
+        self._users: list[Shared[Any]] = []
+
+    def add(self, user: Shared[Any]) -> None:
+        """Add verdicts that take of the space."""
+        self._users.append(user)
+
+    def has(self, size: int) -> bool:
+        """Return whether there is space for one more verdict, and take it."""
+        if size > self._most // 64:
+            return False
+        self._used += size
+        if self._used > self._most:
+            self._used = size
+            for user in self._users:
+                user.forget()
+        return True
+
+
+class Shared(Generic[V]):
+    """Verdicts on requests of one kind, by what was read of them. Several threads may use it."""
+
+    __slots__ = ("_hits", "_patience", "_space", "_trees", "_tried")
+
+    def __init__(self, space: Space, patience: int) -> None:
+        """patience: the number of objects that it may take until one is equal to another."""
+        self._patience = patience
+        self._space = space
+        self._trees: dict[Hashable, ReadTree[tuple[V, Course]]] = {}
         self._tried = self._hits = 0
+        space.add(self)
 
-    def key(self, request: Request) -> Hashable:
-        """Return the part of a request that is read."""
-        resource = request.resource
-        place: Hashable = resource.namespace
-        if request.namespace_labels:
-            place = (place, *request.namespace_labels.items())
-        return place, self._project(resource.body)
-
-    def find(self, key: Hashable) -> V | None:
-        """Return the verdict for a part of a request."""
+    def find(self, request: Request, place: Hashable) -> tuple[V, Course] | None:
+        """Return the verdict on an equal request, and the reads that led to it."""
         self._tried += 1
-        found = self._found.get(key)
+        tree = self._trees.get(place)
+        found = None if tree is None else tree.find(*_roots(request))
         if found is not None:
             self._hits += 1
         return found
 
-    def keep(self, key: Hashable, verdict: V) -> bool:
-        """Keep a verdict if it holds for all equal objects: no error, which may come of limits, and
-        none of a text with a variable, which may stand for anything."""
-        results = verdict.results if isinstance(verdict, _Whole) else verdict
-        if any(each.status is Status.ERROR for each in results) or _has_variable(key):
-            return False
-        if len(self._found) >= _MOST_VERDICTS:
-            self._found.clear()
-        self._found[key] = verdict
-        return True
+    def keep(self, reads: Reads, place: Hashable, verdict: V) -> None:
+        """Keep a verdict for all requests that answer the reads alike."""
+        if self._space.has(reads.size):
+            self._trees.setdefault(place, ReadTree()).keep(reads, (verdict, reads.course))
+
+    def forget(self) -> None:
+        """Forget all verdicts."""
+        self._trees = {}
 
     @property
     def is_worth(self) -> bool:
         """Return whether enough objects were equal, as far as can be told."""
-        return self._tried < _TRIAL or self._hits * _LEAST > self._tried
+        least = _LEAST if self._tried >= _MOST_TRIALS else _AT_FIRST
+        return self._tried < self._patience or self._hits * least > self._tried
 
 
-def _footprints(policies: Iterable[RunnablePolicy], request: Request) -> dict[int, Footprint]:
-    """Return the footprints of the policies that have one, by their numbers."""
-    found: dict[int, Footprint] = {}
-    for number, policy in enumerate(policies):
-        if Phase.VALIDATE in policy.phases:
-            with contextlib.suppress(UnboundedError):
-                found[number] = policy.footprint(request)
-    return found
-
-
-def _has_variable(key: Hashable) -> bool:
-    if isinstance(key, str):
-        return "{{" in key
-    if isinstance(key, bytes):
-        return b"{{" in key
-    return isinstance(key, tuple) and any(map(_has_variable, key))
+def judged(
+    policy: RunnablePolicy, request: Request, world: World, shared: Shared[Verdict], place: Hashable
+) -> tuple[Verdict, Course | None]:
+    """Return what a policy says in validation, or said of an equal request, and the reads that led
+    to it; None: it holds for this request alone."""
+    found = shared.find(request, place)
+    if found is not None:
+        return found
+    reads = Reads(*_roots(request))
+    body, fields = reads.roots
+    resource = Resource(body, request.resource.location)
+    own = replace(request, resource=resource, review=None if request.review is None else fields)
+    results: list[RuleResult] = []
+    with reads.recording():
+        policy.run_phase(Run(own, world), Phase.VALIDATE, results)
+    verdict = tuple(results)
+    # An error may come of the limits of one request.
+    if not reads.is_repeatable or any(each.status is Status.ERROR for each in verdict):
+        return verdict, None
+    shared.keep(reads, place, verdict)
+    return verdict, reads.course

@@ -35,16 +35,17 @@ def mark_literals(value: Json) -> Json:
     """A literal container with its whole numbers marked; a scalar is returned as it is."""
     if isinstance(value, dict):
         return {
-            key: member if member.__class__ is str else _mark(member)
+            key: member if member.__class__ is str else marked(member)
             for key, member in value.items()
         }
     if isinstance(value, list):
-        return [member if member.__class__ is str else _mark(member) for member in value]
+        return [member if member.__class__ is str else marked(member) for member in value]
     return value
 
 
-def _mark(value: Json) -> Json:
-    kind = type(value)
+def marked(value: Json) -> Json:
+    """The value with its whole numbers marked, a number of its own among them."""
+    kind = value.__class__
     if kind is int and _LEAST <= value <= _MOST:
         return Int64(value)
     # A policy passes through JSON, which writes 1.0 as 1.
@@ -55,12 +56,12 @@ def _mark(value: Json) -> Json:
 
 def has_float64(value: Json) -> bool:
     """Return whether a whole number of the value is a float64 that reading JSON makes an int64."""
-    kind = type(value)
+    kind = value.__class__
     if kind is dict:
         return any(map(has_float64, value.values()))
     if kind is list:
         return any(map(has_float64, value))
-    return type(_mark(value)) is Int64 and kind is not Int64
+    return type(marked(value)) is Int64 and kind is not Int64
 
 
 def as_float(number: float) -> float:
@@ -73,7 +74,7 @@ def as_float(number: float) -> float:
 
 def as_floats(value: Json) -> Json:
     """The value with every number that is not marked as the float64 it stands for."""
-    kind = type(value)
+    kind = value.__class__
     if kind is int:
         return as_float(value)
     if kind is dict:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 from chartkit.engine.kubernetes.kinds import kind_of, resource_name
 from chartkit.engine.ports.cluster import labels_of
 from chartkit.engine.request.request import Operation, Request, User
-from chartkit.model import Body, text_of
+from chartkit.model import Body, mapping_at, text_of
 
 _NOBODY: Final = User()
 _NOTHING: Final[Body] = {}
@@ -24,25 +25,6 @@ class Attributes:
     object; kind_key: what decides which rules may speak of it.
     """
 
-    __slots__ = (
-        "generate_name",
-        "group",
-        "is_namespace",
-        "kind",
-        "kind_key",
-        "labels",
-        "name",
-        "namespace",
-        "namespace_labels",
-        "object",
-        "old",
-        "operation",
-        "request",
-        "resource",
-        "subresource",
-        "version",
-    )
-
     def __init__(self, request: Request, resource: str = "") -> None:
         """resource: the plural name, where nobody knows it and it cannot be guessed."""
         self.request = request
@@ -54,17 +36,23 @@ class Attributes:
         self.operation = request.operation
         self.object: Body | None = None if request.operation is Operation.DELETE else body
         self.old = _old(request, body)
-        metadata = body.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
-        self.name = request.resource.name
-        generated = metadata.get("generateName")
-        self.generate_name: str = text_of(generated)
         self.namespace = request.resource.namespace
         self.is_namespace = self.resource == "namespaces" and not group
         self.namespace_labels: Mapping[str, str] = request.namespace_labels
-        self.labels = labels_of(self.object or _NOTHING), labels_of(self.old or _NOTHING)
         scope = "namespaced" if self.namespace else ""
         self.kind_key = (group, version, self.resource, self.subresource, self.operation, scope)
+
+    @cached_property
+    def name(self) -> str:
+        return self.request.resource.name
+
+    @cached_property
+    def generate_name(self) -> str:
+        return text_of(mapping_at(self.request.resource.body, "metadata").get("generateName"))
+
+    @cached_property
+    def labels(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        return labels_of(self.object or _NOTHING), labels_of(self.old or _NOTHING)
 
     def admission_request(self, user: User | None = None) -> Body:
         """The request as the variable `request` shows it; what is not known is not there.

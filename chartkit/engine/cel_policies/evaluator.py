@@ -20,7 +20,6 @@ from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import NOTHING, JsonScope, RequestScope, server_scope
-from chartkit.engine.footprint import Footprint, UnboundedError
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.phase import Phase
 from chartkit.errors import ChartkitError
@@ -149,11 +148,6 @@ class Evaluator:
         host = new_host(self.policy, admission.world)
         self._host = (admission.world, host)
         return host
-
-    def footprint(self) -> Footprint:
-        """Return the part of a new object on which the result depends, next to its kind, its
-        namespace and who asks; raise `UnboundedError`."""
-        raise UnboundedError(self.policy.kind)
 
     @abstractmethod
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:

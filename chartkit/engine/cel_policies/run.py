@@ -12,7 +12,6 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.footprint import Footprint
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
 from chartkit.engine.kubernetes.policy_kinds import ADMISSION_KINDS
 from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
@@ -155,12 +154,6 @@ class CompiledCelPolicy:
 
     def concerns(self, request: Request) -> bool:
         return bool(self.evaluators_of(Attributes(request)))
-
-    def footprint(self, request: Request) -> Footprint:
-        found = Footprint()
-        for evaluator in self.evaluators_of(Attributes(request)):
-            found.add(evaluator.footprint())
-        return found
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
         view = run.view(CelView)

@@ -35,7 +35,6 @@ from chartkit.engine.cluster_policy.run import RuleView
 from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
-from chartkit.engine.footprint import Footprint, UnboundedError
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request.phase import Phase
@@ -144,15 +143,6 @@ class CompiledPolicy:
     def concerns(self, request: Request) -> bool:
         kind = request.kind or kind_of(request.resource)
         return any(self.rules_for(kind, request.subresource, phase) for phase in self.phases)
-
-    def footprint(self, request: Request) -> Footprint:
-        from chartkit.engine.cluster_policy.footprint import read_rules
-
-        kind = request.kind or kind_of(request.resource)
-        rules = self.rules_for(kind, request.subresource, Phase.VALIDATE)
-        if self.webhook is not None or self.looks_around:
-            raise UnboundedError(self.policy.name)
-        return read_rules(rules, kind.kind)
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
         request = run.request

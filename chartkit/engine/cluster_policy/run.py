@@ -11,10 +11,11 @@ from chartkit.engine.cluster_policy.match import Facts
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.ports.world import OFFLINE, World
+from chartkit.engine.reads import RecordedObject
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Operation, Request, User, given_operation
 from chartkit.errors import EvaluationError
-from chartkit.go.int64 import mark_literals
+from chartkit.go.int64 import mark_literals, marked
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -159,7 +160,11 @@ def _with_int64(request: Request) -> Request:
     if request.operation is Operation.DELETE:
         return request
     try:
-        body: Body = mark_literals(request.resource.body)
+        given = request.resource.body
+        if isinstance(given, RecordedObject):
+            body: Body = given.converted(marked)
+        else:
+            body = mark_literals(given)
     except RecursionError:
         # Its rules say so.
         return request

@@ -267,7 +267,7 @@ def admission_context(
     """
     request: dict[str, Json] = {"operation": operation}
     if review is not None:
-        request |= review
+        request = request | review
     else:
         request["namespace"] = namespace
     if resource is not None or review is not None:

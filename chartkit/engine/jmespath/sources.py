@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from chartkit.engine.jmespath.errors import FunctionError
+from chartkit.engine.reads import asks_outside
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -37,6 +38,7 @@ _SOURCES: ContextVar[Sources] = ContextVar("jmespath_sources", default=Sources()
 
 def current_sources() -> Sources:
     """The sources that searches use here and now."""
+    asks_outside()
     return _SOURCES.get()
 
 

@@ -144,7 +144,7 @@ def _unsupported(value: str, known: Iterable[str]) -> Unsupported:
 
 
 def _wrong_type(value: Json, path: tuple[str | int, ...], wanted: str) -> Problem:
-    return path, f'must be of type {wanted}: "{_TYPE_NAMES.get(type(value), "null")}"'
+    return path, f'must be of type {wanted}: "{_TYPE_NAMES.get(value.__class__, "null")}"'
 
 
 _TYPE_NAMES: Final[dict[type, str]] = {

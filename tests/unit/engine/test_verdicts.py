@@ -11,9 +11,16 @@ import pytest
 from chartkit.engine import verdicts
 from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.policies import RunnablePolicy, compile_any
+from chartkit.engine.policies import (
+    NO_ATTACHMENTS,
+    PolicyAttachments,
+    RunnablePolicy,
+    compile_any,
+    read_exceptions,
+)
+from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Request
-from chartkit.engine.verdicts import Judge
+from chartkit.engine.verdicts import Judge, Shared, Space, Verdict, judged
 from chartkit.model import Body, Json, Resource
 from tests.unit.engine.policies import policy_resource, rule
 
@@ -55,6 +62,7 @@ _EXPRESSIONS = (
     "request.name != 'pod' && request.object.spec.containers[0].image != ''",
     "object.spec.containers.map(c, [c.name, c.image])[0][1] != 'reg/a:latest'",
     "request.namespace == 'default'",
+    "time.now() > timestamp('2020-01-01T00:00:00Z')",
 )
 _POD: Body = {
     "apiVersion": "v1",
@@ -125,13 +133,49 @@ def _expressed(expression: str) -> RunnablePolicy:
     return _compiled(Resource({**body, "metadata": {"name": "p"}}))
 
 
-def _compiled(resource: Resource) -> RunnablePolicy:
-    policy = compile_any(resource)
+def _compiled(
+    resource: Resource, attachments: PolicyAttachments = NO_ATTACHMENTS
+) -> RunnablePolicy:
+    policy = compile_any(resource, attachments)
     assert not isinstance(policy, Cleaner)
     return policy
 
 
+def _excepted() -> RunnablePolicy:
+    """Return a policy with an exception for some objects."""
+    conditions = {"any": [{"key": "{{ request.object.spec.hostNetwork }}", "operator": "Equals",
+                           "value": True}]}  # fmt: skip
+    match = {"any": [{"resources": {"kinds": ["Pod"], "names": ["p*"]}}]}
+    named = [{"policyName": "p", "ruleNames": ["r"]}]
+    spec = {"exceptions": named, "match": match, "conditions": conditions}
+    body = {"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "spec": spec}
+    exception = Resource({**body, "metadata": {"name": "e", "namespace": "default"}})
+    pattern = {"message": "m", "pattern": {"spec": {"volumes": [{"name": "data"}]}}}
+    return _compiled(policy_resource(rule(validate=pattern)), read_exceptions([exception]))
+
+
+def _others() -> dict[str, RunnablePolicy]:
+    """Return policies with each kind of rule, match and condition."""
+    selected = {"kinds": ["Pod"], "selector": {"matchLabels": {"app": "a"}}}
+    noted = {"kinds": ["Pod"], "annotations": {"team": "b*"}}
+    standard = {"podSecurity": {"level": "restricted", "version": "latest"}}
+    in_cel = {"cel": {"expressions": [{"expression": _EXPRESSIONS[0], "message": "m"}]}}
+    sent = [{"name": "c", "expression": "object.metadata.?labels.orValue({}).size() > 1"}]
+    rules = {
+        "selector": rule(match={"any": [{"resources": selected}]}),
+        "annotations": rule(exclude={"any": [{"resources": noted}]}),
+        "name": rule(match={"any": [{"resources": {"kinds": ["Pod"], "names": ["p*"]}}]}),
+        "pod security": rule(validate=standard),
+        "CEL": rule(validate=in_cel),
+        "properties": rule(reportProperties={"of": "{{ request.object.metadata.name }}"}),
+    }
+    made = {name: _compiled(policy_resource(each)) for name, each in rules.items()}
+    webhook = policy_resource(rule(), webhookConfiguration={"matchConditions": sent})
+    return {**made, "webhook": _compiled(webhook), "exception": _excepted()}
+
+
 _POLICIES = {
+    **_others(),
     **{f"pattern {number}": _patterned(each) for number, each in enumerate(_PATTERNS)},
     **{f"deny {each}": _denied(each) for each in _QUERIES},
     **{f"foreach {each}": _looped(each) for each in _QUERIES},
@@ -236,6 +280,41 @@ def test_what_is_read_matters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    "policy",
+    [
+        _denied("time_now()"),
+        _denied("random('[a-z]{3}')"),
+        _expressed("time.now() > timestamp('2020-01-01T00:00:00Z')"),
+    ],
+)
+def test_what_asks_the_clock_or_chance_is_not_shared(
+    monkeypatch: pytest.MonkeyPatch, policy: RunnablePolicy
+) -> None:
+    assert _counted(monkeypatch, policy, [copy.deepcopy(_POD) for _ in range(20)]) == 20
+
+
+@pytest.mark.usefixtures("at_once")
+def test_policies_share_nothing_of_each_other() -> None:
+    pick = random.Random(1)
+    policies = list(_POLICIES.values())
+    judge = Judge(policies)
+    for _ in range(60):
+        request = Request(Resource(_varied(pick)))
+        assert list(judge.results(request)) == evaluate(policies, request)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_shared_verdicts_take_bounded_space() -> None:
+    policy, space = _patterned({"spec": {"containers": [{"image": "!*:7"}]}}), Space(20_000)
+    shared: Shared[Verdict] = Shared(space, 16)
+    for pod in _pods(200):
+        judged(policy, Request(Resource(pod)), OFFLINE, shared, None)
+        held = sum(tree.size for tree in shared._trees.values())
+        assert held <= 20_000 // 100
+
+
+@pytest.mark.usefixtures("at_once")
 def test_errors_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = _denied("request.object.spec.none.at.all")
     assert _counted(monkeypatch, policy, _pods(10)) == 10
@@ -249,7 +328,7 @@ def test_sharing_ends_where_it_is_not_worth_while(monkeypatch: pytest.MonkeyPatc
     for each in _pods(40):
         judge.results(Request(Resource(each)))
     [kind] = judge._kinds.values()
-    assert list(kind._alone) == [1]
+    assert list(kind._sharing.verdicts) == [1]
 
 
 @pytest.mark.usefixtures("at_once")

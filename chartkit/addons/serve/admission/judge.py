@@ -26,7 +26,6 @@ from chartkit.addons.serve.admission.patches import patch
 from chartkit.addons.serve.admission.review import Answer, Review
 from chartkit.addons.serve.admission.selection import Selection, Webhook, parse_path, selected
 from chartkit.addons.serve.admission.served_policies import FAIL, IGNORE, Served, failure_policy
-from chartkit.addons.serve.admission.shared import Shared
 from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
 from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
@@ -116,7 +115,7 @@ class Judge:
             return
         world = self._world(chosen)
         policies = _before(deadline, chosen.auditing)
-        verdict.findings.append(_shared(verdict.request, world, policies, chosen.audits))
+        verdict.findings.append(chosen.audits.findings(verdict.request, world, policies))
 
     def _world(self, chosen: Selection) -> World:
         return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
@@ -174,35 +173,9 @@ def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Ite
         begun = ended
 
 
-def _shared(
-    request: Request, world: World, policies: Iterable[RunnablePolicy], shared: Shared
-) -> Findings:
-    """Return what policies that validate find, or found for an equal review."""
-    kind = shared.kind(request)
-    if kind is None:
-        return Findings(list(_evaluate(Run(request, world), Phase.VALIDATE, policies)))
-    key = kind.key(request)
-    known = kind.find(key)
-    if known is not None and known.whole is not None:
-        return known.whole
-    run = Run(request, world)
-    found: list[Evaluated] = []
-    for policy in policies:
-        if known is None or id(policy) not in kind.policies:
-            found += _evaluate(run, Phase.VALIDATE, (policy,))
-        elif id(policy) in known.by_policy:
-            found.append(known.by_policy[id(policy)])
-    if known is None:
-        own = [each for each in found if id(each.policy) in kind.policies]
-        # An error may come of a limit, and hold for this object alone.
-        if not any(result.status is Status.ERROR for each in own for result in each.results):
-            shared.keep(kind, key, {id(each.policy): replace(each, seconds=0.0) for each in own})
-    return Findings(found)
-
-
 def _validated(request: Request, world: World, chosen: Selection) -> Verdict:
     """Return the verdict of the policies that validate."""
-    found = _shared(request, world, chosen.validating, chosen.answers)
+    found = chosen.answers.findings(request, world, chosen.validating)
     decision = found.decision
     if decision is None:
         decision = found.decision = decided(found.evaluated, request, chosen.failure)

@@ -1,4 +1,4 @@
-"""Results that reviews share: objects that are equal in all fields that policies read are judged
+"""Findings that reviews share: objects that are equal in all that policies read of them are judged
 once.
 
 Controllers make most objects of a cluster, and these differ only in fields that no policy reads.
@@ -6,125 +6,78 @@ Controllers make most objects of a cluster, and these differ only in fields that
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+import time
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 
 from chartkit.addons.serve.admission.findings import Evaluated, Findings
-from chartkit.engine import Operation, Request, RunnablePolicy
-from chartkit.engine.footprint import Footprint, Projection, UnboundedError
+from chartkit.engine import Phase, Request, RunnablePolicy, World
 from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.engine.reads import Course
+from chartkit.engine.request.run import Run
+from chartkit.engine.verdicts import Sharing, Space, is_shareable, judged, place_of
+from chartkit.model import RuleResult
 
-_FEW: Final = 8
-"""The reviews of a kind that are judged before chartkit works out which fields are read."""
-_TRIAL: Final = 512
-_LEAST: Final = 3
-"""After how many reviews one in how many must have been equal to an earlier one."""
-_MOST_KINDS: Final = 256
-_MOST_CHARACTERS: Final = 1 << 24
-"""Of all keys together; objects come from users."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What was found for a review. by_policy: by the identities of the policies whose results are
-    shared; whole: of all policies, None where some are asked every time."""
-
-    by_policy: Mapping[int, Evaluated]
-    whole: Findings | None
+_MOST_KINDS = 256
 
 
 class Shared:
-    """Results for reviews, by what policies read of them. Several threads may use it."""
+    """Policies that validate, and what they found. Several threads may use it."""
 
-    __slots__ = ("_kinds", "_policies", "_size")
+    __slots__ = ("_kinds", "_policies", "_space")
 
     def __init__(self, policies: Sequence[RunnablePolicy]) -> None:
         self._policies = policies
-        self._kinds: dict[Hashable, _Kind] = {}
-        self._size = 0
+        self._space = Space()
+        self._kinds: dict[Hashable, Sharing[Findings]] = {}
 
-    def kind(self, request: Request) -> _Kind | None:
-        """Return what is known of reviews like this one; None where nothing is shared."""
-        if request.operation is not Operation.CREATE or request.old is not None:
-            return None
-        if request.variables or request.subresource:
+    def findings(
+        self, request: Request, world: World, policies: Iterable[RunnablePolicy]
+    ) -> Findings:
+        """Return what the policies find, or found for an equal review."""
+        sharing = self._sharing(request)
+        is_ready = sharing is not None and sharing.is_ready()
+        place = (_asker(request), request.review and (*request.review,), place_of(request))
+        whole = sharing.whole(request, place) if sharing is not None and is_ready else None
+        if whole is not None:
+            return whole
+        clock = time.perf_counter
+        run = Run(request, world)
+        found: list[Evaluated] = []
+        courses: list[Course] = []
+        for number, policy in enumerate(policies):
+            begun = clock()
+            shared = sharing.verdicts.get(number) if sharing is not None and is_ready else None
+            if shared is None:
+                results: list[RuleResult] = []
+                policy.run_phase(run, Phase.VALIDATE, results)
+            else:
+                verdict, course = judged(policy, request, world, shared, place)
+                results = list(verdict)
+                courses += () if course is None else (course,)
+            if results:
+                found.append(Evaluated(policy, results, clock() - begun))
+        if sharing is not None and is_ready and sharing.is_all:
+            untimed = tuple(replace(each, seconds=0.0) for each in found)
+            sharing.keep(courses, request, place, Findings(untimed, is_shared=True))
+        return Findings(found)
+
+    def _sharing(self, request: Request) -> Sharing[Findings] | None:
+        """Return what reviews like this one share; None for nothing."""
+        if not is_shareable(request):
             return None
         resource = request.resource
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
         found = self._kinds.get(key)
-        if found is None:
-            if len(self._kinds) >= _MOST_KINDS:
-                return None
-            found = self._kinds[key] = _Kind(self._policies)
-        return found if found.is_ready(request) else None
-
-    def keep(self, kind: _Kind, key: Hashable, found: Mapping[int, Evaluated]) -> None:
-        """Keep what was found; no texts with variables, which may stand for anything."""
-        text = repr(key)
-        if "{{" in text:
-            return
-        if self._size + len(text) > _MOST_CHARACTERS:
-            self._size = 0
-            for each in self._kinds.values():
-                each.known.clear()
-        if len(text) < _MOST_CHARACTERS // 64:
-            self._size += len(text)
-            is_whole = len(kind.policies) == len(self._policies)
-            whole = Findings(tuple(found.values()), is_shared=True) if is_whole else None
-            kind.known[key] = Known(found, whole)
-
-
-class _Kind:
-    """Reviews of one kind. policies: those of which it is known what they read; known: what was
-    found, by the policies' identities."""
-
-    __slots__ = ("_given", "_hits", "_project", "_seen", "known", "policies")
-
-    def __init__(self, policies: Sequence[RunnablePolicy]) -> None:
-        self._given = policies
-        self._seen = self._hits = 0
-        self._project: Projection | None = None
-        self.policies: frozenset[int] = frozenset()
-        self.known: dict[Hashable, Known] = {}
-
-    def is_ready(self, request: Request) -> bool:
-        """Return whether results are shared: not for the first few, nor where hardly any are."""
-        self._seen += 1
-        if self._seen == _FEW:
-            self._share(request)
-        if self._seen == _TRIAL + _FEW and self._hits * _LEAST < _TRIAL:
-            self._project = None
-            self.known.clear()
-        return self._project is not None
-
-    def _share(self, request: Request) -> None:
-        whole = Footprint()
-        found: set[int] = set()
-        for policy in self._given:
-            with contextlib.suppress(UnboundedError):
-                whole.add(policy.footprint(request))
-                found.add(id(policy))
-        if found:
-            self.policies = frozenset(found)
-            self._project = whole.compile()
-
-    def key(self, request: Request) -> Hashable:
-        """Return the part of a request that is read."""
-        assert self._project is not None
-        user = request.user
-        who: Hashable = None
-        if user is not None:
-            extra = json.dumps(user.extra, sort_keys=True) if user.extra else ""
-            who = (user.name, user.uid, user.groups, extra, user.roles, user.cluster_roles)
-        labels = tuple(request.namespace_labels.items())
-        resource = request.resource
-        return who, resource.namespace, labels, self._project(resource.body)
-
-    def find(self, key: Hashable) -> Known | None:
-        """Return what was found for an equal request."""
-        found = self.known.get(key)
-        self._hits += found is not None
+        if found is None and len(self._kinds) < _MOST_KINDS:
+            found = self._kinds[key] = Sharing(self._policies, self._space)
         return found
+
+
+def _asker(request: Request) -> Hashable:
+    user = request.user
+    if user is None:
+        return None
+    extra = json.dumps(user.extra, sort_keys=True) if user.extra else ""
+    return user.name, user.uid, user.groups, extra, user.roles, user.cluster_roles

@@ -8,6 +8,7 @@ from chartkit.engine.cel.interpreter.frame import CALL_WORK, Frame, Step
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.searching import is_found, searched
 from chartkit.engine.cel.values import OptionalValue, Value, equal, same
+from chartkit.engine.reads import asks_outside
 from chartkit.go.regexp import compile_regex
 
 _CONTAINERS = frozenset({list, dict})
@@ -49,6 +50,7 @@ def apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool)
                 frame.traverse(arg)
     overload = dispatch.find(args)
     if overload.hosted:
+        asks_outside()
         result = overload.implementation(frame.host, *args)
     else:
         result = overload.implementation(*args)

@@ -20,7 +20,6 @@ from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import CompiledValidation, ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.footprint import Footprint, UnboundedError
 from chartkit.model import RuleResult, Status
 
 INDEX: Final = "cel.validationIndex"
@@ -44,23 +43,6 @@ class ValidatingEvaluator(Evaluator):
         self._annotations = compiler.audit_annotations(annotations)
         self._exceptions = Exceptions(exceptions, compiler)
         self._passed = self.result(Status.PASS, "success")
-
-    def footprint(self) -> Footprint:
-        from chartkit.engine.cel_policies.footprint import read_constraints, read_programs
-
-        constraints = self.policy.constraints
-        if self._exceptions or constraints is None or self.policy.json:
-            raise UnboundedError(self.policy.name)
-        messages = (each.message_expression for each in self._validations)
-        programs = (
-            *self._conditions,
-            *(each.program for each in self._validations),
-            *(each for each in messages if each is not None),
-            *self._annotations.values(),
-        )
-        found = read_programs(programs, self._variables)
-        read_constraints(constraints, found)
-        return found
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; a skip where a match condition does not hold."""

@@ -192,7 +192,7 @@ def _deep_equal(left: Json, right: Json) -> bool:
         if isinstance(left, Int64) or isinstance(right, Int64):
             return isinstance(left, Int64) and isinstance(right, Int64) and left == right
         return as_float(left) == as_float(right)
-    return type(left) is type(right) and bool(left == right)
+    return left.__class__ is right.__class__ and bool(left == right)
 
 
 Holds = Callable[[Any, Any], bool]

@@ -182,7 +182,7 @@ def _nested(value: Json, path: str, context: Context) -> Json:
 
 def _mentions(value: Json, budget: Budget) -> bool:
     """Return whether a list or an object holds a variable."""
-    kind = type(value)
+    kind = value.__class__
     if kind is dict:
         if any(OPEN in key for key in value):
             return True
@@ -191,7 +191,7 @@ def _mentions(value: Json, budget: Budget) -> bool:
         return False
     budget.spend(len(value), _VARIABLES)
     for member in value:
-        kind = type(member)
+        kind = member.__class__
         if kind is str:
             if OPEN in member:
                 return True

@@ -51,8 +51,8 @@ def connect(limits: Limits) -> Gateway:
 
     program = chosen_program()
     if program is not None:
-        return Gateway(lambda place: HelmProgram(program, place, limits))
-    return Gateway(lambda place: HelmLibrary(str(library_folder()), place, limits))
+        return Gateway(lambda access: HelmProgram(program, access, limits))
+    return Gateway(lambda access: HelmLibrary(str(library_folder()), access, limits))
 
 
 def start() -> None:

@@ -14,7 +14,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.kept import KeptResults
 from chartkit.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
 from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import Place
+from chartkit.helm.sandbox.process import FileAccess
 from chartkit.helm.staging import Stage, StagedChart, require
 from chartkit.model import Body
 from chartkit.temporary import TemporaryFolder
@@ -58,8 +58,8 @@ class Gateway:
     """Helm for charts of whomever, as a `Backend` is for checked copies. Every method raises
     RenderError with Helm's text, ChartError for a chart that leads out of its folder."""
 
-    def __init__(self, backend: Callable[[Place], Backend]) -> None:
-        """backend: makes one for a place."""
+    def __init__(self, backend: Callable[[FileAccess], Backend]) -> None:
+        """backend: makes one that may read these files."""
         self._root = TemporaryFolder()
         root = Path(os.path.realpath(self._root.path))
         charts, temporary = root / "charts", root / "tmp"
@@ -67,7 +67,7 @@ class Gateway:
         temporary.mkdir()
         self._charts = charts
         self._stage = Stage(charts)
-        self._backend = backend(Place((str(charts),), str(temporary)))
+        self._backend = backend(FileAccess((str(charts),), str(temporary)))
 
     def start(self) -> None:
         """Gets Helm ready in parallel."""

@@ -11,15 +11,21 @@ from typing import Any
 from chartkit.errors import RenderError
 from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged, warnings
 from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import Place, RefusedError, StoppedError, Worker, WorkerReply
+from chartkit.helm.sandbox.process import (
+    FileAccess,
+    RefusedError,
+    StoppedError,
+    Worker,
+    WorkerReply,
+)
 from chartkit.model import Body
 
 
 class Workers:
     """As many workers as calls run at a time; each is started when none is free."""
 
-    def __init__(self, library: str, place: Place, limits: Limits) -> None:
-        self._given = (library, place, limits)
+    def __init__(self, library: str, access: FileAccess, limits: Limits) -> None:
+        self._given = (library, access, limits)
         self._free: list[Worker] = []
         self._busy: set[Worker] = set()
         self._lock = threading.Lock()
@@ -73,14 +79,14 @@ class HelmLibrary:
     """Helm 4 as a library; its answers are JSON."""
 
     def __init__(
-        self, library: str, place: Place, limits: Limits, workers: Workers | None = None
+        self, library: str, access: FileAccess, limits: Limits, workers: Workers | None = None
     ) -> None:
-        self._place = (library, place)
+        self._access = (library, access)
         self._limits = limits
-        self._workers = workers or Workers(library, place, limits)
+        self._workers = workers or Workers(library, access, limits)
 
     def within(self, limits: Limits) -> HelmLibrary:
-        return HelmLibrary(*self._place, self._limits.at_most(limits), self._workers)
+        return HelmLibrary(*self._access, self._limits.at_most(limits), self._workers)
 
     def start(self) -> None:
         self._workers.start()

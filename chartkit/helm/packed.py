@@ -20,23 +20,32 @@ _HEADERS: Final = 1024
 """Bytes of an archive that a file takes beyond its content, at most."""
 
 
-def unpacked(content: bytes, place: str) -> dict[str, bytes]:
-    """A packed chart's files, by their path below its one folder; place: for messages. A link in
-    the archive is an empty file for Helm; raises ChartError where it leads out."""
+def unpacked(content: bytes, file: str) -> dict[str, bytes]:
+    """Return a packed chart's files, by their path below its one folder. A link in the archive is
+    an empty file for Helm; raise ChartError where it leads out. file: for messages."""
     files: dict[str, bytes] = {}
+    most = MOST_BYTES + MOST_FILES * _HEADERS
     try:
-        with tarfile.open(fileobj=io.BytesIO(_inflated(content, place)), mode="r:") as archive:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            inflated = stream.read(most + 1)
+        if len(inflated) > most:
+            raise ChartError(f"has more than {size(MOST_BYTES)} of files", file)
+        with tarfile.open(fileobj=io.BytesIO(inflated), mode="r:") as archive:
             for count, member in enumerate(archive, 1):
                 if count > MOST_FILES:
-                    raise ChartError(f"has more than {MOST_FILES:,} files", place)
+                    raise ChartError(f"has more than {MOST_FILES:,} files", file)
                 if member.isdir():
                     continue
-                _check_link(member, place)
-                name = _below(member.name, place)
+                _check_link(member, file)
+                _, _, inside = member.name.replace("\\", "/").partition("/")
+                name = posixpath.normpath(inside)
+                if not inside or name.startswith(("..", "/")) or name == ".":
+                    message = f"holds '{member.name}', which is not below the chart's folder"
+                    raise ChartError(message, file)
                 reader = archive.extractfile(member) if member.isreg() else None
                 files[name] = reader.read() if reader is not None else b""
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
-        raise ChartError("is no chart in a gzipped archive, or damaged", place) from None
+        raise ChartError("is no chart in a gzipped archive, or damaged", file) from None
     return files
 
 
@@ -54,25 +63,7 @@ def packed(files: Mapping[str, bytes], folder: str) -> bytes:
     return made.getvalue()
 
 
-def _inflated(content: bytes, place: str) -> bytes:
-    most = MOST_BYTES + MOST_FILES * _HEADERS
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-        found = stream.read(most + 1)
-    if len(found) > most:
-        raise ChartError(f"has more than {size(MOST_BYTES)} of files", place)
-    return found
-
-
-def _below(name: str, place: str) -> str:
-    """A member's path in the chart, as Helm takes it."""
-    _, _, inside = name.replace("\\", "/").partition("/")
-    clean = posixpath.normpath(inside)
-    if not inside or clean.startswith(("..", "/")) or clean == ".":
-        raise ChartError(f"holds '{name}', which is not below the chart's folder", place)
-    return clean
-
-
-def _check_link(member: tarfile.TarInfo, place: str) -> None:
+def _check_link(member: tarfile.TarInfo, file: str) -> None:
     if not (member.issym() or member.islnk()):
         return
     start = posixpath.dirname(member.name) if member.issym() else ""
@@ -80,4 +71,4 @@ def _check_link(member: tarfile.TarInfo, place: str) -> None:
     inside = posixpath.normpath(member.name).partition("/")[0]
     if target.startswith(("/", "..")) or target.partition("/")[0] != inside:
         text = f"holds the link '{member.name}', which leads out of the chart, to {member.linkname}"
-        raise ChartError(text, place)
+        raise ChartError(text, file)

@@ -18,7 +18,7 @@ import yaml
 from chartkit.errors import RenderError
 from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged, warnings
 from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import Place, ProgramResult, Programs, StoppedError
+from chartkit.helm.sandbox.process import FileAccess, ProgramResult, Programs, StoppedError
 from chartkit.model import Body
 
 _SOURCE: Final = "# Source: "
@@ -44,16 +44,16 @@ class HelmProgram:
     """The `helm` program; its answers are what it prints."""
 
     def __init__(
-        self, program: str, place: Place, limits: Limits, programs: Programs | None = None
+        self, program: str, access: FileAccess, limits: Limits, programs: Programs | None = None
     ) -> None:
         self._program = program
-        self._place = place
+        self._access = access
         self._limits = limits
         self._programs = programs or Programs()
 
     def within(self, limits: Limits) -> HelmProgram:
         limits = self._limits.at_most(limits)
-        return HelmProgram(self._program, self._place, limits, self._programs)
+        return HelmProgram(self._program, self._access, limits, self._programs)
 
     def start(self) -> None:
         """Does nothing: each call starts the program."""
@@ -99,19 +99,19 @@ class HelmProgram:
 
     def _run(self, arguments: list[str], values: Body, failing: bool = False) -> ProgramResult:
         found = shutil.which(self._program) or self._program
-        place = self._place
+        access = self._access
         if not is_binary(found):
             # A script that finds the program may read whatever it needs for that.
-            place = replace(place, readable=None)
-        elif place.readable is not None:
-            place = replace(place, readable=(*place.readable, os.path.realpath(found)))
-        with tempfile.TemporaryDirectory(dir=place.temporary) as folder:
+            access = replace(access, readable=None)
+        elif access.readable is not None:
+            access = replace(access, readable=(*access.readable, os.path.realpath(found)))
+        with tempfile.TemporaryDirectory(dir=access.temporary) as folder:
             file = Path(folder) / "values.json"
             file.write_text(json.dumps(values), "utf-8")
             given = [*arguments, "--values", str(file)]
             homes = dict.fromkeys(_HOMES, folder)
             try:
-                done = self._programs.run(found, given, place, self._limits, homes)
+                done = self._programs.run(found, given, access, self._limits, homes)
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise RenderError(f"'{self._program}' cannot be started: {reason}") from None

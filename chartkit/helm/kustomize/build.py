@@ -19,7 +19,7 @@ from chartkit.helm.kustomize.tree import Tree, program
 from chartkit.helm.model import ChartError
 from chartkit.helm.program import is_binary
 from chartkit.helm.sandbox.limits import Limits, size
-from chartkit.helm.sandbox.process import Place, Programs, StoppedError
+from chartkit.helm.sandbox.process import FileAccess, Programs, StoppedError
 from chartkit.model import Diagnostic, Location, Resource, list_of
 from chartkit.temporary import temporary_folder
 from chartkit.wording import counted, shortened
@@ -42,7 +42,11 @@ def build(
     rows = list(tree.rows)
     found = program()
     if tree.builds and found is None:
-        rows.append(_not_built(tree))
+        count = len(tree.builds)
+        what = counted(count, "kustomization is not built", "kustomizations are not built")
+        place = _place(tree, tree.builds[0]) if count == 1 else Location(tree.repository.shown)
+        message = f"{what}: there is no kustomize or kubectl program on PATH"
+        rows.append(unread(InputError(message, place, _INSTALL)))
     if not tree.builds or found is None:
         return [], rows
     objects: list[Resource] = []
@@ -54,14 +58,6 @@ def build(
             objects += built.objects
             rows += built.rows
     return objects, rows
-
-
-def _not_built(tree: Tree) -> Diagnostic:
-    count = len(tree.builds)
-    what = counted(count, "kustomization is not built", "kustomizations are not built")
-    place = _place(tree, tree.builds[0]) if count == 1 else Location(tree.repository.shown)
-    message = f"{what}: there is no kustomize or kubectl program on PATH"
-    return unread(InputError(message, place, _INSTALL))
 
 
 def _place(tree: Tree, folder: str) -> Location:
@@ -136,28 +132,24 @@ class _Builder:
         readable = None
         if is_binary(file):
             readable = (str(self.folder / "copy"), os.path.realpath(file))
-        place = Place(readable, str(self.folder / "tmp"))
+        access = FileAccess(readable, str(self.folder / "tmp"))
         copied = self.folder / "copy" / os.path.relpath(folder, self.tree.repository.top)
         given = [*arguments, os.path.normpath(copied), *_OPTIONS]
         try:
-            home = {"HOME": place.temporary}
-            done = programs.run(file, given, place, self.limits, home, inherits=False)
+            home = {"HOME": access.temporary}
+            done = programs.run(file, given, access, self.limits, home, inherits=False)
         except OSError as error:
             raise InputError(f"'{file}' cannot be started: {error.strerror or error}") from None
         except StoppedError as error:
             raise InputError(f"kustomize was stopped: {error.message}") from None
-        if done.code:
-            raise InputError(self._message(done.err))
-        return done.out
-
-    def _message(self, text: str) -> str:
-        """Return kustomize's error as one line, with the user's paths."""
-        lines = text.strip().splitlines() or ["kustomize fails without a message"]
-        first = next((each for each in lines if each.startswith(_ERROR)), lines[-1])
+        if not done.code:
+            return done.out
+        lines = done.err.strip().splitlines() or ["kustomize fails without a message"]
+        message = next((line for line in lines if line.startswith(_ERROR)), lines[-1])
         copy = str(self.folder / "copy")
         for name in (os.path.relpath(copy), copy):
-            first = first.replace(name, self.tree.repository.name(self.tree.repository.top))
-        return shortened(first.removeprefix(_ERROR), _SHOWN)
+            message = message.replace(name, self.tree.repository.name(self.tree.repository.top))
+        raise InputError(shortened(message.removeprefix(_ERROR), _SHOWN))
 
     def _failed(self, closure: Sequence[Kustomization], error: ChartkitError) -> _Built:
         if any(each.dropped for each in closure):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from chartkit.documents.reader import Document, parse_yaml, read_source, read_text, resources
 from chartkit.errors import InputError
@@ -206,9 +206,14 @@ class Origins:
         return [self._object(each.body) for each in resources(documents)]
 
     def _object(self, body: Body) -> Resource:
-        origin, body = _without_origin(body)
+        metadata = mapping_at(body, "metadata")
+        annotations = {**mapping_at(metadata, "annotations")}
+        origin = mapping_at(parse_yaml(text_of(annotations.pop(_ORIGIN, ""))))
+        metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+        metadata |= {"annotations": annotations} if annotations else {}
+        body = {**body, "metadata": metadata}
         base, begin = self._origin(origin, body)
-        name = text_of(mapping_at(body, "metadata").get("name"))
+        name = text_of(metadata.get("name"))
         kind = text_of(body.get("kind"))
         names = [name, *([base.name] if base else [])]
         patches = [each for each in self._patches if each.is_for(kind, names)]
@@ -220,7 +225,12 @@ class Origins:
         own = self.closure[0]
         path = text_of(origin.get("path")) or text_of(origin.get("configuredIn")) or own.name
         file = os.path.normpath(os.path.join(own.folder, path))
-        if (base := _original(self._files(file), body)) is not None:
+        if file not in self.tree.read:
+            self.tree.read[file] = ()
+            if any(each.path == file for one in self.closure for each in one.files):
+                with suppress(InputError):
+                    self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
+        if (base := _original(self.tree.read[file], body)) is not None:
             return base, base.location
         for each in self.closure:
             if file == os.path.join(each.folder, each.name):
@@ -229,14 +239,6 @@ class Origins:
 
     def _name(self, path: str) -> str:
         return self.tree.repository.name(path)
-
-    def _files(self, file: str) -> Sequence[Resource]:
-        if file not in self.tree.read:
-            self.tree.read[file] = ()
-            if any(each.path == file for one in self.closure for each in one.files):
-                with suppress(InputError):
-                    self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
-        return self.tree.read[file]
 
     @cached_property
     def _patches(self) -> list[_Patch]:
@@ -259,17 +261,6 @@ class Origins:
                         text = read_source(at)
                     for each in read_text(text, self._name(at)):
                         yield _Patch(mapping_at(entry, "target"), each, around)
-
-
-def _without_origin(body: Body) -> tuple[Body, Body]:
-    """Return the origin of an object, and the object without it."""
-    metadata = mapping_at(body, "metadata")
-    annotations: dict[str, Any] = {**mapping_at(metadata, "annotations")}
-    origin = parse_yaml(text_of(annotations.pop(_ORIGIN, "")))
-    metadata = {key: value for key, value in metadata.items() if key != "annotations"}
-    if annotations:
-        metadata["annotations"] = annotations
-    return mapping_at(origin), {**body, "metadata": metadata}
 
 
 def _original(candidates: Sequence[Resource], body: Body) -> Resource | None:

@@ -58,7 +58,7 @@ class RefusedError(ChartkitError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileAccess:
     """The files of a child: readable ones besides those of the system, and a folder for its own
     temporary files. None for readable: everything that the user may read."""
 
@@ -81,12 +81,12 @@ class WorkerReply:
 class Worker:
     """Helm's library in a process of its own, warm for the next call; one call at a time."""
 
-    def __init__(self, library: str, place: Place, limits: Limits) -> None:
+    def __init__(self, library: str, access: FileAccess, limits: Limits) -> None:
         """library: the folder with the module `helm_python`."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         code = "from chartkit.helm.sandbox.helm_worker import main; main()"
         self._process = _started(
-            python_command(code), place, subprocess.PIPE, self._errors, _garbage_collection(limits)
+            python_command(code), access, subprocess.PIPE, self._errors, _garbage_collection(limits)
         )
         self._answered = False
         python = [*{sys.prefix, sys.base_prefix, sys.exec_prefix}, library]
@@ -94,7 +94,7 @@ class Worker:
             "library": library,
             "memory": limits.memory,
             "output": limits.output,
-            "readable": [*(place.allowed() or ["/"]), *python],
+            "readable": [*(access.allowed() or ["/"]), *python],
         }
         self._send(settings)
 
@@ -141,7 +141,7 @@ class Worker:
         return _text(self._errors)
 
     def _forget_log(self) -> None:
-        """Empties the log; the worker, which waits for a call, writes on from the same place."""
+        """Empties the log; the worker, which waits for a call, writes on from where it was."""
         if self._answered:
             self._errors.seek(0)
             self._errors.truncate()
@@ -195,7 +195,7 @@ class Programs:
         self,
         program: str,
         arguments: Sequence[str],
-        place: Place,
+        access: FileAccess,
         limits: Limits,
         environment: Mapping[str, str],
         inherits: bool = True,
@@ -207,8 +207,8 @@ class Programs:
             "memory": limits.memory,
             "output": limits.output + 1,
             "cpu_seconds": limits.cpu_seconds,
-            "readable": place.allowed(),
-            "writable": [place.temporary],
+            "readable": access.allowed(),
+            "writable": [access.temporary],
         }
         code = "from chartkit.helm.sandbox.confine import main; main(*sys.argv[1:3], sys.argv[3:])"
         command = [*python_command(code), json.dumps(settings), program, *arguments]
@@ -217,7 +217,7 @@ class Programs:
             command = [program, *arguments]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given = {**_garbage_collection(limits), **environment}
-            process = _started(command, place, out, err, given, inherits)
+            process = _started(command, access, out, err, given, inherits)
             self._running.add(process)
             if self._closed:
                 process.kill()
@@ -275,7 +275,7 @@ def _garbage_collection(limits: Limits) -> dict[str, str]:
 
 def _started(
     command: Sequence[str],
-    place: Place,
+    access: FileAccess,
     out: Any,
     err: IO[bytes],
     environment: Mapping[str, str] | None = None,
@@ -287,7 +287,7 @@ def _started(
         for name, value in os.environ.items()
         if (not name.startswith("HELM_") if inherits else name in _NEEDED)
     }
-    own |= {"TMPDIR": place.temporary, "KUBECONFIG": os.devnull, **(environment or {})}
+    own |= {"TMPDIR": access.temporary, "KUBECONFIG": os.devnull, **(environment or {})}
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE if out == subprocess.PIPE else subprocess.DEVNULL,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.helm.sandbox.limits import Limits, size
-from chartkit.helm.sandbox.process import Place, ProgramResult, Programs, StoppedError
+from chartkit.helm.sandbox.process import FileAccess, ProgramResult, Programs, StoppedError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone enforces it")
 _LIMITS = Limits(seconds=20, cpu_seconds=1, memory=64 * 1024 * 1024, output=100_000)
@@ -23,8 +23,8 @@ def _has_landlock() -> bool:
 def run(tmp_path: Path, script: str, readable: tuple[str, ...] | None = ()) -> ProgramResult:
     temporary = tmp_path / "tmp"
     temporary.mkdir(exist_ok=True)
-    place = Place(readable, str(temporary))
-    return Programs().run("/bin/bash", ["-c", script], place, _LIMITS, {})
+    access = FileAccess(readable, str(temporary))
+    return Programs().run("/bin/bash", ["-c", script], access, _LIMITS, {})
 
 
 @pytest.mark.skipif(not _has_landlock(), reason="this kernel has no Landlock")
@@ -65,15 +65,15 @@ def test_confine_limits(tmp_path: Path, script: str, reason: str) -> None:
 
 
 def test_an_answer_takes_too_long(tmp_path: Path) -> None:
-    place = Place(None, str(tmp_path))
+    access = FileAccess(None, str(tmp_path))
     limits = Limits(seconds=0.2)
     with pytest.raises(StoppedError, match=r"it gives no answer within 0\.2 s"):
-        Programs().run("/bin/sleep", ["60"], place, limits, {})
+        Programs().run("/bin/sleep", ["60"], access, limits, {})
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        Programs().run("/nowhere/helm", [], Place((), str(tmp_path)), _LIMITS, {})
+        Programs().run("/nowhere/helm", [], FileAccess((), str(tmp_path)), _LIMITS, {})
 
 
 def test_helms_own_variables_stay_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

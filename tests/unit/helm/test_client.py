@@ -73,11 +73,17 @@ def test_ctrl_c_lets_helm_end_its_work(program: Callable[[str], None], tmp_path:
     def interrupt() -> None:
         while not begun.exists():
             time.sleep(0.01)
+        # The caller waits for the program by then.
+        time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        HelmClient(60).run(["install"])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            HelmClient(60).run(["install"])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ended.exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -156,6 +157,10 @@ class TextWriter:
         """Return the status with the rule, the severity, and the lines of the message."""
         severity = shown(self._options.facts(result).severity)
         message = result.message or "(no message)"
+        if result.fields:
+            # Where each alternative of a pattern failed is listed below, by place.
+            tail = rf" rule {re.escape(result.rule)}\[\d+\] failed at path .*"
+            message = re.sub(tail, "", message, flags=re.DOTALL)
         if result.status is Status.ERROR:
             message = single_line(message)
         rule = f"  {self._status(result.status)} {shown(rule_id(result))}"

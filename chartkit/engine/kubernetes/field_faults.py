@@ -21,6 +21,11 @@ UNKNOWN: Final = "is not a field of Kubernetes 1.37"
 _METADATA: Final = "meta.v1.ObjectMeta"
 _OLD_METADATA: Final = frozenset({"clusterName", "initializers"})
 """Fields of metadata that API servers wrote once, and that old objects still have."""
+_NOT_SENT: Final = frozenset({"sops", "status"})
+"""Members that no API server gets: the keys of SOPS, which decryption takes away, and the status,
+which controllers write."""
+_VARIABLE: Final = "${"
+"""The beginning of a variable of Flux, whose value may be of another type."""
 
 
 class FieldFault(NamedTuple):
@@ -52,7 +57,7 @@ def field_faults(body: Body) -> list[FieldFault]:
     name = type_of_kind(kind)
     if name is None:
         return []
-    faults = _check(name)({key: value for key, value in body.items() if key != "status"})
+    faults = _check(name)({key: value for key, value in body.items() if key not in _NOT_SENT})
     return [fault._replace(shown=fault.shown.removeprefix(".")) for fault in faults]
 
 
@@ -125,6 +130,8 @@ def _scalar_check(wanted: str) -> _Check:
     def run(value: Json) -> list[FieldFault]:
         fits = isinstance(value, classes) and not (is_number and isinstance(value, bool))
         if fits and (wanted != "int" or float(value).is_integer()):
+            return []
+        if isinstance(value, str) and value.startswith(_VARIABLE):
             return []
         return _wrong(value, _NAMES[wanted])
 

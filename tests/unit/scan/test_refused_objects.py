@@ -97,6 +97,10 @@ def test_a_schema_in_a_schema_and_a_status_are_no_faults() -> None:
     assert [fault.path[-3:] for fault in field_faults(body)] == [("properties", "a", "porperties")]
 
 
+def test_what_is_replaced_before_an_api_server_gets_it_is_no_fault() -> None:
+    assert not field_faults({**_pod(priority="${priority:=1}"), "sops": {"mac": "x"}})
+
+
 def test_other_kinds_have_no_types() -> None:
     body = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"replicas": "1"}}
     assert list(type_faults(body)) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,9 @@ def project_files(
     monitoring: how its environments are monitored, None where they are not. Raises InputError for
     a profile that there is not.
     """
-    enabled = _enabled(profiles)
+    library = read_library([bundled.library_dir()])
+    resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
+    enabled = {name for name, each in resolved.policies.items() if each.enabled}
     needs = [{"exclude": ["namespaces: [kyverno]"], **each} for each in read_file(_NEEDS)[0].body]
     needs = [each for each in needs if each["policy"] in enabled]
     needs = [each for each in needs if each.get("monitoring") in (None, monitoring)]
@@ -96,9 +98,3 @@ def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
                 out.write(files[name])
         written.append(file)
     return written
-
-
-def _enabled(profiles: Iterable[str]) -> set[str]:
-    library = read_library([bundled.library_dir()])
-    resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
-    return {name for name, each in resolved.policies.items() if each.enabled}

@@ -114,7 +114,16 @@ def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
         )
         place = subject.policies.values.location
     else:
-        seconds = _timeout(subject.engine.rendered().resources)
+        # The seconds that the engine's arguments give its webhooks.
+        given = [
+            argument.partition("=")[2]
+            for controller in controllers(subject.engine.rendered().resources)
+            if controller.component == ADMISSION
+            for container in mappings_at(controller.deployment.body, *_CONTAINERS)
+            for argument in container.get("args") or ()
+            if argument.startswith(f"--{TIMEOUT_FLAG}=")
+        ]
+        seconds = given[-1] if given else _DEFAULT_SECONDS
         message = f"{what}: its webhooks wait up to {seconds} s, those for objects as well"
         place = subject.engine.values.location
         longer = f"set {TIMEOUT_KEY}: {LONG_TIMEOUT}, or install in CEL"
@@ -154,16 +163,3 @@ def _other_groups(policy: Resource) -> set[str]:
         for each in selectors
         if "*" not in each.group + each.kind and (each.group, each.kind) not in known
     }
-
-
-def _timeout(engine: Sequence[Resource]) -> str:
-    """Return the seconds that the engine's arguments give its webhooks."""
-    given = [
-        argument.partition("=")[2]
-        for controller in controllers(engine)
-        if controller.component == ADMISSION
-        for container in mappings_at(controller.deployment.body, *_CONTAINERS)
-        for argument in container.get("args") or ()
-        if argument.startswith(f"--{TIMEOUT_FLAG}=")
-    ]
-    return given[-1] if given else _DEFAULT_SECONDS

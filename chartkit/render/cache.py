@@ -51,7 +51,10 @@ def cached_result(
     if result.is_repeatable and not result.written and not failed(result.rows):
         files = workload_files(project.environments.values(), workloads)
         if files is not None and not may_differ(each.read_bytes() for each in files):
-            _save(store, key, result, inputs_digest(project, workloads, options))
+            now = inputs_digest(project, workloads, options)
+            # A result is kept unless its inputs have changed meanwhile.
+            if now == key:
+                store.save(key, {"drift": result.drift, "rows": list(map(_row_body, result.rows))})
     return result
 
 
@@ -110,12 +113,6 @@ def key_options(
         "check": check,
         "kustomize": kustomize,
     }
-
-
-def _save(store: Store, key: str, result: RenderResult, now: str | None) -> None:
-    """Keep a result, unless its inputs have changed meanwhile; now: what they are now."""
-    if now == key:
-        store.save(key, {"drift": result.drift, "rows": list(map(_row_body, result.rows))})
 
 
 def _row_body(row: Row) -> Json:

@@ -47,22 +47,18 @@ def helm_threads(jobs: int | None = None, uses_cache: bool = False) -> Iterator[
     runs have not asked.
     """
     with helm.kept() if uses_cache else nullcontext():
-        yield from _helm_threads(jobs)
-
-
-def _helm_threads(jobs: int | None) -> Iterator[Executor]:
-    helm.start()
-    executor = ThreadPoolExecutor(jobs or min(os.cpu_count() or 1, _PROCESSES))
-    done = False
-    try:
-        yield executor
-        done = True
-    finally:
-        if not done:
-            helm.stop()
-        executor.shutdown(cancel_futures=True)
-        if not done:
-            helm.close()
+        helm.start()
+        executor = ThreadPoolExecutor(jobs or min(os.cpu_count() or 1, _PROCESSES))
+        done = False
+        try:
+            yield executor
+            done = True
+        finally:
+            if not done:
+                helm.stop()
+            executor.shutdown(cancel_futures=True)
+            if not done:
+                helm.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,20 @@ def _range(text: object, subject: VersionCheck, place: Location) -> list[Diagnos
     if row is None:
         return []
     known = compat.known_clusters(subject.data)
-    admitted = _admitted(text, known if wanted is None else [*known, wanted])
+    clusters = known if wanted is None else [*known, wanted]
+    # The clusters that a range admits, asked of Helm itself.
+    with temporary_folder() as parent:
+        folder = parent / "range"
+        folder.mkdir()
+        lines = ["apiVersion: v2", "name: range", "version: 0.0.0"]
+        lines.append(f"kubeVersion: {json.dumps(text)}")
+        (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")
+        admitted = []
+        for each in dict.fromkeys(clusters):
+            # The chart is empty: its range is all that Helm can refuse.
+            with contextlib.suppress(RenderError):
+                dry_run(folder, kube_version=f"v{each}.0")
+                admitted.append(each)
     if wanted is not None and wanted not in admitted:
         message = f"the chart's range {text} refuses Kubernetes {wanted}"
         return [Diagnostic(_RANGE, Severity.ERROR, message, place)]
@@ -204,23 +217,6 @@ def _range(text: object, subject: VersionCheck, place: Location) -> list[Diagnos
     message = f"the chart's range {text} admits Kubernetes {', '.join(beyond)} too"
     hint = f"Kyverno {row.kyverno} supports {row.clusters}"
     return [Diagnostic(_RANGE, Severity.WARNING, message, place, hint)]
-
-
-def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
-    """Return the clusters that a range admits, asked of Helm itself."""
-    with temporary_folder() as parent:
-        folder = parent / "range"
-        folder.mkdir()
-        lines = ["apiVersion: v2", "name: range", "version: 0.0.0"]
-        lines.append(f"kubeVersion: {json.dumps(text)}")
-        (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")
-        admitted = []
-        for each in dict.fromkeys(clusters):
-            # The chart is empty: its range is all that Helm can refuse.
-            with contextlib.suppress(RenderError):
-                dry_run(folder, kube_version=f"v{each}.0")
-                admitted.append(each)
-    return admitted
 
 
 def report(
@@ -249,7 +245,9 @@ def as_text(subject: VersionCheck) -> str:
     lines = [pair_text if named else f"{subject.name}: {pair_text}"]
     lines += [f"  {each}" for each in (*subject.diagnostics, *_changes(subject))]
     if subject.row is not None:
-        dates = _dates(subject.row)
+        facts = [("released", subject.row.released), ("end of life", subject.row.end_of_life)]
+        known = ", ".join(f"{name} {day}" for name, day in facts if day)
+        dates = f" ({known})" if known else ""
         lines.append(f"  Kyverno {subject.row.kyverno} supports {subject.row.clusters}{dates}")
         if subject.row.newest_release is not None:
             release, version = subject.row.newest_release
@@ -299,12 +297,6 @@ def _changes(subject: VersionCheck) -> tuple[Change, ...]:
 def _releases(row: compat.Compatibility | None) -> list[Body]:
     charts = {} if row is None else row.charts
     return [{"version": str(release), "chart": chart} for release, chart in charts.items()]
-
-
-def _dates(row: compat.Compatibility) -> str:
-    facts = [("released", row.released), ("end of life", row.end_of_life)]
-    known = ", ".join(f"{name} {day}" for name, day in facts if day)
-    return f" ({known})" if known else ""
 
 
 def _text(value: object) -> str | None:

@@ -74,7 +74,8 @@ def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
 
     rendered: what is installed, by environment.
     """
-    common = _common(rendered)
+    sides = [frozenset(map(_text, found)) for found in rendered.values()]
+    common = frozenset.intersection(*sides) if sides else frozenset()
     base = [each.body for each in next(iter(rendered.values()), ()) if _text(each) in common]
     # Kustomize refuses a base without anything in it.
     files = dict(_folder("base", [], base)) if base else {}
@@ -87,12 +88,6 @@ def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
 def is_written(file: Path) -> bool:
     """Return whether chartkit wrote a file there."""
     return read_source(file).startswith(_HEADER)
-
-
-def _common(rendered: Mapping[str, Sequence[Resource]]) -> frozenset[str]:
-    """The objects, as text, that every environment has."""
-    sides = [frozenset(map(_text, found)) for found in rendered.values()]
-    return frozenset.intersection(*sides) if sides else frozenset()
 
 
 def _text(resource: Resource) -> str:

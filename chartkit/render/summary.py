@@ -57,17 +57,12 @@ def as_text(
     """
     counts = Counter(row.outcome for row in rows)
     if verbose:
-        lines = _table(rows, colour, width)
+        lines = table([_HEADINGS, *(_cells(row, colour) for row in rows)], width)
     else:
         listed = [row for row in rows if row.outcome is Outcome.FAIL] if quiet else rows
         lines = [*([] if quiet else _grid(rows, colour, width)), *_findings(listed, colour)]
     lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)]
     return fold("\n".join(lines) + "\n", width)
-
-
-def _table(rows: Sequence[Row], colour: bool, width: int | None) -> list[str]:
-    """Return a line for each row, with a hint below it."""
-    return table([_HEADINGS, *(_cells(row, colour) for row in rows)], width)
 
 
 def _grid(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:

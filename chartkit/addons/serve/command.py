@@ -172,7 +172,14 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
     from chartkit.addons.serve.admission.spans import require_spans
     from chartkit.addons.serve.serving.run import run
 
-    _require_usable(options)
+    given = {
+        "--userinfo": (options.userinfo, "a review names its user"),
+        "--api-defaults": (options.api_defaults, "an API server has set them"),
+        "PATH -": ("-" in options.paths, "files are read again when they change"),
+    }
+    for name, (value, reason) in given.items():
+        if value:
+            raise InputError(f"{name} has no meaning for serve: {reason}")
     if not listen.print_webhooks:
         require_server()
     if listen.traces:
@@ -201,15 +208,3 @@ def _source(
         return partial(FileSource, options)
     require_no_named_policies(options)
     return partial(FileSource, options, partial(project_environment, path, env))
-
-
-def _require_usable(options: RequestOptions) -> None:
-    """Raise InputError for options of a scan that mean nothing to a server."""
-    given = {
-        "--userinfo": (options.userinfo, "a review names its user"),
-        "--api-defaults": (options.api_defaults, "an API server has set them"),
-        "PATH -": ("-" in options.paths, "files are read again when they change"),
-    }
-    for name, (value, reason) in given.items():
-        if value:
-            raise InputError(f"{name} has no meaning for serve: {reason}")

@@ -94,7 +94,26 @@ def fetch_statement(
         if not is_logged:
             raise SignatureError("cosign bundle verification failed")
         attested = [(read_attested(one), one.annotations) for one in layers]
-    return _of_type(attested, kind, wanted)
+    # The last statement of a predicate type, with the annotations that are wanted.
+    if not kind:
+        raise SignatureError("converting to consumable policy validation: missing predicate type")
+    types = [str(statement.get("predicateType", "")) for statement, _ in attested]
+    named = _SHORT_NAMES.get(kind, kind)
+    found, errors = [], []
+    for (statement, given), found_type in zip(attested, types, strict=True):
+        if found_type != named:
+            continue
+        wrong = _mismatch(given, wanted.annotations)
+        if wrong:
+            errors.append(wrong)
+        else:
+            found.append(statement)
+    if found:
+        return None if kind in _SHORT_NAMES else found[-1]
+    if errors:
+        text = " ".join(errors)
+        raise SignatureError(f"no attestation matched the required annotations: [{text}]")
+    raise SignatureError(f"required predicate type {kind} not found, found [{' '.join(types)}]")
 
 
 _NONE: Final[Annotations] = {SIGNATURE: ""}
@@ -149,29 +168,6 @@ def _mismatch(given: Annotations, wanted: Annotations) -> str:
                 f"annotations mismatch: {found} does not match expected value {value} for key {key}"
             )
     return ""
-
-
-def _of_type(attested: Sequence[tuple[Body, Annotations]], kind: str, wanted: Attestor) -> Json:
-    """Return the last statement of a predicate type, with the annotations that are wanted."""
-    if not kind:
-        raise SignatureError("converting to consumable policy validation: missing predicate type")
-    types = [str(statement.get("predicateType", "")) for statement, _ in attested]
-    named = _SHORT_NAMES.get(kind, kind)
-    found, errors = [], []
-    for (statement, given), found_type in zip(attested, types, strict=True):
-        if found_type != named:
-            continue
-        wrong = _mismatch(given, wanted.annotations)
-        if wrong:
-            errors.append(wrong)
-        else:
-            found.append(statement)
-    if found:
-        return None if kind in _SHORT_NAMES else found[-1]
-    if errors:
-        text = " ".join(errors)
-        raise SignatureError(f"no attestation matched the required annotations: [{text}]")
-    raise SignatureError(f"required predicate type {kind} not found, found [{' '.join(types)}]")
 
 
 _OPTIONS: Final = "failed to build cosign verification opts"
@@ -243,7 +239,21 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
 
 def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
     """Return the policy's own trusted root, or the one in place of what Kyverno would fetch."""
-    _check_complete(trust())
+    fetched = trust()
+    # Require all parts that Kyverno would fetch, whether or not they count afterwards.
+    if not fetched.logs:
+        raise SignatureError(
+            "getting Rekor public keys: no Rekor public keys found in trusted root"
+        )
+    if not fetched.ct_logs:
+        raise SignatureError(
+            "getting CTLog public keys: no CTLog public keys found in trusted root"
+        )
+    if not any(one.root for one in fetched.authorities):
+        raise SignatureError(
+            "failed to fetch Fulcio material and trusted root fallback also failed: no "
+            "certificate authority in trusted root"
+        )
     if log and not log.get("insecureIgnoreTlog") and not log.get("url"):
         raise SignatureError("getting Rekor public keys:  rekor URL must be provided")
     own = _text(_object(body, "trustedRoot"), "value")
@@ -262,23 +272,6 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
             hint="give it with --trusted-root",
         )
     return trust()
-
-
-def _check_complete(fetched: Trust) -> None:
-    """Require all parts that Kyverno would fetch, whether or not they count afterwards."""
-    if not fetched.logs:
-        raise SignatureError(
-            "getting Rekor public keys: no Rekor public keys found in trusted root"
-        )
-    if not fetched.ct_logs:
-        raise SignatureError(
-            "getting CTLog public keys: no CTLog public keys found in trusted root"
-        )
-    if not any(one.root for one in fetched.authorities):
-        raise SignatureError(
-            "failed to fetch Fulcio material and trusted root fallback also failed: no "
-            "certificate authority in trusted root"
-        )
 
 
 def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> CheckOptions:

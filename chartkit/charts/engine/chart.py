@@ -106,7 +106,11 @@ def plan(
         for name, available in high_availability.items()
     }
     for name, body in layered(bodies).items():
-        values[values_file(name)] = _environment_text(name, body, timeouts.get(name))
+        timeout = timeouts.get(name)
+        head = f"# Kyverno in the environment {name}.\n"
+        if timeout:
+            head += _TIMEOUT_COMMENT.format(reviews=timeout.reviews, seconds=timeout.seconds)
+        values[values_file(name)] = head + (dump_yaml(body) if body else "")
     return ChartPlan(ENGINE, files, values)
 
 
@@ -178,10 +182,3 @@ def _environment_values(
         for key, values in monitoring_values(monitoring, context["controllers"]).items():
             body[key] = {**body.get(key, {}), **values}
     return body
-
-
-def _environment_text(name: str, body: Body, timeout: WebhookTimeout | None) -> str:
-    head = f"# Kyverno in the environment {name}.\n"
-    if timeout:
-        head += _TIMEOUT_COMMENT.format(reviews=timeout.reviews, seconds=timeout.seconds)
-    return head + (dump_yaml(body) if body else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from chartkit.kyverno.versions import parse_version
 from chartkit.model import Json
@@ -46,17 +46,7 @@ def _types() -> Iterator[str]:
     """A named template for each type that a definition needs, in alphabetical order."""
     types = type_library()
     roots = {version.type for kind in kinds() for version in kind.versions}
-    flat = {name: flattened(types[name], types) for name in _needed(sorted(roots), types)}
-    yield _HEAD
-    for name, schema in sorted(flat.items()):
-        if name in roots:
-            schema = {**schema, "properties": {**OBJECT_FIELDS, **schema["properties"]}}
-        for path, version in later_fields().get(name, {}).items():
-            schema = _marked(schema, path, parse_version(version, "Kyverno").number)
-        yield f'{{{{- define "type.{name}" }}}}{_template_text(schema)}{{{{ end }}}}\n'
-
-
-def _needed(names: list[str], types: Mapping[str, Schema]) -> list[str]:
+    names = sorted(roots)
     found: list[str] = []
     queue = list(names)
     while queue:
@@ -64,7 +54,14 @@ def _needed(names: list[str], types: Mapping[str, Schema]) -> list[str]:
         if name not in found:
             found.append(name)
             queue += _REFERENCE.findall(_json(flattened(types[name], types)))
-    return found
+    flat = {name: flattened(types[name], types) for name in found}
+    yield _HEAD
+    for name, schema in sorted(flat.items()):
+        if name in roots:
+            schema = {**schema, "properties": {**OBJECT_FIELDS, **schema["properties"]}}
+        for path, version in later_fields().get(name, {}).items():
+            schema = _marked(schema, path, parse_version(version, "Kyverno").number)
+        yield f'{{{{- define "type.{name}" }}}}{_template_text(schema)}{{{{ end }}}}\n'
 
 
 def _definition(kind: Kind) -> str:

@@ -121,13 +121,10 @@ def _page_table(entries: Mapping[str, Value | Section], path: str) -> list[str]:
 def _page_rows(entries: Mapping[str, Value | Section], path: str) -> Iterator[str]:
     for key, entry in entries.items():
         if isinstance(entry, Value):
-            cells = (f"`{path}{key}`", f"`{entry.type}`", _page_default(entry.default), entry.doc)
+            text = json.dumps(entry.default, ensure_ascii=False)
+            page_default = f"`{text}`" if len(text) <= _LONG else "see values.yaml"
+            cells = (f"`{path}{key}`", f"`{entry.type}`", page_default, entry.doc)
             yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
         else:
             yield f"| **`{path}{key}`** | | | {entry.doc} |"
             yield from _page_rows(entry.entries, f"{path}{key}.")
-
-
-def _page_default(default: Json) -> str:
-    text = json.dumps(default, ensure_ascii=False)
-    return f"`{text}`" if len(text) <= _LONG else "see values.yaml"

@@ -234,7 +234,14 @@ def _call_needs(
     found: Findings,
 ) -> None:
     """Add the needs of a call of the API server; verb: empty for a GET."""
-    text = _without_variables(url).partition("?")[0]
+    text = url
+    # A text with a placeholder in the place of each variable, those in others included.
+    for _ in range(_NESTED):
+        plain = _VARIABLE.sub(_PLACEHOLDER, text)
+        if plain == text:
+            break
+        text = plain
+    text = text.partition("?")[0]
     steps = [step for step in text.split("/") if step]
     if steps[:1] == ["api"]:
         group, rest = CORE, steps[2:]
@@ -254,13 +261,3 @@ def _call_needs(
     resource = ResourceName(group, "/".join([rest[0], *rest[2:3]]))
     needed = verb or ("get" if len(rest) > 1 else "list")
     found.allow(controllers, [resource], [needed], scan)
-
-
-def _without_variables(text: str) -> str:
-    """A text with a placeholder in the place of each variable, those in others included."""
-    for _ in range(_NESTED):
-        plain = _VARIABLE.sub(_PLACEHOLDER, text)
-        if plain == text:
-            break
-        text = plain
-    return text

@@ -27,7 +27,7 @@ from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.monitoring import KEY as MONITORING
 from chartkit.project.policy_reporter import KEY as POLICY_REPORTER
-from chartkit.project.settings import Exclusion, PolicySettings, PolicyType
+from chartkit.project.settings import Exclusion, PolicyType
 
 _STANDARDS: Final = ("restricted", "baseline")
 """Values of podSecurityStandard by the built-in profiles `pss-…`, the stricter one first."""
@@ -104,7 +104,10 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
             continue
         if settings.action is not None:
             by_policy[name] = _cased(settings.action.value, defaults)
-        left += _settings_left(settings)
+        if settings.enabled is not None:
+            left.append(_left("no switch for a policy", settings.places["enabled"]))
+        if settings.parameters:
+            left.append(_left("no parameters", settings.places["parameters"]))
     if by_policy:
         values["validationFailureActionByPolicy"] = by_policy
     if by_namespace := _by_namespace(environment, named, defaults):
@@ -119,7 +122,8 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
     excluded, without = _exclusions(form, environment, named)
     values |= excluded
     left += without
-    left += _environment_left(environment)
+    if environment.parameters:
+        left.append(_left("no parameters", environment.locate("parameters")))
     for key in [key for key in values if key not in defaults]:
         del values[key]
         left.append(_left(f"no key {key} in this version", environment.locate()))
@@ -164,37 +168,22 @@ def _policy_names(chart: ChartFiles) -> frozenset[str]:
     )
 
 
-def _settings_left(settings: PolicySettings) -> Iterator[Diagnostic]:
-    if settings.enabled is not None:
-        yield _left("no switch for a policy", settings.places["enabled"])
-    if settings.parameters:
-        yield _left("no parameters", settings.places["parameters"])
-
-
-def _environment_left(environment: Environment) -> Iterator[Diagnostic]:
-    if environment.parameters:
-        yield _left("no parameters", environment.locate("parameters"))
-
-
 def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnostic]]:
     """The Pod Security Standard that the profiles come to; empty where they come to none."""
     found: set[str] = set()
     left: list[Diagnostic] = []
     for index, reference in enumerate(environment.profiles):
-        place = _profile_place(environment, index)
+        own = "profiles" in environment.keys.body
+        if own:
+            place = environment.locate("profiles", index)
+        else:
+            place = environment.keys.document.locate("profiles", index)
         profile = read_profile(reference, root, place)
         found |= set(_ancestry(profile))
         if profile.name not in {f"pss-{each}" for each in _STANDARDS}:
             what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
             left.append(_left(what, place))
     return next((each for each in _STANDARDS if f"pss-{each}" in found), ""), left
-
-
-def _profile_place(environment: Environment, index: int) -> Location:
-    own = "profiles" in environment.keys.body
-    if own:
-        return environment.locate("profiles", index)
-    return environment.keys.document.locate("profiles", index)
 
 
 def _ancestry(profile: Profile) -> Iterator[str]:
@@ -227,25 +216,9 @@ def _exclusions(
     }
     if form is PolicyType.CLUSTER:
         return _match_exclusions(environment.exclude, own, named), []
-    return _namespace_exclusions(environment.exclude, own)
-
-
-def _match_exclusions(
-    shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]], named: frozenset[str]
-) -> Body:
-    """The chart knows what a policy leaves alone, and nothing that all do: each is told."""
-    excluded = {
-        name: {"any": [{"resources": each.resources} for each in (*shared, *own.get(name, ()))]}
-        for name in sorted(named if shared else own)
-    }
-    return {"policyExclude": excluded} if excluded else {}
-
-
-def _namespace_exclusions(
-    shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]]
-) -> tuple[Body, list[Diagnostic]]:
-    """In CEL the chart leaves namespaces alone, by name. A policy's own take the shared ones'
-    place there, so that each has both."""
+    shared = environment.exclude
+    # In CEL the chart leaves namespaces alone, by name. A policy's own take the shared ones'
+    # place there, so that each has both.
     left = [
         _left("exclusions by name of namespace alone in CEL", each.location)
         for each in (*shared, *(each for found in own.values() for each in found))
@@ -262,6 +235,17 @@ def _namespace_exclusions(
     if by_policy:
         values["vpolExcludeByPolicy"] = by_policy
     return values, left
+
+
+def _match_exclusions(
+    shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]], named: frozenset[str]
+) -> Body:
+    """The chart knows what a policy leaves alone, and nothing that all do: each is told."""
+    excluded = {
+        name: {"any": [{"resources": each.resources} for each in (*shared, *own.get(name, ()))]}
+        for name in sorted(named if shared else own)
+    }
+    return {"policyExclude": excluded} if excluded else {}
 
 
 def _plain_namespaces(exclusion: Exclusion) -> bool:

@@ -82,13 +82,23 @@ def vendor_chart(
     starts at the current folder); empty for the repository that the chart is published in.
     A version that is there already is taken again only if it is the same.
     """
-    _require_name(name)
+    if name not in NAMES:
+        hint = suggestion(name, NAMES) or f"there are {', '.join(NAMES)}"
+        raise InputError(f"'{name}' is no chart that is vendored", hint=hint)
     wanted = plain_version(version)
     origin, content = _take(name, wanted, source, project, limits)
     place = origin.shown
     files = _chart_root(content, place)
     chart = read_chart(files, place, limits)
-    _require_wanted(chart, name, wanted, place)
+    if chart.name != name:
+        raise InputError(f"is the chart {chart.name}, not {name}", Location(place))
+    if chart.version != wanted:
+        hint = f"say --version {chart.version}, or give another source"
+        raise InputError(f"is {name} {chart.version}, not {wanted}", Location(place), hint)
+    kyverno = kyverno_of(chart, Location(f"{place}/{METADATA}", 1))
+    if name == ENGINE and kyverno is not None and kyverno < _OLDEST:
+        what = f"installs Kyverno {kyverno}, whose chart has one controller for all"
+        raise InputError(what, Location(place), f"the checks know charts from {_OLDEST} on")
     lock = Lock(origin, {each: digest(found) for each, found in files.items()})
     folder = folder_of(project, name)
     with held(project):
@@ -98,18 +108,23 @@ def vendor_chart(
     return VendoredNow(chart, lock, folder, replaced, not same)
 
 
-def _require_name(name: str) -> None:
-    if name not in NAMES:
-        hint = suggestion(name, NAMES) or f"there are {', '.join(NAMES)}"
-        raise InputError(f"'{name}' is no chart that is vendored", hint=hint)
-
-
 def _take(
     name: str, version: str, source: str, project: Path, limits: Limits
 ) -> tuple[Origin, dict[str, bytes]]:
     given = source or REPOSITORIES[name]
     if is_url(given):
-        return _download(name, version, given, limits)
+        if given.partition(":")[0].lower() == _OCI:
+            place = shown_url(given)
+            hint = f"`helm pull {place} --version {version}` writes an archive: give that by --from"
+            raise InputError("OCI registries are not read", Location(place), hint)
+        if checked_url(given).path.lower().endswith(_ARCHIVES):
+            content = download(given, limits)
+            origin = Origin(SourceKind.ARCHIVE, given, version, digest(content))
+            return origin, unpack(content, shown_url(given), limits)
+        offer = find(given, name, version, limits)
+        content = fetch(offer, limits)
+        origin = Origin(SourceKind.REPOSITORY, given, version, offer.sha256)
+        return origin, unpack(content, shown_url(offer.url), limits)
     place = from_project(given, project)
     path = project / place
     if path.is_dir():
@@ -119,21 +134,6 @@ def _take(
     content = read_archive(path, given, limits)
     origin = Origin(SourceKind.ARCHIVE, place, version, digest(content))
     return origin, unpack(content, given, limits)
-
-
-def _download(name: str, version: str, url: str, limits: Limits) -> tuple[Origin, dict[str, bytes]]:
-    if url.partition(":")[0].lower() == _OCI:
-        place = shown_url(url)
-        hint = f"`helm pull {place} --version {version}` writes an archive: give that by --from"
-        raise InputError("OCI registries are not read", Location(place), hint)
-    if checked_url(url).path.lower().endswith(_ARCHIVES):
-        content = download(url, limits)
-        origin = Origin(SourceKind.ARCHIVE, url, version, digest(content))
-        return origin, unpack(content, shown_url(url), limits)
-    offer = find(url, name, version, limits)
-    content = fetch(offer, limits)
-    origin = Origin(SourceKind.REPOSITORY, url, version, offer.sha256)
-    return origin, unpack(content, shown_url(offer.url), limits)
 
 
 def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
@@ -146,18 +146,6 @@ def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
         raise InputError(f"holds no chart: there is no {METADATA}", Location(place), hint)
     inner = {name.partition("/")[2]: content for name, content in files.items()}
     return {name: content for name, content in inner.items() if not is_left_out(name)}
-
-
-def _require_wanted(chart: ChartFiles, name: str, version: str, place: str) -> None:
-    if chart.name != name:
-        raise InputError(f"is the chart {chart.name}, not {name}", Location(place))
-    if chart.version != version:
-        hint = f"say --version {chart.version}, or give another source"
-        raise InputError(f"is {name} {chart.version}, not {version}", Location(place), hint)
-    kyverno = kyverno_of(chart, Location(f"{place}/{METADATA}", 1))
-    if name == ENGINE and kyverno is not None and kyverno < _OLDEST:
-        what = f"installs Kyverno {kyverno}, whose chart has one controller for all"
-        raise InputError(what, Location(place), f"the checks know charts from {_OLDEST} on")
 
 
 def _before(folder: Path, lock: Lock) -> tuple[str, bool]:
@@ -201,7 +189,20 @@ def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
     index = f"{repository.rstrip('/')}/{INDEX}"
     content = download(index, replace(limits, archive=min(limits.archive, _LARGEST_INDEX)))
     place = shown_url(index)
-    entries = _entries(content, place, name)
+    try:
+        documents = read_text(content.decode("utf-8"), place)
+    except UnicodeDecodeError:
+        documents = []
+    body = documents[0].body if documents else None
+    charts = body.get("entries") if isinstance(body, dict) else None
+    if not isinstance(charts, dict):
+        hint = "give the URL of the folder with index.yaml, or of an archive (.tgz)"
+        raise InputError("is no index of a Helm repository", Location(place), hint)
+    found = charts.get(name)
+    if not isinstance(found, list) or not found:
+        known = ", ".join(sorted(map(str, charts))[:_SHOWN]) or "none"
+        raise InputError(f"has no chart {name}", Location(place), f"it has {known}")
+    entries = [entry for entry in found if isinstance(entry, dict)]
     for entry in entries:
         if plain_version(str(entry.get("version"))) == plain_version(version):
             return _offer(entry, index, f"{name} {version}")
@@ -219,23 +220,6 @@ def fetch(offer: Offer, limits: Limits) -> bytes:
         hint = "it was changed after it was published, or on its way: ask who publishes it"
         raise InputError(what, Location(shown_url(offer.url)), hint)
     return content
-
-
-def _entries(content: bytes, index: str, name: str) -> list[Body]:
-    try:
-        documents = read_text(content.decode("utf-8"), index)
-    except UnicodeDecodeError:
-        documents = []
-    body = documents[0].body if documents else None
-    charts = body.get("entries") if isinstance(body, dict) else None
-    if not isinstance(charts, dict):
-        hint = "give the URL of the folder with index.yaml, or of an archive (.tgz)"
-        raise InputError("is no index of a Helm repository", Location(index), hint)
-    found = charts.get(name)
-    if not isinstance(found, list) or not found:
-        known = ", ".join(sorted(map(str, charts))[:_SHOWN]) or "none"
-        raise InputError(f"has no chart {name}", Location(index), f"it has {known}")
-    return [entry for entry in found if isinstance(entry, dict)]
 
 
 def _offer(entry: Body, index: str, what: str) -> Offer:

@@ -255,7 +255,11 @@ def connect(context: str | None) -> Cluster:
     check_kubeconfigs(paths)
     with _usable(config, shown):
         contexts, current = config.list_kube_config_contexts(shown)
-    name = _chosen(context, contexts, current, shown)
+    names = [str(each["name"]) for each in contexts]
+    name = context if context is not None else str(current["name"])
+    if name not in names:
+        known = ", ".join(names)
+        raise InputError(f"there is no context '{name}'", Location(shown), f"it has {known}")
     with _usable(config, shown), _plugin_heard(name):
         api = config.new_client_from_config(shown, name, client_configuration=configuration)
     settings = configuration.auth_settings().values()
@@ -283,15 +287,6 @@ def _kubeconfigs() -> list[Path]:
     if named and not there:
         raise InputError("there is no such file", Location(named), "KUBECONFIG names it")
     return there
-
-
-def _chosen(context: str | None, contexts: Any, current: Any, shown: str) -> str:
-    names = [str(each["name"]) for each in contexts]
-    wanted = context if context is not None else str(current["name"])
-    if wanted not in names:
-        known = ", ".join(names)
-        raise InputError(f"there is no context '{wanted}'", Location(shown), f"it has {known}")
-    return wanted
 
 
 @contextmanager

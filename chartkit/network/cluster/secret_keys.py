@@ -25,7 +25,19 @@ _HINT: Final = "scan it, too, with cosign.pub alone, or give the public key itse
 def key_text(reference: str, keys: KeySource) -> str:
     """Return the public key in a Secret; reference: `k8s://namespace/name`. Raises SignatureError
     in cosign's words, UnknownKeyError for an unknown Secret."""
-    namespace, name = _parts(reference)
+    # A reference names a namespace and a Secret.
+    parts = reference.removeprefix(SCHEME).split("/")
+    if len(parts) != 2:
+        raise SignatureError(_FORM)
+    namespace, name = parts
+    if wrong := _wrong_segment(namespace):
+        raise SignatureError(f"{_CHECKING}invalid namespace {quote(namespace)}: [{wrong}]")
+    if not name:
+        raise SignatureError(f"{_CHECKING}resource name may not be empty")
+    if wrong := _wrong_segment(name):
+        raise SignatureError(f"{_CHECKING}invalid resource name {quote(name)}: [{wrong}]")
+    if not namespace:
+        raise SignatureError(f"{_CHECKING}the server could not find the requested resource")
     found = keys.public_key(namespace, name)
     if found is None:
         raise SignatureError(f"loading URL: unrecognized scheme: {SCHEME}")
@@ -70,24 +82,6 @@ class ScannedSecrets:
 
 
 NO_SECRETS: Final[KeySource] = ScannedSecrets()
-
-
-def _parts(reference: str) -> tuple[str, str]:
-    """Return namespace and name; raises SignatureError for a reference that can lead to no
-    Secret."""
-    parts = reference.removeprefix(SCHEME).split("/")
-    if len(parts) != 2:
-        raise SignatureError(_FORM)
-    namespace, name = parts
-    if wrong := _wrong_segment(namespace):
-        raise SignatureError(f"{_CHECKING}invalid namespace {quote(namespace)}: [{wrong}]")
-    if not name:
-        raise SignatureError(f"{_CHECKING}resource name may not be empty")
-    if wrong := _wrong_segment(name):
-        raise SignatureError(f"{_CHECKING}invalid resource name {quote(name)}: [{wrong}]")
-    if not namespace:
-        raise SignatureError(f"{_CHECKING}the server could not find the requested resource")
-    return namespace, name
 
 
 def _wrong_segment(segment: str) -> str:

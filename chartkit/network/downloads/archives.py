@@ -122,7 +122,14 @@ def _check_member(member: tarfile.TarInfo, source: str) -> None:
 
 
 def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
-    entries = _check_directory(content, source, limits)
+    # The number of entries is checked before the directory is read, which takes memory for each.
+    at = content.rfind(_END, max(0, len(content) - _END_SIZE - _COMMENT))
+    if at < 0 or at + _END_SIZE > len(content):
+        raise _damaged(source)
+    entries, size = struct.unpack_from("<HL", content, at + 10)
+    large = content[max(0, at - _END64_SIZE) : at].startswith(_END64)
+    if large or entries > limits.files or size > limits.files * _ENTRY:
+        raise InputError(f"has more than {limits.files:,} files", Location(source))
     collected = FileCollector(source, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -145,19 +152,6 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     except (NotImplementedError, RuntimeError):
         raise InputError("the archive is of no kind that is known here", Location(source)) from None
     return collected.finish()
-
-
-def _check_directory(content: bytes, source: str, limits: Limits) -> int:
-    """Return the number of entries of a zip archive; raises InputError for too many. Its directory
-    is not read before, because that takes memory for every entry."""
-    at = content.rfind(_END, max(0, len(content) - _END_SIZE - _COMMENT))
-    if at < 0 or at + _END_SIZE > len(content):
-        raise _damaged(source)
-    entries, size = struct.unpack_from("<HL", content, at + 10)
-    large = content[max(0, at - _END64_SIZE) : at].startswith(_END64)
-    if large or entries > limits.files or size > limits.files * _ENTRY:
-        raise InputError(f"has more than {limits.files:,} files", Location(source))
-    return int(entries)
 
 
 def _check_entry(member: zipfile.ZipInfo, source: str) -> None:

@@ -83,17 +83,14 @@ class _Repository:
         """Yield the packets of an answer; raise InputError where they are broken."""
         at = 0
         while at < len(body):
-            length = _hex(body[at : at + _LENGTH])
+            digits = body[at : at + _LENGTH]
+            is_number = re.fullmatch(rb"[0-9A-Fa-f]{4}", digits) is not None
+            length = int(digits, 16) if is_number else None
             if length is None or (length >= _LENGTH and at + length > len(body)):
                 raise InputError("the server does not answer as git does", self.place, _HINT)
             if length >= _LENGTH:
                 yield body[at + _LENGTH : at + length]
             at += max(length, _LENGTH)
-
-
-def _hex(digits: bytes) -> int | None:
-    is_number = re.fullmatch(rb"[0-9A-Fa-f]{4}", digits) is not None
-    return int(digits, 16) if is_number else None
 
 
 def _packet(line: str) -> bytes:

@@ -88,7 +88,15 @@ def read_remote(text: str) -> RemoteSource:
         hint = "nothing says who answers there: give a URL of https or ssh"
         raise InputError("cannot be fetched from there", place, hint)
     if is_ssh:
-        return _ssh_source(rest, fragment, place)
+        scheme, separator, behind = rest.rpartition("ssh://")
+        target, _, query = behind.partition("?")
+        outer, _, inner = target.partition("//")
+        url = f"{scheme}{separator}{outer}"
+        shown = read_ssh(url).shown
+        if fragment:
+            raise InputError("a repository is pinned by a commit", shown, "write ?ref=COMMIT")
+        path = checked_name(inner.strip("/"), shown.file) if inner.strip("/") else ""
+        return RemoteSource(url, path, _ref(query, place), is_git=True, is_ssh=True)
     if not rest.lower().startswith(("http://", "https://")):
         raise InputError("is not an http or https URL", place, "give one, or a path")
     pin = _PIN.fullmatch(fragment)
@@ -110,18 +118,6 @@ def read_remote(text: str) -> RemoteSource:
     url = f"{scheme}://{outer}"
     checked_url(url)
     return RemoteSource(url, path, _ref(query, place), is_git=True)
-
-
-def _ssh_source(text: str, fragment: str, place: Location) -> RemoteSource:
-    scheme, separator, behind = text.rpartition("ssh://")
-    target, _, query = behind.partition("?")
-    outer, _, inner = target.partition("//")
-    url = f"{scheme}{separator}{outer}"
-    shown = read_ssh(url).shown
-    if fragment:
-        raise InputError("a repository is pinned by a commit", shown, "write ?ref=COMMIT")
-    path = checked_name(inner.strip("/"), shown.file) if inner.strip("/") else ""
-    return RemoteSource(url, path, _ref(query, place), is_git=True, is_ssh=True)
 
 
 def _ref(query: str, place: Location) -> str:

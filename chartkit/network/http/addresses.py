@@ -82,7 +82,18 @@ def _embedded(address: ipaddress.IPv6Address) -> Iterator[int]:
     """Yield the IPv4 addresses in an IPv6 one, in the last 32 bits of each number."""
     number = int(address)
     if address in _LOCAL_NAT64:
-        yield from _local_nat64(number)
+        # The IPv4 addresses that an address stands for, whichever of the lengths of RFC 6052
+        # its translator's prefix has: 96, 64, 56 or 48 bits.
+        last, middle = number & 0xFFFFFFFF, number >> 32 & 0xFFFFFF
+        if last or not number & (1 << 80) - 1:
+            yield last
+        others = (
+            number >> 24,
+            (number >> 64) << 24 | middle,
+            (number >> 64) << 16 | middle >> 8,
+        )
+        # Zeros are what the other lengths leave empty.
+        yield from (each for each in others if each & 0xFFFFFFFF)
     elif any(address in network for network in _LAST_32):
         yield number
     if number >> 112 == 0x2002:  # 6to4 (RFC 3056)
@@ -91,21 +102,6 @@ def _embedded(address: ipaddress.IPv6Address) -> Iterator[int]:
         yield from (number >> 64, ~number)
     if number >> 32 & 0xFFFFFFFF in _ISATAP:
         yield number
-
-
-def _local_nat64(number: int) -> Iterator[int]:
-    """Yield the IPv4 addresses that an address stands for, whichever of the lengths of RFC 6052
-    its translator's prefix has: 96, 64, 56 or 48 bits."""
-    last, middle = number & 0xFFFFFFFF, number >> 32 & 0xFFFFFF
-    if last or not number & (1 << 80) - 1:
-        yield last
-    others = (
-        number >> 24,
-        (number >> 64) << 24 | middle,
-        (number >> 64) << 16 | middle >> 8,
-    )
-    # Zeros are what the other lengths leave empty.
-    yield from (each for each in others if each & 0xFFFFFFFF)
 
 
 def _number(host: str) -> Address | None:

@@ -113,7 +113,18 @@ class Artifacts:
         if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
             raise RegistryError(f"the list of what refers to {digest} holds no descriptors")
         for one in listed:
-            _check_digest(one.get("digest"))
+            # Errors are in the words of Kyverno's client.
+            text = text_of(one.get("digest"))
+            algorithm, _, digits = text.partition(":")
+            if not algorithm or not digits:
+                raise RegistryError(f"cannot parse hash: {quote(printable(text))}")
+            strange = digits.lstrip(_DIGITS)
+            if strange:
+                raise RegistryError(f"found non-hex character in hash: {printable(strange[0])}")
+            if algorithm != "sha256":
+                raise RegistryError(f"unsupported hash: {quote(printable(algorithm))}")
+            if not is_digest(text):
+                raise RegistryError(f"wrong number of hex digits for sha256: {printable(digits)}")
         return tuple(listed)
 
 
@@ -124,22 +135,6 @@ def parse_repository(text: str) -> RegistryReference:
         return repository_of(text)
     except ImageReferenceError as error:
         raise NoReferenceError(str(error)) from None
-
-
-def _check_digest(value: Json) -> None:
-    """Require a descriptor to have a digest; raises RegistryError in the words of Kyverno's
-    client."""
-    text = text_of(value)
-    algorithm, _, digits = text.partition(":")
-    if not algorithm or not digits:
-        raise RegistryError(f"cannot parse hash: {quote(printable(text))}")
-    strange = digits.lstrip(_DIGITS)
-    if strange:
-        raise RegistryError(f"found non-hex character in hash: {printable(strange[0])}")
-    if algorithm != "sha256":
-        raise RegistryError(f"unsupported hash: {quote(printable(algorithm))}")
-    if not is_digest(text):
-        raise RegistryError(f"wrong number of hex digits for sha256: {printable(digits)}")
 
 
 _INDEXES: Final = frozenset({OCI_INDEX, DOCKER_INDEX})

@@ -119,7 +119,9 @@ class Client:
             text = f"GET {url}: is announced as {announced}, and its digest is {digest}"
             raise RegistryError(text, unanswered=True)
         self._cache.put(_scope(image), answer.body)
-        return Document(_type_of(answer), digest, answer.body)
+        return Document(
+            answer.headers.get("content-type", "").partition(";")[0].strip(), digest, answer.body
+        )
 
     def blob(self, image: RegistryReference, digest: str, size: int, most: int) -> bytes:
         """Return a blob whose digest and size (bytes) are known; raises RegistryError.
@@ -163,7 +165,8 @@ class Client:
         """Return an answer of status 200, or of one that is known, and what was asked; raises
         RegistryError for any other."""
         host = self._settings.mirrors.get(image.registry, image.registry)
-        place = _Place(host, image.repository, self._is_plain(host))
+        is_plain = host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
+        place = _Place(host, image.repository, is_plain)
         try:
             answer, url = self._get_at(place, wanted)
         except RegistryError as error:
@@ -175,9 +178,6 @@ class Client:
             failure.without_body = f"HEAD {url}: {head_diagnosis(answer)}"
             raise failure
         return answer, url
-
-    def _is_plain(self, host: str) -> bool:
-        return host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
 
     def _get_at(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
         if place.plain or not self._insecure:
@@ -271,10 +271,6 @@ def check_blob(content: bytes, digest: str, size: int) -> None:
 
 def _scope(image: RegistryReference) -> str:
     return f"{image.registry}/{image.repository}"
-
-
-def _type_of(answer: Response) -> str:
-    return answer.headers.get("content-type", "").partition(";")[0].strip()
 
 
 def _media_type(content: bytes) -> str:

@@ -61,7 +61,14 @@ def read_settings(
             raise InputError("--registry-mirror takes REGISTRY=HOST", hint=hint)
         hosts[_host(registry, "--registry-mirror")] = _host(host, "--registry-mirror")
     if authorities is not None:
-        _check_authorities(authorities)
+        try:
+            ssl.create_default_context(cafile=str(authorities))
+        except ssl.SSLError:
+            hint = "give certificates in PEM"
+            raise InputError("contains no certificate", Location(str(authorities)), hint) from None
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise InputError(f"cannot be read: {why}", Location(str(authorities))) from None
     if cache is not None and cache.exists() and not cache.is_dir():
         raise InputError("is not a folder (--registry-cache)", Location(str(cache)))
     named = frozenset(_host(text, "--registry-plain-http") for text in plain)
@@ -73,14 +80,3 @@ def _host(text: str, option: str) -> str:
         hint = "give HOST or HOST:PORT, without https:// and without a path"
         raise InputError(f"{option}: '{text}' is no host", hint=hint)
     return DEFAULT_REGISTRY if text == _ALIAS else text
-
-
-def _check_authorities(path: Path) -> None:
-    try:
-        ssl.create_default_context(cafile=str(path))
-    except ssl.SSLError:
-        hint = "give certificates in PEM"
-        raise InputError("contains no certificate", Location(str(path)), hint) from None
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise InputError(f"cannot be read: {why}", Location(str(path))) from None

@@ -50,18 +50,15 @@ class Transport:
         try:
             response = self._transport.ask(request)
         except NetworkError as error:
-            raise self._failed(error, request) from None
+            text = f"GET {shown_url(request.url)}: {_words(error, request, self._limits)}"
+            if error.is_passing:
+                text += f", in {error.attempts} attempts"
+            unanswered = error.fault not in _ANSWERED
+            raise RegistryError(text, _HINTS.get(error.fault), unanswered) from None
         if not request.follows and response.is_redirect:
             what = f"{request.method} {shown_url(request.url)}"
             raise RegistryError(f"{what}: redirects, which is not followed")
         return response
-
-    def _failed(self, error: NetworkError, request: Request) -> RegistryError:
-        text = f"GET {shown_url(request.url)}: {_words(error, request, self._limits)}"
-        if error.is_passing:
-            text += f", in {error.attempts} attempts"
-        unanswered = error.fault not in _ANSWERED
-        return RegistryError(text, _HINTS.get(error.fault), unanswered)
 
 
 def form_request(
@@ -182,54 +179,8 @@ def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, l
         known = sorted(wanted.challenge.parameters.items())
         named = " ".join(f"{key}:{value}" for key, value in known)
         raise RegistryError(printable(f"malformed www-authenticate, missing realm: map[{named}]"))
-    _check_realm(realm, wanted)
-    service = wanted.challenge.parameters.get("service", "")
-    parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
-    via = _via(realm, wanted)
-    if who is not None and who.identity:
-        form = {
-            **parameters,
-            "grant_type": "refresh_token",
-            "client_id": _CLIENT,
-            "refresh_token": who.identity,
-        }
-        response = transport.ask(form_request(realm, form, _HEADERS, limit, via))
-        # A token service without this endpoint may still take a name and a password.
-        if response.status != HTTPStatus.NOT_FOUND:
-            return _token(response, f"POST {shown_url(realm)}")
-    query = urlencode(parameters)
-    joint = "&" if urlsplit(realm).query else "?"
-    headers = dict(_HEADERS)
-    if who is not None and who.authorization is not None:
-        headers["Authorization"] = who.authorization
-    response = transport.ask(Request(f"{realm}{joint}{query}", limit, headers, via=via))
-    return _token(response, f"GET {shown_url(realm)}?{printable(query)}")
-
-
-def _via(realm: str, wanted: TokenRequest) -> str:
-    """Return the registry's URL where the token service is on another host."""
-    own = urlsplit(realm).netloc == wanted.registry
-    return "" if own else f"http{'' if wanted.plain else 's'}://{wanted.registry}/"
-
-
-def _token(response: Response, what: str) -> str:
-    if response.status != HTTPStatus.OK:
-        raise RegistryError(f"{what}: {diagnosis(response)}")
-    try:
-        body = json.loads(response.body)
-    except (ValueError, RecursionError):
-        body = None
-    if isinstance(body, dict):
-        for key in ("access_token", "token"):
-            value = body.get(key)
-            if isinstance(value, str) and value and value.isascii() and value.isprintable():
-                return value
-    raise RegistryError("no token in bearer response")
-
-
-def _check_realm(realm: str, wanted: TokenRequest) -> None:
-    """Require a realm that a password may be sent to: encrypted, or the host that is trusted
-    without."""
+    # Require a realm that a password may be sent to: encrypted, or the host that is trusted
+    # without.
     try:
         parts = urlsplit(realm)
         host = parts.hostname or ""
@@ -251,3 +202,40 @@ def _check_realm(realm: str, wanted: TokenRequest) -> None:
     inside = address is not None and is_inside(address)
     if not own and (inside or is_forbidden_host(host)):
         raise RegistryError(f'{_INVALID}realm host "{host}" is a private or link-local address')
+    service = wanted.challenge.parameters.get("service", "")
+    parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
+    own = urlsplit(realm).netloc == wanted.registry
+    via = "" if own else f"http{'' if wanted.plain else 's'}://{wanted.registry}/"
+    if who is not None and who.identity:
+        form = {
+            **parameters,
+            "grant_type": "refresh_token",
+            "client_id": _CLIENT,
+            "refresh_token": who.identity,
+        }
+        response = transport.ask(form_request(realm, form, _HEADERS, limit, via))
+        # A token service without this endpoint may still take a name and a password.
+        if response.status != HTTPStatus.NOT_FOUND:
+            return _token(response, f"POST {shown_url(realm)}")
+    query = urlencode(parameters)
+    joint = "&" if urlsplit(realm).query else "?"
+    headers = dict(_HEADERS)
+    if who is not None and who.authorization is not None:
+        headers["Authorization"] = who.authorization
+    response = transport.ask(Request(f"{realm}{joint}{query}", limit, headers, via=via))
+    return _token(response, f"GET {shown_url(realm)}?{printable(query)}")
+
+
+def _token(response: Response, what: str) -> str:
+    if response.status != HTTPStatus.OK:
+        raise RegistryError(f"{what}: {diagnosis(response)}")
+    try:
+        body = json.loads(response.body)
+    except (ValueError, RecursionError):
+        body = None
+    if isinstance(body, dict):
+        for key in ("access_token", "token"):
+            value = body.get(key)
+            if isinstance(value, str) and value and value.isascii() and value.isprintable():
+                return value
+    raise RegistryError("no token in bearer response")

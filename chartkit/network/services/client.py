@@ -120,7 +120,19 @@ class Services:
         _check_url(call)
         route = partial(self._route, call)
         trust = partial(_trust, call.authorities)
-        request = Request(call.url, MOST_BYTES, _headers(call), call.method, call.body)
+        # Headers that HTTP cannot send are refused.
+        made = HTTPHeaderDict()
+        for name, value in call.headers:
+            if not _HEADER_NAME.match(name):
+                cause = f"net/http: invalid header field name {quote(name)}"
+                raise failed(call, call.url, cause)
+            if _NO_HEADER_VALUE.search(value):
+                cause = f"net/http: invalid header field value for {quote(name)}"
+                raise failed(call, call.url, cause)
+            if name.lower() not in _OWN:
+                # The bytes of UTF-8, as Go sends them: `http.client` writes Latin-1.
+                made.add(name, value.encode("utf-8", "replace").decode("latin-1"))
+        request = Request(call.url, MOST_BYTES, made, call.method, call.body)
         with closing(Transport(self._limits, route, trust, proxies=False)) as transport:
             try:
                 with transport.sent(request) as response:
@@ -176,22 +188,6 @@ def _trust(authorities: str) -> ssl.SSLContext:
         return trust_in(b"".join(certificates(authorities)))
     except (ssl.SSLError, ValueError):
         raise LookupFailed("failed to parse PEM CA bundle") from None
-
-
-def _headers(call: ServiceCall) -> HTTPHeaderDict:
-    """Return the headers of a call; raises LookupFailed for those that HTTP cannot send."""
-    made = HTTPHeaderDict()
-    for name, value in call.headers:
-        if not _HEADER_NAME.match(name):
-            cause = f"net/http: invalid header field name {quote(name)}"
-            raise failed(call, call.url, cause)
-        if _NO_HEADER_VALUE.search(value):
-            cause = f"net/http: invalid header field value for {quote(name)}"
-            raise failed(call, call.url, cause)
-        if name.lower() not in _OWN:
-            # The bytes of UTF-8, as Go sends them: `http.client` writes Latin-1.
-            made.add(name, value.encode("utf-8", "replace").decode("latin-1"))
-    return made
 
 
 def _read(response: BaseHTTPResponse) -> ServiceAnswer:
@@ -254,7 +250,10 @@ def unspoken(url: str) -> str:
 def cause_of(error: NetworkError) -> str:
     """Return what went wrong behind a connection, on one line."""
     if isinstance(error, DialError):
-        return _not_reached(error)
+        if error.is_unknown:
+            return f"dial tcp: lookup {error.place.host}: no such host"
+        why = "i/o timeout" if error.is_late else f"connect: {error.detail.lower()}"
+        return f"dial tcp {error.place}: {why}"
     if error.fault is Fault.UNTRUSTED and isinstance(error.cause, ssl.SSLCertVerificationError):
         if error.cause.verify_code in _UNKNOWN_AUTHORITY:
             return f"{_UNTRUSTED}: certificate signed by unknown authority"
@@ -269,10 +268,3 @@ def cause_of(error: NetworkError) -> str:
         Fault.MALFORMED: "malformed HTTP response",
     }
     return words.get(error.fault, error.detail)
-
-
-def _not_reached(error: DialError) -> str:
-    if error.is_unknown:
-        return f"dial tcp: lookup {error.place.host}: no such host"
-    why = "i/o timeout" if error.is_late else f"connect: {error.detail.lower()}"
-    return f"dial tcp {error.place}: {why}"

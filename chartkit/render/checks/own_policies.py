@@ -109,7 +109,12 @@ def _rows(
     there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
     compared = list(_compared(policy, rendered))
     if not there:
-        yield from _switched_off(subject, policy)
+        # A note on a policy that the environment selects but does not install.
+        resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
+        if resolved is not None and not resolved.enabled:
+            message = f"{policy.name} ({policy.location}) is switched off"
+            env = subject.environment.name
+            yield Row(env, CHECK, Outcome.NOTE, message, resolved.location)
         return
     changed = [each for each in compared if each.before != each.after]
     if changed:
@@ -165,15 +170,6 @@ def _kept(
     yield Row(env.name, CHECK, outcome, message, place, hint)
 
 
-def _switched_off(subject: CheckTarget, policy: UpstreamPolicy) -> Iterator[Row]:
-    """Yield a note on a policy that the environment selects but does not install."""
-    resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
-    if resolved is not None and not resolved.enabled:
-        message = f"{policy.name} ({policy.location}) is switched off"
-        env = subject.environment.name
-        yield Row(env, CHECK, Outcome.NOTE, message, resolved.location)
-
-
 def _given_at(subject: CheckTarget, name: str) -> Location:
     """Return the location of the action that overrides a policy's own."""
     resolved = subject.resolved.policies.get(name) if subject.resolved else None
@@ -221,7 +217,10 @@ def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
     for index, rule in enumerate(before.rules):
         if not (rule.body.get("validate") or rule.verify_images):
             continue
-        place = _rule_place(policy, index, rule.body)
+        if "failureAction" in mapping_at(rule.body, "validate"):
+            place = policy.document.locate("spec", "rules", index, "validate", "failureAction")
+        else:
+            place = policy.document.locate("spec", "validationFailureAction")
         yield _one(before, after, rule.name, (_ELSEWHERE, {}), place, "")
         own = set()
         for override, at in _overrides(policy, before, index):
@@ -250,12 +249,6 @@ def _one(
 ) -> _OwnAction:
     was, now = (rule_action(each, rule, *where) for each in (before, after))
     return _OwnAction(was, now, place, namespaces)
-
-
-def _rule_place(policy: UpstreamPolicy, index: int, rule: Body) -> Location:
-    if "failureAction" in mapping_at(rule, "validate"):
-        return policy.document.locate("spec", "rules", index, "validate", "failureAction")
-    return policy.document.locate("spec", "validationFailureAction")
 
 
 def _overrides(

@@ -48,7 +48,15 @@ def differences(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Fie
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _of_maps(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):
-        yield from _of_lists(before, after, path)
+        key = _key(before, after)
+        if key:
+            items = [{str(item[key]): item for item in each} for each in (before, after)]
+            yield from _of_items(items[0], items[1], path)
+            return
+        old, new = ([_canonical(item) for item in items] for items in (before, after))
+        for tag, low, high, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
+            if tag != "equal":
+                yield from _replaced(before[low:high], after[start:end], low, start, path)
     elif before != after or isinstance(before, bool) != isinstance(after, bool):
         yield FieldChange(path, before, after)
 
@@ -64,18 +72,6 @@ def _of_maps(
             yield FieldChange(step, ABSENT, after[key])
         else:
             yield from differences(before[key], after[key], step)
-
-
-def _of_lists(before: list[Json], after: list[Json], path: FieldPath) -> Iterator[FieldChange]:
-    key = _key(before, after)
-    if key:
-        items = [{str(item[key]): item for item in each} for each in (before, after)]
-        yield from _of_items(items[0], items[1], path)
-        return
-    old, new = ([_canonical(item) for item in items] for items in (before, after))
-    for tag, low, high, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
-        if tag != "equal":
-            yield from _replaced(before[low:high], after[start:end], low, start, path)
 
 
 def _of_items(

@@ -30,11 +30,7 @@ def is_policy(change: ObjectChange) -> bool:
 
 def refuses(body: Body | None) -> bool:
     """Return whether a policy, or a bound one, refuses violations anywhere."""
-    return _ENFORCE in _actions(body)
-
-
-def _actions(body: Body | None) -> frozenset[str]:
-    """Return a policy's action without overrides: `Enforce`, `Audit`, `Warn`."""
+    # A policy's action without overrides: `Enforce`, `Audit`, `Warn`.
     spec = mapping_at(body or {}, "spec")
     whole = spec.get("validationFailureAction", "Audit")
     found = {each for each in _items(spec, "validationActions") if isinstance(each, str)}
@@ -43,7 +39,8 @@ def _actions(body: Body | None) -> frozenset[str]:
         for check in checks:
             own = check.get("failureAction", whole) if isinstance(check, dict) and check else None
             found |= {own} if isinstance(own, str) else set()
-    return frozenset(_ENFORCE if each.lower() in _REFUSING else each for each in found)
+    actions = frozenset(_ENFORCE if each.lower() in _REFUSING else each for each in found)
+    return _ENFORCE in actions
 
 
 def weaker(change: ObjectChange) -> Iterator[str]:
@@ -79,7 +76,9 @@ def _weaker_field(field: FieldChange) -> Iterator[str]:
     excludes = any(step in _EXCLUDING for step in (field.path[1], *field.path[3:]))
     excludes = excludes or field.path[1:3] == ("matchConstraints", "excludeResourceRules")
     if excludes and field.after is not ABSENT and field.after:
-        about = _rule_of(field)
+        about = (
+            f" in rule {field.path[2]}" if field.path[1] == "rules" and len(field.path) > 2 else ""
+        )
         yield f"leaves out more{about}" if field.before is ABSENT else f"leaves out others{about}"
     if field.path[1] == "matchConditions" and field.before is ABSENT and field.after:
         yield "a match condition more: it looks at less"
@@ -87,10 +86,6 @@ def _weaker_field(field: FieldChange) -> Iterator[str]:
         yield f"{str(field.path[1]).removesuffix('s')} {field.path[2]} goes"
     if field.path == ("spec", "failurePolicy") and field.after == "Ignore":
         yield "requests pass while its webhook does not answer"
-
-
-def _rule_of(field: FieldChange) -> str:
-    return f" in rule {field.path[2]}" if field.path[1] == "rules" and len(field.path) > 2 else ""
 
 
 def _overridden(body: Body, action: str) -> frozenset[str]:

@@ -77,7 +77,13 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
     if change.what is not What.CHANGED:
         return
     if is_form_change(change):
-        yield from _form(change)
+        kinds = change.fields[0]
+        level = Level.LOW
+        if refuses(change.before) and not refuses(change.after):
+            yield Risk(Level.MEDIUM, "no longer refuses: reports only what it refused before")
+        elif refuses(change.before) and kinds.after == "ValidatingAdmissionPolicy":
+            level = Level.MEDIUM
+        yield Risk(level, f"{kinds.before} becomes {kinds.after}")
         return
     yield from (Risk(Level.HIGH, text) for text in stronger(change))
     weakened = list(weaker(change))
@@ -85,16 +91,6 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
     judges = any(field.path[0] == "spec" for field in change.fields)
     if refuses(change.before) and refuses(change.after) and judges and not weakened:
         yield Risk(Level.MEDIUM, "a policy that refuses judges otherwise")
-
-
-def _form(change: ObjectChange) -> Iterator[Risk]:
-    kinds = change.fields[0]
-    level = Level.LOW
-    if refuses(change.before) and not refuses(change.after):
-        yield Risk(Level.MEDIUM, "no longer refuses: reports only what it refused before")
-    elif refuses(change.before) and kinds.after == "ValidatingAdmissionPolicy":
-        level = Level.MEDIUM
-    yield Risk(level, f"{kinds.before} becomes {kinds.after}")
 
 
 def exceptions(change: ObjectChange) -> Iterator[Risk]:
@@ -164,16 +160,12 @@ def roles(change: ObjectChange) -> Iterator[Risk]:
         elif grants(change.before or {}) != grants(change.after or {}):
             yield Risk(Level.MEDIUM, "allows less")
     elif kind in ("RoleBinding", "ClusterRoleBinding"):
-        yield from _bindings(change)
-
-
-def _bindings(change: ObjectChange) -> Iterator[Risk]:
-    before, after = (_subjects(body) for body in (change.before, change.after))
-    role = mapping_at(change.after, "roleRef").get("name")
-    for subject in sorted(after - before):
-        yield Risk(Level.HIGH, f"gives {role} to {subject}")
-    if any(field.path[0] == "roleRef" for field in change.fields):
-        yield Risk(Level.HIGH, "binds another role; Kubernetes wants it deleted first")
+        before, after = (_subjects(body) for body in (change.before, change.after))
+        role = mapping_at(change.after, "roleRef").get("name")
+        for subject in sorted(after - before):
+            yield Risk(Level.HIGH, f"gives {role} to {subject}")
+        if any(field.path[0] == "roleRef" for field in change.fields):
+            yield Risk(Level.HIGH, "binds another role; Kubernetes wants it deleted first")
 
 
 def _subjects(body: Body | None) -> set[str]:
@@ -225,15 +217,12 @@ def containers(change: ObjectChange) -> Iterator[Risk]:
     if change.identity.group not in _WORKLOADS:
         return
     for field in change.fields:
-        if _is_image(field):
+        named = field.path[-1] == "image" and any("ontainers" in str(step) for step in field.path)
+        is_image = named and ABSENT not in (field.before, field.after)
+        if is_image:
             yield Risk(Level.MEDIUM, f"runs {field.after} instead of {field.before}")
         if _weakens(field):
             yield Risk(Level.HIGH, f"{field.name} is weaker")
-
-
-def _is_image(field: FieldChange) -> bool:
-    named = field.path[-1] == "image" and any("ontainers" in str(step) for step in field.path)
-    return named and ABSENT not in (field.before, field.after)
 
 
 _SAFE: Final[dict[str, Json]] = {

@@ -97,26 +97,23 @@ def earlier(project: Project, against: str) -> Iterator[Project | Path]:
         yield read_project(folder) if (folder / FILE_NAME).is_file() else folder
         return
     with temporary_folder() as parent:
-        _take_out(project, against, parent)
+        # A temporary folder with the project file and the charts of a revision.
+        root = project.root.resolve()
+        checkout = next((each for each in (root, *root.parents) if is_checkout(each)), None)
+        if checkout is None:
+            hint = "give a folder, or run it in a git checkout"
+            raise InputError(f"'{against}' is no folder", None, hint)
+        inside = [
+            path.resolve().relative_to(checkout).as_posix()
+            for path in (project.file, project.charts)
+        ]
+        _, files = read_checkout(checkout, against, DEFAULT, inside)
+        if inside[0] not in files:
+            raise InputError(f"there is no {inside[0]} at revision '{against}'")
+        below = root.relative_to(checkout).as_posix()
+        start = "" if below == "." else f"{below}/"
+        write_below(parent, {name.removeprefix(start): each for name, each in files.items()})
         yield read_project(parent / project.file.name)
-
-
-def _take_out(project: Project, revision: str, target: Path) -> None:
-    """Yield a temporary folder with the project file and the charts of a revision."""
-    root = project.root.resolve()
-    checkout = next((each for each in (root, *root.parents) if is_checkout(each)), None)
-    if checkout is None:
-        hint = "give a folder, or run it in a git checkout"
-        raise InputError(f"'{revision}' is no folder", None, hint)
-    inside = [
-        path.resolve().relative_to(checkout).as_posix() for path in (project.file, project.charts)
-    ]
-    _, files = read_checkout(checkout, revision, DEFAULT, inside)
-    if inside[0] not in files:
-        raise InputError(f"there is no {inside[0]} at revision '{revision}'")
-    below = root.relative_to(checkout).as_posix()
-    start = "" if below == "." else f"{below}/"
-    write_below(target, {name.removeprefix(start): each for name, each in files.items()})
 
 
 def of_folder(folder: Path, environment: str) -> Side:

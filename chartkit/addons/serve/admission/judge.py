@@ -102,11 +102,29 @@ class Judge:
         filtered = self.served.filtered
         if filtered is not None and filtered(review.subject, review.subresource):
             return Verdict(ALLOWED)
-        request = self._request(review)
+        # A review as the engine takes it.
+        kind = _whole_kind(review)
+        given = self.served.request(review.subject)
+        request = replace(
+            given,
+            operation=review.operation,
+            old=review.old if review.operation is not Operation.DELETE else None,
+            user=self.served.roles.user(review.user, review.namespace),
+            subresource=review.subresource,
+            kind=kind,
+            plural=review.resource,
+            review=review.fields,
+            namespace_labels=given.namespace_labels or _labels(review.namespace),
+        )
         world = self._world(chosen)
         if webhook is Webhook.MUTATING:
             return _Mutation(request, world, chosen).verdict()
-        return _validated(request, world, chosen)
+        # The verdict of the policies that validate.
+        found = chosen.answers.findings(request, world, chosen.validating)
+        decision = found.decision
+        if decision is None:
+            decision = found.decision = decided(found.evaluated, request, chosen.failure)
+        return Verdict(decision.answer(request.resource), request, [found])
 
     def audit(self, verdict: Verdict, chosen: Selection, deadline: float = inf) -> None:
         """Add the results of the policies that only audit to those of an allowed request; raise
@@ -119,22 +137,6 @@ class Judge:
 
     def _world(self, chosen: Selection) -> World:
         return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
-
-    def _request(self, review: Review) -> Request:
-        """Return a review as the engine takes it."""
-        kind = _whole_kind(review)
-        given = self.served.request(review.subject)
-        return replace(
-            given,
-            operation=review.operation,
-            old=review.old if review.operation is not Operation.DELETE else None,
-            user=self.served.roles.user(review.user, review.namespace),
-            subresource=review.subresource,
-            kind=kind,
-            plural=review.resource,
-            review=review.fields,
-            namespace_labels=given.namespace_labels or _labels(review.namespace),
-        )
 
 
 def _labels(namespace: str) -> Mapping[str, str]:
@@ -171,15 +173,6 @@ def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Ite
         if results:
             yield Evaluated(policy, results, ended - begun)
         begun = ended
-
-
-def _validated(request: Request, world: World, chosen: Selection) -> Verdict:
-    """Return the verdict of the policies that validate."""
-    found = chosen.answers.findings(request, world, chosen.validating)
-    decision = found.decision
-    if decision is None:
-        decision = found.decision = decided(found.evaluated, request, chosen.failure)
-    return Verdict(decision.answer(request.resource), request, [found])
 
 
 class _Mutation:

@@ -203,7 +203,14 @@ class Connections:
         late = [each for each, since in self._since.items() if now - since >= patience]
         self._closed += sum(map(_shut_down, late))
         self._since.update(dict.fromkeys(late, inf))
-        self._say(now)
+        is_full = len(self._since) >= self._most
+        if (self._closed or is_full) and now >= self._next_line:
+            self._next_line = now + _BETWEEN_LINES
+            message = "connections that sent no request were closed"
+            if is_full:
+                message = "no more connections are accepted until others end"
+            self._log.warning(message, open=len(self._since), closed=self._closed, most=self._most)
+            self._closed = 0
 
     def _peer(self, connection: _Socket) -> Peer | None:
         """Return the address of a client; None for another socket than a connection to the port."""
@@ -213,16 +220,6 @@ class Connections:
                 host, port = opened.getpeername()[:2]
                 return host.partition("%")[0], port
         return None
-
-    def _say(self, now: float) -> None:
-        is_full = len(self._since) >= self._most
-        if (self._closed or is_full) and now >= self._next_line:
-            self._next_line = now + _BETWEEN_LINES
-            message = "connections that sent no request were closed"
-            if is_full:
-                message = "no more connections are accepted until others end"
-            self._log.warning(message, open=len(self._since), closed=self._closed, most=self._most)
-            self._closed = 0
 
     def _watch(self) -> None:
         while not self._stop.wait(_EVERY):

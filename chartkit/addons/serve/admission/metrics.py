@@ -213,7 +213,9 @@ class Metrics:
                 text = f"Seconds of {family.text.lower()}"
                 seconds = HistogramMetricFamily(family.durations, text, labels=family.labels)
                 for values, entry in own:
-                    seconds.add_metric(values, _cumulative(entry), entry[1])
+                    bounds = [*(str(float(each)) for each in _BUCKETS), "+Inf"]
+                    cumulative = list(zip(bounds, accumulate(entry[2:]), strict=True))
+                    seconds.add_metric(values, cumulative, entry[1])
                 yield seconds
 
     def _sum(self) -> Series:
@@ -299,7 +301,12 @@ class Metrics:
     ) -> Iterator[tuple[Evaluated, int, tuple[str, ...]]]:
         """Yield the family and the labels of each result that has a metric."""
         for each in findings.evaluated:
-            facts = self._of(each.policy)
+            policy = each.policy
+            facts = self._facts.get(id(policy))
+            if facts is None:
+                if len(self._facts) >= _MOST_POLICIES:
+                    self._facts.clear()
+                facts = self._facts[id(policy)] = _facts_of(policy)
             if facts.family is None:
                 continue
             for result in each.results:
@@ -308,14 +315,6 @@ class Metrics:
                     kind = _TYPES.get(result.type, "")
                     said = (result.rule, result.status.value, kind, _CAUSE, dry_run)
                 yield each, facts.family, (*facts.values, *of_object, *said)
-
-    def _of(self, policy: RunnablePolicy) -> _Facts:
-        facts = self._facts.get(id(policy))
-        if facts is None:
-            if len(self._facts) >= _MOST_POLICIES:
-                self._facts.clear()
-            facts = self._facts[id(policy)] = _facts_of(policy)
-        return facts
 
     def _count(self, family: int, values: tuple[str, ...], seconds: float) -> None:
         entry = self._entry(family, values)
@@ -338,12 +337,6 @@ class Metrics:
             self._paths += 1
             return self._paths <= _MOST_PATHS
         return len(self._series) < _MOST_SERIES
-
-
-def _cumulative(entry: list[float]) -> list[tuple[str, float]]:
-    """Return the buckets of a series as Prometheus has them: each with all below it."""
-    bounds = [*(str(float(each)) for each in _BUCKETS), "+Inf"]
-    return list(zip(bounds, accumulate(entry[2:]), strict=True))
 
 
 def _facts_of(policy: RunnablePolicy) -> _Facts:

@@ -13,22 +13,18 @@ def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
     Lists are compared from both ends, so that an element put in front moves none of the others.
     """
     if isinstance(before, dict) and isinstance(after, dict):
-        yield from _objects(before, after, path)
+        for key in before:
+            if key not in after:
+                yield {"op": "remove", "path": pointer_of(*path, key)}
+        for key, value in after.items():
+            if key in before:
+                yield from patch(before[key], value, (*path, key))
+            else:
+                yield {"op": "add", "path": pointer_of(*path, key), "value": value}
     elif isinstance(before, list) and isinstance(after, list):
         yield from _lists(before, after, path)
     elif not same(before, after):
         yield {"op": "replace", "path": pointer_of(*path), "value": after}
-
-
-def _objects(before: Body, after: Body, path: FieldPath) -> Iterator[Body]:
-    for key in before:
-        if key not in after:
-            yield {"op": "remove", "path": pointer_of(*path, key)}
-    for key, value in after.items():
-        if key in before:
-            yield from patch(before[key], value, (*path, key))
-        else:
-            yield {"op": "add", "path": pointer_of(*path, key), "value": value}
 
 
 def _lists(before: list[Json], after: list[Json], path: FieldPath) -> Iterator[Body]:

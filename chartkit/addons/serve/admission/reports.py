@@ -83,7 +83,11 @@ class Reports:
         is_deleted = review.operation is Operation.DELETE
         results = [result for each in verdict.evaluated for result in each.results]
         if results or is_deleted:
-            named = _named(verdict.request.resource)
+            resource = verdict.request.resource
+            names = {"name": resource.name, "namespace": resource.namespace, "uid": resource.uid}
+            metadata: Body = {key: text for key, text in names.items() if text}
+            head = {"apiVersion": resource.api_version, "kind": resource.kind}
+            named = Resource({**head, "metadata": metadata}, resource.location)
             self._put(_Entry(named, path, results, facts, is_deleted))
 
     def _put(self, entry: _Entry) -> None:
@@ -119,14 +123,6 @@ class Reports:
             return
         _check("uid", resource.uid, naming.subdomain)
         self._target.write(resource, report_of(entry))
-
-
-def _named(resource: Resource) -> Resource:
-    """Return what a report says of an object, which may take megabytes while it waits."""
-    names = {"name": resource.name, "namespace": resource.namespace, "uid": resource.uid}
-    metadata: Body = {key: text for key, text in names.items() if text}
-    head = {"apiVersion": resource.api_version, "kind": resource.kind}
-    return Resource({**head, "metadata": metadata}, resource.location)
 
 
 def _check(field: str, name: str, problems: Callable[[str], list[str]]) -> None:

@@ -99,10 +99,6 @@ def parse_review(content: bytes) -> Review:
     request = review.get("request")
     if not isinstance(request, dict):
         raise ReviewError(f"the {KIND} has no request")
-    return _request(request)
-
-
-def _request(request: Body) -> Review:
     uid = request.get("uid")
     if not isinstance(uid, str) or not uid:
         raise ReviewError("the request has no uid")

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.go.quantity import quantity_or_none
 from chartkit.kyverno.controllers import ADMISSION, Controller, controllers
-from chartkit.model import Json, Resource, RuleType, mapping_at, mappings_at, texts_of
+from chartkit.model import Resource, RuleType, mapping_at, mappings_at, texts_of
 
 REPORTS: Final = "reports-controller"
 _REPORTED: Final = {
@@ -113,12 +113,9 @@ def _arguments(controller: Controller | None) -> list[str]:
 
 def _memory_limit(controller: Controller | None) -> int | None:
     for each in mappings_at(controller.deployment.body, *_CONTAINERS) if controller else ():
-        limit = _bytes(mapping_at(each, "resources", "limits").get("memory"))
+        value = mapping_at(each, "resources", "limits").get("memory")
+        quantity = quantity_or_none(str(value)) if value is not None else None
+        limit = None if quantity is None else int(float(quantity))
         if limit is not None:
             return limit
     return None
-
-
-def _bytes(value: Json) -> int | None:
-    quantity = quantity_or_none(str(value)) if value is not None else None
-    return None if quantity is None else int(float(quantity))

@@ -134,21 +134,18 @@ def _content(artifacts: Artifacts, reference: RegistryReference, layer: Body) ->
         raise SignatureError(f"layer size {size} exceeds {_LARGEST}")
     with within("failed to fetch referrer layer"):
         data = layer.get("data")
-        return _unpacked(asked(lambda: artifacts.blob(reference, digest, size, _LARGEST, data)))
-
-
-def _unpacked(content: bytes) -> bytes:
-    """Return the content of a layer, which may be compressed."""
-    if not content.startswith(_GZIP):
-        return content
-    reader = zlib.decompressobj(wbits=31)
-    try:
-        plain = reader.decompress(content, _LARGEST)
-    except zlib.error:
-        raise SignatureError("gzip: invalid content") from None
-    if reader.unconsumed_tail or not reader.eof:
-        raise SignatureError(f"the layer's content is cut, or exceeds {_LARGEST}")
-    return plain
+        content = asked(lambda: artifacts.blob(reference, digest, size, _LARGEST, data))
+        # The content of a layer, which may be compressed.
+        if not content.startswith(_GZIP):
+            return content
+        reader = zlib.decompressobj(wbits=31)
+        try:
+            plain = reader.decompress(content, _LARGEST)
+        except zlib.error:
+            raise SignatureError("gzip: invalid content") from None
+        if reader.unconsumed_tail or not reader.eof:
+            raise SignatureError(f"the layer's content is cut, or exceeds {_LARGEST}")
+        return plain
 
 
 def _statement(bundle: Bundle) -> Body:
@@ -324,20 +321,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
     identity = wanted.identities[0] if wanted.identities else None
     if identity is not None:
         check_identity(identity)
-    statement = verify(bundle, digest, _wanted_checks(bundle, wanted, identity))
-    if bundle.envelope is None:
-        raise SignatureError("bundle does not contain a DSSE envelope")
-    subjects: Sequence[Mapping[str, Json]] = statement.get("subject") or []
-    named = [(one.get("digest") or {}).get("sha256") for one in subjects]
-    if digest.partition(":")[2] not in named:
-        raise SignatureError("no matching subject digest found")
-    return bundle.envelope
-
-
-def _wanted_checks(
-    bundle: Bundle, wanted: BundleRequirements, identity: Identity | None
-) -> BundlePolicy:
-    """Return the policy that cosign gives to sigstore-go."""
+    # The policy that cosign gives to sigstore-go.
     has_key, trust = wanted.key is not None, wanted.trust
     stamped = wanted.clocks is not None
     if wanted.ignores_log:
@@ -348,7 +332,7 @@ def _wanted_checks(
         is_new = bool(bundle.entries) and not any(one.integrated for one in bundle.entries)
         stamped = stamped or (is_new and not has_key)
         clock = Clock.NONE if has_key else Clock.LOGGED
-    return BundlePolicy(
+    wanted_checks = BundlePolicy(
         _with_clocks(trust, wanted.clocks),
         Clock.STAMPED if stamped else clock,
         wanted.key,
@@ -357,6 +341,14 @@ def _wanted_checks(
         promised=not has_key and not wanted.ignores_sct,
         now=wanted.now,
     )
+    statement = verify(bundle, digest, wanted_checks)
+    if bundle.envelope is None:
+        raise SignatureError("bundle does not contain a DSSE envelope")
+    subjects: Sequence[Mapping[str, Json]] = statement.get("subject") or []
+    named = [(one.get("digest") or {}).get("sha256") for one in subjects]
+    if digest.partition(":")[2] not in named:
+        raise SignatureError("no matching subject digest found")
+    return bundle.envelope
 
 
 def _with_clocks(trust: Trust | None, clocks: TimestampAuthority | None) -> Trust:

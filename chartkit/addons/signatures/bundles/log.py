@@ -94,10 +94,16 @@ def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) ->
     if entry.promise and (is_new or not _is_promised(entry, log)):
         return []
     if entry.proof is not None:
-        _check_note(entry.proof.checkpoint)
+        _, separator, signatures = entry.proof.checkpoint.partition("\n\n")
+        if not separator or _SIGNATURES.fullmatch(signatures) is None:
+            raise SignatureError("unmarshalling signed note: malformed note")
         lines = entry.proof.checkpoint.split("\n")
         if len(lines) >= _LINES and _REKOR_1_ORIGIN.match(lines[0]):
-            _verify_proof(entry, entry.proof, log)
+            proof = entry.proof
+            _verify_place(entry.body, proof, proof.index, proof.size, proof.root)
+            verify_checkpoint(
+                checkpoint=proof.checkpoint, root_hash=proof.root, log_id=entry.log, key=log.key
+            )
         else:
             _verify_new_proof(entry, entry.proof, _expected(bundle, signer), log)
     if not is_new:
@@ -137,13 +143,6 @@ def _is_promised(entry: LogEntry, log: Log) -> bool:
     return True
 
 
-def _verify_proof(entry: LogEntry, proof: InclusionProof, log: Log) -> None:
-    _verify_place(entry.body, proof, proof.index, proof.size, proof.root)
-    verify_checkpoint(
-        checkpoint=proof.checkpoint, root_hash=proof.root, log_id=entry.log, key=log.key
-    )
-
-
 def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, root: bytes) -> None:
     if not 0 <= index < size:
         raise SignatureError(f"index is beyond size: {index} >= {size}")
@@ -155,13 +154,6 @@ def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, roo
         raise SignatureError(
             "the inclusion proof does not lead from the entry to the tree's root"
         ) from None
-
-
-def _check_note(checkpoint: str) -> None:
-    """Require a text and signatures, and nothing else."""
-    _, separator, signatures = checkpoint.partition("\n\n")
-    if not separator or _SIGNATURES.fullmatch(signatures) is None:
-        raise SignatureError("unmarshalling signed note: malformed note")
 
 
 def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: Log) -> None:

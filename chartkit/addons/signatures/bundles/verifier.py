@@ -75,7 +75,19 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
     if signer is None:
         raise SignatureError("signature time outside of public key validity window")
     if signer.certificate is not None:
-        _check_certificate(signer.certificate, times, checks)
+        certificate = signer.certificate
+        # Require a certificate of a trusted authority, at every known time.
+        if checks.key is not None:
+            raise SignatureError("expected key signature, not certificate")
+        if checks.clock is Clock.NONE:
+            raise SignatureError("must provide timestamp to verify certificate")
+        summary(certificate)
+        chain: Sequence[x509.Certificate] = ()
+        for at in times:
+            chain = _chain(certificate, at, checks.trust.authorities)
+        if checks.promised:
+            with within("failed to verify signed certificate timestamp"):
+                verify_sct(certificate, chain[1:], checks.trust.ct_logs)
     elif checks.promised:
         raise SignatureError(
             "SCTs required but bundle is signed with a public key, which cannot contain SCTs"
@@ -172,23 +184,6 @@ def _stamp(
     raise SignatureError(f"unable to verify signed timestamps: {joined(errors, chr(10))}")
 
 
-def _check_certificate(
-    certificate: x509.Certificate, times: Sequence[datetime], checks: BundlePolicy
-) -> None:
-    """Require a certificate of a trusted authority, at every known time."""
-    if checks.key is not None:
-        raise SignatureError("expected key signature, not certificate")
-    if checks.clock is Clock.NONE:
-        raise SignatureError("must provide timestamp to verify certificate")
-    summary(certificate)
-    chain: Sequence[x509.Certificate] = ()
-    for at in times:
-        chain = _chain(certificate, at, checks.trust.authorities)
-    if checks.promised:
-        with within("failed to verify signed certificate timestamp"):
-            verify_sct(certificate, chain[1:], checks.trust.ct_logs)
-
-
 def _chain(
     certificate: x509.Certificate, at: datetime, authorities: Sequence[Authority]
 ) -> Sequence[x509.Certificate]:
@@ -239,7 +234,19 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
         subjects = [_digests(one) for one in message.messages("subject", _RESOURCE)]
     except MessageError as error:
         raise SignatureError(f"{failed}: parsing in-toto statement: {error}") from None
-    _check_subjects(subjects, digest)
+    if len(subjects) > _MOST_SUBJECTS:
+        raise SignatureError(f"too many subjects: {len(subjects)} > {_MOST_SUBJECTS}")
+    if (most := max(map(len, subjects), default=0)) > _MOST_DIGESTS:
+        raise SignatureError(f"too many digests: {most} > {_MOST_DIGESTS}")
+    algorithm, _, wanted = digest.partition(":")
+    known: list[bytes] = []
+    for subject in subjects:
+        for name, value in subject.items():
+            known += [octets] if (octets := _hexadecimal(value)) and name == algorithm else []
+    if not any(algorithm in subject for subject in subjects):
+        raise SignatureError("provided artifact digests does not match digests in statement")
+    if bytes.fromhex(wanted) not in known:
+        raise SignatureError("provided artifact digest does not match any digest in statement")
     return statement
 
 
@@ -255,22 +262,6 @@ def _digests(subject: Message) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
         raise MessageError("digest is not an object of texts")
     return found
-
-
-def _check_subjects(subjects: Sequence[dict[str, str]], digest: str) -> None:
-    if len(subjects) > _MOST_SUBJECTS:
-        raise SignatureError(f"too many subjects: {len(subjects)} > {_MOST_SUBJECTS}")
-    if (most := max(map(len, subjects), default=0)) > _MOST_DIGESTS:
-        raise SignatureError(f"too many digests: {most} > {_MOST_DIGESTS}")
-    algorithm, _, wanted = digest.partition(":")
-    known: list[bytes] = []
-    for subject in subjects:
-        for name, value in subject.items():
-            known += [octets] if (octets := _hexadecimal(value)) and name == algorithm else []
-    if not any(algorithm in subject for subject in subjects):
-        raise SignatureError("provided artifact digests does not match digests in statement")
-    if bytes.fromhex(wanted) not in known:
-        raise SignatureError("provided artifact digest does not match any digest in statement")
 
 
 def _hexadecimal(text: str) -> bytes:

@@ -146,14 +146,32 @@ def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
     verifier = checks.verifier
     issuers: tuple[x509.Certificate, ...] = ()
     if verifier is None:
-        verifier, issuers = _signer(layer, checks)
+        # The key of the certificate attached to a signature, and its issuers.
+        if layer.certificate is None:
+            raise SignatureError("no certificate found on signature")
+        between = checks.intermediates
+        if between is None and len(layer.chain) > 1:
+            between = layer.chain[:-1]
+        checked = replace(checks, intermediates=between)
+        chain = verify_certificate(layer.certificate, checked)
+        verifier, issuers = KeyVerifier(public_key(layer.certificate)), tuple(chain[1:])
     verify, claim = _KINDS[checks.attests]
     verify(layer, verifier)
     claim(layer, digest)
     if is_unknown:
         raise not_logged()
     if layer.certificate is not None:
-        _check_times(layer.certificate, issuers, stamped, logged, checks)
+        # Require a certificate to be valid at the time of the signature, or now.
+        for at, what in ((stamped, "timestamp"), (logged, "bundle")):
+            if at is not None:
+                with within(f"checking expiry on certificate with {what}"):
+                    check_expiry(layer.certificate, issuers, at)
+        if stamped is None and logged is None:
+            try:
+                check_expiry(layer.certificate, issuers, checks.now)
+            except SignatureError:
+                text = "expected a signed timestamp to verify an expired certificate"
+                raise SignatureError(text) from None
     return logged is not None
 
 
@@ -172,25 +190,20 @@ def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
         return None
     with within("unable to verify RFC3161 timestamp bundle"):
         message = layer.raw_signature or layer.payload
-        return _stamp(layer.timestamp, message, checks.clock, checks.trust)
-
-
-def _stamp(
-    response: bytes, message: bytes, clock: TimestampAuthority, trust: Trust | None
-) -> datetime:
-    if trust is None:
-        if not clock.roots:
-            raise SignatureError("no TSA root certificate(s) provided to verify timestamp")
-        return verify_stamp(response, message, clock).time
-    trusted = [(authority, authority.clock) for authority in trust.timestamp_authorities]
-    for authority, one in (*trusted, (None, clock)):
-        try:
-            at = verify_stamp(response, message, one).time
-        except SignatureError:
-            continue
-        if authority is None or authority.is_valid(at):
-            return at
-    raise SignatureError("expected at least one verified timestamp")
+        clock = checks.clock
+        if checks.trust is None:
+            if not clock.roots:
+                raise SignatureError("no TSA root certificate(s) provided to verify timestamp")
+            return verify_stamp(layer.timestamp, message, clock).time
+        trusted = [(authority, authority.clock) for authority in checks.trust.timestamp_authorities]
+        for authority, one in (*trusted, (None, clock)):
+            try:
+                at = verify_stamp(layer.timestamp, message, one).time
+            except SignatureError:
+                continue
+            if authority is None or authority.is_valid(at):
+                return at
+        raise SignatureError("expected at least one verified timestamp")
 
 
 def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
@@ -249,20 +262,6 @@ def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:
     return certificate_pem(layer.certificate)
 
 
-def _signer(
-    layer: SignedLayer, checks: CheckOptions
-) -> tuple[KeyVerifier, tuple[x509.Certificate, ...]]:
-    """Return the key of the certificate attached to a signature, and its issuers."""
-    if layer.certificate is None:
-        raise SignatureError("no certificate found on signature")
-    between = checks.intermediates
-    if between is None and len(layer.chain) > 1:
-        between = layer.chain[:-1]
-    checked = replace(checks, intermediates=between)
-    chain = verify_certificate(layer.certificate, checked)
-    return KeyVerifier(public_key(layer.certificate)), tuple(chain[1:])
-
-
 def verify_certificate(
     certificate: x509.Certificate, checks: CheckOptions
 ) -> Sequence[x509.Certificate]:
@@ -313,23 +312,3 @@ def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.
             text = f"cert verification failed: {error.message}. {_NO_PATH}"
             raise SignatureError(text) from None
     return verify_leaf(certificate, checks.trust.authorities, at)
-
-
-def _check_times(
-    certificate: x509.Certificate,
-    issuers: Sequence[x509.Certificate],
-    stamped: datetime | None,
-    logged: datetime | None,
-    checks: CheckOptions,
-) -> None:
-    """Require a certificate to be valid at the time of the signature, or now."""
-    for at, what in ((stamped, "timestamp"), (logged, "bundle")):
-        if at is not None:
-            with within(f"checking expiry on certificate with {what}"):
-                check_expiry(certificate, issuers, at)
-    if stamped is None and logged is None:
-        try:
-            check_expiry(certificate, issuers, checks.now)
-        except SignatureError:
-            text = "expected a signed timestamp to verify an expired certificate"
-            raise SignatureError(text) from None

@@ -55,7 +55,16 @@ def verify_signature(
     repository = repository_of(question.repository)
     found = _signatures(artifacts, question, checks, repository)
     try:
-        return _verified(found.layers, question)
+        payloads = _payloads(found.layers)
+        match_signatures(found.layers, question)
+        _check_annotations(payloads, question)
+        if question.type:
+            return Verified("")
+        if not payloads[0].digest:
+            raise SignatureError(
+                f"failed to extract image digest from signature payload for {question.image}"
+            )
+        return Verified(payloads[0].digest)
     except SignatureError:
         _raise_unknown(found)
         raise
@@ -122,19 +131,6 @@ def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> V
     _check_annotations(payloads, question)
     statements = [read_statement(layer.payload) for layer in layers]
     return Verified(payloads[-1].digest, statements)
-
-
-def _verified(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
-    payloads = _payloads(layers)
-    match_signatures(layers, question)
-    _check_annotations(payloads, question)
-    if question.type:
-        return Verified("")
-    if not payloads[0].digest:
-        raise SignatureError(
-            f"failed to extract image digest from signature payload for {question.image}"
-        )
-    return Verified(payloads[0].digest)
 
 
 def _payloads(layers: Sequence[SignedLayer]) -> Sequence[SimplePayload]:

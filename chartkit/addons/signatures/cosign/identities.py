@@ -82,7 +82,18 @@ def match_signatures(layers: Sequence[SignedLayer], question: VerificationReques
 
 
 def _match(certificate: x509.Certificate, question: VerificationRequest) -> None:
-    _match_subject(alternative_names(certificate), question)
+    names = alternative_names(certificate)
+    # Require a subject; a certificate without any name passes, as in Kyverno.
+    subject, pattern = question.subject, question.subject_regexp
+    if (subject or pattern) and names:
+        is_match = bool(subject) and any(map(compile_wildcard(subject), names))
+        if pattern:
+            regex = _compile(pattern, "invalid regexp for subject")
+            is_match = is_match or any(regex.matches(one) for one in names)
+        if not is_match:
+            raise SignatureError(
+                f"subject mismatch: expected {subject or pattern}, received {', '.join(names)}"
+            )
     extensions = extension_values(certificate)
     issuer = extensions.get(_ISSUER, "")
     if question.issuer and not compile_wildcard(question.issuer)(issuer):
@@ -101,18 +112,3 @@ def _match(certificate: x509.Certificate, question: VerificationRequest) -> None
             raise SignatureError(
                 f"extension mismatch: expected {wanted} for key {key}, received {found}"
             )
-
-
-def _match_subject(names: Sequence[str], question: VerificationRequest) -> None:
-    """Require a subject; a certificate without any name passes, as in Kyverno."""
-    subject, pattern = question.subject, question.subject_regexp
-    if not (subject or pattern) or not names:
-        return
-    is_match = bool(subject) and any(map(compile_wildcard(subject), names))
-    if pattern:
-        regex = _compile(pattern, "invalid regexp for subject")
-        is_match = is_match or any(regex.matches(one) for one in names)
-    if not is_match:
-        raise SignatureError(
-            f"subject mismatch: expected {subject or pattern}, received {', '.join(names)}"
-        )

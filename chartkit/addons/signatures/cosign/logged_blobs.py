@@ -28,7 +28,10 @@ def certified_key(text: str, chain: str) -> PublicKey:
         certificate = _first(text)
         if chain:
             what = "failed to load certificate chain"
-            *between, root = _all(chain)
+            blocks, has_more = read_pem(chain)
+            if not blocks or has_more:
+                raise SignatureError("error during PEM decoding")
+            *between, root = [read_certificate(one.content) for one in blocks]
             what = "certificate chain validation failed"
             checks = CheckOptions(roots=(root,), intermediates=between, ignores_sct=True)
             verify_certificate(certificate, checks)
@@ -78,13 +81,6 @@ def _alternatives(certificate: x509.Certificate) -> list[x509.GeneralName]:
     except (x509.ExtensionNotFound, ValueError):
         return []
     return list(found.value)
-
-
-def _all(text: str) -> list[x509.Certificate]:
-    blocks, has_more = read_pem(text)
-    if not blocks or has_more:
-        raise SignatureError("error during PEM decoding")
-    return [read_certificate(one.content) for one in blocks]
 
 
 def _first(text: str) -> x509.Certificate:

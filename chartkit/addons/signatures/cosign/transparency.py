@@ -62,7 +62,12 @@ def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None
         entry = read_entry(entry_body)
     if layer.signature and entry.signature and entry.signature != layer.signature:
         raise SignatureError("signature in bundle does not match signature being verified")
-    _compare_keys(verifier_pem, entry.verifier)
+    text = entry.verifier.decode(errors="replace")
+    blocks, more = read_pem(text)
+    if not blocks or len(blocks) > 1 or more:
+        raise SignatureError(f"unexpected PEM block: {text}")
+    if read_pem(verifier_pem)[0][0].content != blocks[0].content:
+        raise SignatureError(f"comparing public key PEMs, expected {verifier_pem}, got {text}")
     if entry.algorithm != "sha256":
         raise SignatureError(f'unexpected algorithm: "{entry.algorithm}"')
     digest = hashlib.sha256(layer.payload).hexdigest()
@@ -70,15 +75,6 @@ def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None
         raise SignatureError(
             f'matching bundle to payload: bundle="{entry.digest}", payload="{digest}"'
         )
-
-
-def _compare_keys(expected: str, found: bytes) -> None:
-    text = found.decode(errors="replace")
-    blocks, more = read_pem(text)
-    if not blocks or len(blocks) > 1 or more:
-        raise SignatureError(f"unexpected PEM block: {text}")
-    if read_pem(expected)[0][0].content != blocks[0].content:
-        raise SignatureError(f"comparing public key PEMs, expected {expected}, got {text}")
 
 
 def _rekord(spec: Body) -> RekorEntry:

@@ -107,7 +107,19 @@ def verify(envelope: Envelope) -> Content:
         leaf = read_certificate(listed[0])
     except SignatureError:
         raise SignatureError("malformed leaf certificate") from None
-    _check_signature(envelope, leaf)
+    wanted = algorithm_of(leaf)
+    invalid = "signature is invalid. Error: "
+    if envelope.payload is None:
+        raise SignatureError(f"{invalid}missing payload")
+    with within(invalid, ""):
+        found = _label(envelope.protected)
+    if found != wanted.label:
+        known = LABELS.get(found)
+        named = known.name if known else _OTHER_NAMES.get(found, f"Algorithm({found})")
+        raise SignatureError(f"{invalid}algorithm mismatch: verifier {wanted.name}: header {named}")
+    signed = cbor2.dumps(["Signature1", envelope.raw, b"", envelope.payload])
+    if not holds(wanted, leaf, signed, envelope.signature, salt=True):
+        raise SignatureError(f"{invalid}verification error")
     content_type = envelope.protected.get(_CONTENT)
     if content_type is None:
         raise SignatureError("missing content type")
@@ -127,22 +139,6 @@ def verify(envelope: Envelope) -> Content:
         envelope.signature,
         stamp if isinstance(stamp, bytes) else b"",
     )
-
-
-def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
-    wanted = algorithm_of(leaf)
-    invalid = "signature is invalid. Error: "
-    if envelope.payload is None:
-        raise SignatureError(f"{invalid}missing payload")
-    with within(invalid, ""):
-        found = _label(envelope.protected)
-    if found != wanted.label:
-        known = LABELS.get(found)
-        named = known.name if known else _OTHER_NAMES.get(found, f"Algorithm({found})")
-        raise SignatureError(f"{invalid}algorithm mismatch: verifier {wanted.name}: header {named}")
-    signed = cbor2.dumps(["Signature1", envelope.raw, b"", envelope.payload])
-    if not holds(wanted, leaf, signed, envelope.signature, salt=True):
-        raise SignatureError(f"{invalid}verification error")
 
 
 def _label(protected: Headers) -> int:

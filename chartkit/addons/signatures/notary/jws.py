@@ -113,7 +113,19 @@ def verify(envelope: Envelope) -> Content:
         raise SignatureError("malformed leaf certificate") from None
     with within("signature is invalid. Error"):
         _check_signature(envelope, leaf)
-    protected = _protected(envelope.protected)
+    with within("jws envelope protected header can't be decoded"):
+        written = read(decode(envelope.protected))
+        body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
+    protected = _Protected(
+        body.get("alg", ""),
+        body.get("cty", ""),
+        tuple(body.get("crit", ())),
+        body.get(SCHEME, ""),
+        body.get(EXPIRY),
+        body.get(SIGNING_TIME),
+        body.get(AUTHENTIC_TIME),
+        {key: value for key, value in (written or {}).items() if key not in _PROTECTED},
+    )
     payload = decode(envelope.payload)
     _check_headers(protected)
     is_sure = protected.scheme == SIGNING_AUTHORITY
@@ -154,22 +166,6 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
         raise SignatureError(f"crypto/{kind}: verification error")
 
 
-def _protected(encoded: str) -> _Protected:
-    with within("jws envelope protected header can't be decoded"):
-        written = read(decode(encoded))
-        body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
-    return _Protected(
-        body.get("alg", ""),
-        body.get("cty", ""),
-        tuple(body.get("crit", ())),
-        body.get(SCHEME, ""),
-        body.get(EXPIRY),
-        body.get(SIGNING_TIME),
-        body.get(AUTHENTIC_TIME),
-        {key: value for key, value in (written or {}).items() if key not in _PROTECTED},
-    )
-
-
 def _check_headers(protected: _Protected) -> None:
     if protected.scheme == X509:
         if protected.authentic_time is not None:
@@ -188,10 +184,6 @@ def _check_headers(protected: _Protected) -> None:
             )
     else:
         raise SignatureError(f"unsupported SigningScheme: `{protected.scheme}`")
-    _check_critical(protected)
-
-
-def _check_critical(protected: _Protected) -> None:
     if not protected.critical:
         raise SignatureError('missing "crit" header')
     wanted = {SCHEME}

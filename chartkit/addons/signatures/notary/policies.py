@@ -128,7 +128,10 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
 
     None where it is no JSON or not to be had: the attestation holds all the same. Raises as above.
     """
-    artifact_type = _type(attestation)
+    referrer = attestation.get("referrer")
+    artifact_type = referrer.get("type") if isinstance(referrer, dict) else None
+    if not isinstance(artifact_type, str):
+        raise SignatureError("notary verifier only supports oci 1.1 referrers as attestations")
     found = artifacts.resolve(image)
     trust = _trust(attestor)
     repository = Repository(artifacts, found.reference, is_single=True)
@@ -147,7 +150,11 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
         except _FAILURES as error:
             failures.append(error)
         else:
-            return _shown(repository, digest)
+            # The content of a signed artifact, None where it cannot be read.
+            try:
+                return _json(_content(repository, digest))
+            except SignatureError:
+                return None
     if not failures:
         raise SignatureError(
             "attestation verification failed, no attestations found for type: " + artifact_type
@@ -169,15 +176,6 @@ def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
     return _json(_content(repository, str(listed[0]["digest"])))
 
 
-def _shown(repository: Repository, digest: str) -> Json:
-    """Return the content of a signed artifact, None where it cannot be read; raises RegistryError
-    for a registry without an answer."""
-    try:
-        return _json(_content(repository, digest))
-    except SignatureError:
-        return None
-
-
 def _content(repository: Repository, digest: str) -> bytes:
     try:
         return repository.layer(repository.manifest(digest), "layer").content
@@ -190,14 +188,6 @@ def _json(content: bytes) -> Json:
         return read(content)
     except SignatureError:
         return None
-
-
-def _type(attestation: Body) -> str:
-    referrer = attestation.get("referrer")
-    found = referrer.get("type") if isinstance(referrer, dict) else None
-    if not isinstance(found, str):
-        raise SignatureError("notary verifier only supports oci 1.1 referrers as attestations")
-    return found
 
 
 def _trust(attestor: Body) -> TrustStore:

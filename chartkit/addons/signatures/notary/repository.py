@@ -121,7 +121,15 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
     Raises SignatureError in its words, UndecidedError where only a server that is not asked knows
     of a revocation, and RegistryError for a registry without an answer.
     """
-    _check_scope(repository.place)
+    place = repository.place
+    # Require a repository's name that notation accepts: it has no addresses of IPv6.
+    if place.registry.startswith("["):
+        scope = quote(f"{place.registry}/{place.repository}")
+        raise SignatureError(
+            f"registry scope {scope} is not valid, make sure it is a fully qualified repository "
+            "without the scheme, protocol or tag. For example domain.com/my/repository or a local "
+            "scope like local/myOCILayout"
+        )
     signatures = repository.referrers(target.digest, SIGNATURE)
     texts, failures = ["signature verification failed"], []
     for descriptor in signatures[:_MOST_ATTEMPTS]:
@@ -147,17 +155,6 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
             "the artifact was signed successfully"
         )
     raise SignatureError("\n".join(texts))
-
-
-def _check_scope(place: RegistryReference) -> None:
-    """Require a repository's name that notation accepts: it has no addresses of IPv6."""
-    if place.registry.startswith("["):
-        scope = quote(f"{place.registry}/{place.repository}")
-        raise SignatureError(
-            f"registry scope {scope} is not valid, make sure it is a fully qualified repository "
-            "without the scheme, protocol or tag. For example domain.com/my/repository or a local "
-            "scope like local/myOCILayout"
-        )
 
 
 def _envelope(repository: Repository, digest: str, target: Target) -> Layer:

@@ -84,27 +84,7 @@ def check_envelope(raw: bytes, media_type: str, target: Target, trust: TrustStor
 def _check(
     raw: bytes, media_type: str, target: Target, trust: TrustStore
 ) -> RevocationUnknownError | None:
-    content = _intact(raw, media_type)
-    _check_plugin(content)
-    _check_authenticity(content, trust)
-    at = now()
-    if content.expiry is not None and at.nanoseconds >= content.expiry.nanoseconds:
-        raise SignatureError(f"digital signature has expired on {quote(shown(content.expiry))}")
-    unasked = _check_time(content, trust, at)
-    _check_target(content.payload, target)
-    return unasked or _unasked(content.chain, "signing")
-
-
-def _intact(raw: bytes, media_type: str) -> Content:
-    """Return the content of an envelope whose signature holds; raises SignatureError."""
-    content = _verified(raw, media_type)
-    check_content(content)
-    if content.content_type != _PAYLOAD:
-        raise SignatureError(f"payload content type {quote(content.content_type)} not supported")
-    return content
-
-
-def _verified(raw: bytes, media_type: str) -> Content:
+    # The content of an envelope whose signature holds.
     with within("unable to parse the digital signature, error "):
         if media_type == jws.MEDIA_TYPE:
             in_json = jws.parse(raw)
@@ -115,24 +95,20 @@ def _verified(raw: bytes, media_type: str) -> Content:
             raise SignatureError(
                 f"signature envelope format with media type {kind} is not supported"
             )
-    return jws.verify(in_json) if media_type == jws.MEDIA_TYPE else cose.verify(in_cbor)
-
-
-def _check_plugin(content: Content) -> None:
-    """Refuse an envelope that needs a plugin: Kyverno has none. Raises SignatureError."""
+    content = jws.verify(in_json) if media_type == jws.MEDIA_TYPE else cose.verify(in_cbor)
+    check_content(content)
+    if content.content_type != _PAYLOAD:
+        raise SignatureError(f"payload content type {quote(content.content_type)} not supported")
+    # Refuse an envelope that needs a plugin: Kyverno has none.
     wanted = content.attributes.get(PLUGIN)
-    if wanted is None:
-        return
-    if not wanted.is_critical:
-        raise SignatureError(f"{PLUGIN} is not a critical Extended attribute")
-    if not isinstance(wanted.value, str):
-        raise SignatureError(f"{PLUGIN} from extended attribute is not a string")
-    if not wanted.value.strip():
-        raise SignatureError(f"{PLUGIN} from extended attribute is an empty string")
-    raise SignatureError("plugin unsupported due to nil verifier.pluginManager")
-
-
-def _check_authenticity(content: Content, trust: TrustStore) -> None:
+    if wanted is not None:
+        if not wanted.is_critical:
+            raise SignatureError(f"{PLUGIN} is not a critical Extended attribute")
+        if not isinstance(wanted.value, str):
+            raise SignatureError(f"{PLUGIN} from extended attribute is not a string")
+        if not wanted.value.strip():
+            raise SignatureError(f"{PLUGIN} from extended attribute is an empty string")
+        raise SignatureError("plugin unsupported due to nil verifier.pluginManager")
     # Kyverno's store is one of authorities; a signing authority is looked for in another one.
     if content.scheme == SIGNING_AUTHORITY or not trust.authorities:
         raise SignatureError("no trusted certificates are found to verify authenticity")
@@ -140,6 +116,17 @@ def _check_authenticity(content: Content, trust: TrustStore) -> None:
         raise SignatureError(
             "the signature's certificate chain does not contain any trusted certificate"
         )
+    at = now()
+    if content.expiry is not None and at.nanoseconds >= content.expiry.nanoseconds:
+        raise SignatureError(f"digital signature has expired on {quote(shown(content.expiry))}")
+    unasked = _check_time(content, trust, at)
+    body = decode(_TYPES, "envelope.Payload", read(content.payload))
+    signed = body.get("targetArtifact", {})
+    size = signed.get("size")
+    found = (signed.get("mediaType"), signed.get("digest"), size)
+    if type(size) is not int or found != (target.media_type, target.digest, target.size):
+        raise SignatureError("content descriptor mismatch")
+    return unasked or _unasked(content.chain, "signing")
 
 
 def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUnknownError | None:
@@ -206,12 +193,3 @@ def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownE
         if asks_elsewhere(one):
             return RevocationUnknownError(f"{kind} certificate with subject {subject(one)}")
     return None
-
-
-def _check_target(payload: bytes, target: Target) -> None:
-    body = decode(_TYPES, "envelope.Payload", read(payload))
-    signed = body.get("targetArtifact", {})
-    size = signed.get("size")
-    found = (signed.get("mediaType"), signed.get("digest"), size)
-    if type(size) is not int or found != (target.media_type, target.digest, target.size):
-        raise SignatureError("content descriptor mismatch")

@@ -119,7 +119,23 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
         weak = "weak hash algorithm: must be SHA-256, SHA-384, or SHA-512"
         raise SignatureError(weak if digest == _SHA1 else "unsupported hash algorithm")
     embedded = _embedded(decoded)
-    signer = _signer(decoded, embedded, authority)
+    # The one certificate whose key signed.
+    with _wrong("error while verifying signature"):
+        signers = list(decoded.signed_data.signer_infos)
+        names = [(one.issuer, one.serial_number) for one in signers]
+    if len(names) != 1:
+        raise SignatureError("signer certificate was not found")
+    given = embedded or ([authority.leaf] if authority.leaf else [])
+    if not given:
+        raise SignatureError("leaf certificate must be present in the TSR or as a verify option")
+    named = [one for one in given if (one.issuer, one.serial_number) == names[0]]
+    if not named:
+        raise SignatureError("error while verifying signature: pkcs7: No certificate for signer")
+    if authority.leaf is not None and authority.leaf != named[0]:
+        raise SignatureError(
+            "certificate embedded in the TSR does not match the provided TSA certificate"
+        )
+    signer = named[0]
     if not authority.roots:
         raise SignatureError("no root certificates provided for verifying the certificate chain")
     between = (*authority.intermediates, *embedded)
@@ -136,15 +152,11 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
 def verify_token(token: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
     """Return the time stamp of a bare TimeStampToken, as Notary's signatures contain it; see
     `verify_timestamp`."""
-    return verify_timestamp(_response(token), message, authority)
-
-
-def _response(token: bytes) -> bytes:
-    """Return a granted response around a token."""
     size = len(_GRANTED) + len(token)
     octets = size.to_bytes((size.bit_length() + 7) // 8)
     length = octets if size < 0x80 else bytes((0x80 | len(octets),)) + octets
-    return b"\x30" + length + _GRANTED + token
+    response = b"\x30" + length + _GRANTED + token
+    return verify_timestamp(response, message, authority)
 
 
 def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
@@ -165,30 +177,6 @@ def _wrong(what: str) -> Iterator[None]:
         yield
     except (ValueError, TypeError, OverflowError, KeyError) as error:
         raise SignatureError(f"{what}: {' '.join(str(error).split())[:200]}") from None
-
-
-def _signer(
-    decoded: TimeStampResponse,
-    embedded: Sequence[x509.Certificate],
-    authority: TimestampAuthority,
-) -> x509.Certificate:
-    """Return the one certificate whose key signed."""
-    with _wrong("error while verifying signature"):
-        signers = list(decoded.signed_data.signer_infos)
-        names = [(one.issuer, one.serial_number) for one in signers]
-    if len(names) != 1:
-        raise SignatureError("signer certificate was not found")
-    given = embedded or ([authority.leaf] if authority.leaf else [])
-    if not given:
-        raise SignatureError("leaf certificate must be present in the TSR or as a verify option")
-    named = [one for one in given if (one.issuer, one.serial_number) == names[0]]
-    if not named:
-        raise SignatureError("error while verifying signature: pkcs7: No certificate for signer")
-    if authority.leaf is not None and authority.leaf != named[0]:
-        raise SignatureError(
-            "certificate embedded in the TSR does not match the provided TSA certificate"
-        )
-    return named[0]
 
 
 def _check_signer(signer: x509.Certificate) -> None:

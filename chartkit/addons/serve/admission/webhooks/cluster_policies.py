@@ -66,7 +66,14 @@ def cluster_policy_webhooks(
         asked = [policy for policy, _ in group]
         first = "validate" if side is Webhook.VALIDATING else "mutate"
         name, path = f"{first}.{DOMAIN}-{failure.lower()}", f"/{first}/{failure.lower()}"
-        settings: Body = {"timeoutSeconds": _timeout(asked)}
+        # The longest timeout that policies ask for.
+        given = [TIMEOUT]
+        for policy in asked:
+            spec = mapping_at(policy.resource.body, "spec")
+            own = mapping_at(spec, "webhookConfiguration").get("timeoutSeconds")
+            own = own or spec.get("webhookTimeoutSeconds")
+            given += [own] if isinstance(own, int) else []
+        settings: Body = {"timeoutSeconds": min(max(given), LONGEST)}
         if key:
             name += f"-{FINE_GRAINED}-{key.replace('/', '-')}"
             path += f"/{FINE_GRAINED}/{key}"
@@ -78,17 +85,6 @@ def cluster_policy_webhooks(
         yield PolicyWebhook(
             name, path, side, failure, keys, rules, scope.namespaces, settings=settings
         )
-
-
-def _timeout(policies: Sequence[Policy]) -> int:
-    """Return the longest timeout that policies ask for."""
-    given = [TIMEOUT]
-    for policy in policies:
-        spec = mapping_at(policy.resource.body, "spec")
-        own = mapping_at(spec, "webhookConfiguration").get("timeoutSeconds")
-        own = own or spec.get("webhookTimeoutSeconds")
-        given += [own] if isinstance(own, int) else []
-    return min(max(given), LONGEST)
 
 
 def _entries(policy: Policy, side: Webhook, scope: Scope) -> Iterator[_Entry]:

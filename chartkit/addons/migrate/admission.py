@@ -66,7 +66,15 @@ def admission_policies(body: Body, target: Target) -> list[Body]:
 
     Raises NotConvertible.
     """
-    _require_plain(body)
+    spec: Body = body["spec"]
+    call = kyverno_call(body)
+    if call is not None:
+        raise NotConvertible(f"an API server does not know {call}")
+    evaluation: Body = spec.get("evaluation") or {}
+    if evaluation.get("admission"):
+        raise NotConvertible("an API server has nothing but admission")
+    if evaluation.get("mutateExisting"):
+        raise NotConvertible("an API server does not change objects that are there")
     policy = read_cel_policy(Resource(body))
     rewrite = mutations_rewritten if policy.kind is CelKind.MUTATING else None
     if of_templates(policy) is not None:
@@ -78,20 +86,15 @@ def admission_policies(body: Body, target: Target) -> list[Body]:
     ]:
         found += _bound({**body, "spec": spec}, name, target)
     for each in found:
-        _require_served(each)
+        if each["kind"] not in _NATIVE.values():
+            continue
+        try:
+            faults = refused_by_server(read_cel_policy(Resource(each)))
+        except CompileError as error:
+            raise NotConvertible(f"an API server would refuse it: {error.message}") from None
+        if faults:
+            raise NotConvertible(f"an API server would refuse it: {faults[0].message}")
     return found
-
-
-def _require_plain(body: Body) -> None:
-    spec: Body = body["spec"]
-    call = kyverno_call(body)
-    if call is not None:
-        raise NotConvertible(f"an API server does not know {call}")
-    evaluation: Body = spec.get("evaluation") or {}
-    if evaluation.get("admission"):
-        raise NotConvertible("an API server has nothing but admission")
-    if evaluation.get("mutateExisting"):
-        raise NotConvertible("an API server does not change objects that are there")
 
 
 def _name(policy: CelPolicy, extension: CelPolicy) -> str:
@@ -116,7 +119,10 @@ def _bound(body: Body, name: str, target: Target) -> Iterator[Body]:
         selected = {"matchLabels": {_NAME_LABEL: namespace}}
         binding["matchResources"] = {"namespaceSelector": selected}
     metadata = {key: value for key, value in body["metadata"].items() if key != "namespace"}
-    version = _version(native, target)
+    if native is CelKind.VALIDATING_ADMISSION:
+        version = "v1"
+    else:
+        version = "v1" if target.version is not None and target.version >= _STABLE else "v1beta1"
     for named, made in ((str(native), kept), (f"{native}Binding", binding)):
         yield {
             "apiVersion": f"{_GROUP}/{version}",
@@ -124,24 +130,6 @@ def _bound(body: Body, name: str, target: Target) -> Iterator[Body]:
             "metadata": {**metadata, "name": name},
             "spec": made,
         }
-
-
-def _version(kind: CelKind, target: Target) -> str:
-    if kind is CelKind.VALIDATING_ADMISSION:
-        return "v1"
-    return "v1" if target.version is not None and target.version >= _STABLE else "v1beta1"
-
-
-def _require_served(body: Body) -> None:
-    """Raise NotConvertible for an expression that an API server refuses."""
-    if body["kind"] not in _NATIVE.values():
-        return
-    try:
-        faults = refused_by_server(read_cel_policy(Resource(body)))
-    except CompileError as error:
-        raise NotConvertible(f"an API server would refuse it: {error.message}") from None
-    if faults:
-        raise NotConvertible(f"an API server would refuse it: {faults[0].message}")
 
 
 def changes_of(body: Body) -> tuple[str, ...]:

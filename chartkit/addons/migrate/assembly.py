@@ -19,7 +19,7 @@ from chartkit.engine.cel.syntax import Expr, format_expression
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.match import bind_match
-from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, GroupVersionKind
 from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
 from chartkit.engine.kubernetes.policy_kinds import NAMESPACED, CelKind
@@ -78,24 +78,19 @@ def by_action(policy: Policy, rule: Rule, converted: ConvertedRule) -> list[Made
             "its action differs by the labels of namespaces", "failureActionOverrides"
         )
     other = different[0].action.capitalize()
-    there = _overridden(overrides, other)
+    # Whether the first override that names the namespace has this action.
+    namespace = cel.path("request", "namespace")
+    there: Expr = cel.FALSE
+    for override in reversed(overrides):
+        here = cel.TRUE if override.namespaces is None else fits_any(namespace, override.namespaces)
+        holds = override.action.capitalize() == other
+        there = cel.any_of((here, there)) if holds else cel.all_of((cel.negate(here), there))
+        if there == cel.any_of((here, cel.FALSE)):
+            there = here
     return [
         Made(rule, converted, base, (Condition("action", cel.negate(there)),)),
         Made(rule, converted, other, (Condition("action", there),), base=False),
     ]
-
-
-def _overridden(overrides: Sequence[ActionOverride], action: str) -> Expr:
-    """Return whether the first override that names the namespace has this action."""
-    namespace = cel.path("request", "namespace")
-    found: Expr = cel.FALSE
-    for each in reversed(overrides):
-        here = cel.TRUE if each.namespaces is None else fits_any(namespace, each.namespaces)
-        holds = each.action.capitalize() == action
-        found = cel.any_of((here, found)) if holds else cel.all_of((cel.negate(here), found))
-        if found == cel.any_of((here, cel.FALSE)):
-            found = here
-    return found
 
 
 def assemble(
@@ -122,7 +117,9 @@ def assemble(
         name = _name(policy.name, "" if alone else rule, group[0])
         kind = group[0].converted.kind
         if (kind, name) in names or (not alone and _is_of_another(name, policy.name, others)):
-            name = f"{name[:_NAMED]}-{_digest(f'{policy.name}/{rule}/{group[0].action}')}"
+            text = f"{policy.name}/{rule}/{group[0].action}"
+            digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+            name = f"{name[:_NAMED]}-{digest}"
         names.add((kind, name))
         documents.append((_document(policy, group, name), tuple(group)))
     return documents
@@ -173,38 +170,10 @@ def _is_of_another(name: str, policy: str, others: Collection[str]) -> bool:
     return any(name == each or name.startswith(f"{each}-") for each in longer)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
-
-
 def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
     first = group[0]
     kind = str(first.converted.kind)
     metadata = metadata_of(policy.resource, name, policy.namespace)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": f"{NAMESPACED}{kind}" if policy.namespace else kind,
-        "metadata": metadata,
-        "spec": _spec(policy, group),
-    }
-
-
-def metadata_of(legacy: Resource, name: str, namespace: str) -> Body:
-    """Return the metadata of a new object, with the labels and annotations of the old one."""
-    metadata: Body = {"name": name}
-    if namespace:
-        metadata["namespace"] = namespace
-    body: Body = legacy.body["metadata"]
-    if body.get("labels"):
-        metadata["labels"] = dict(body["labels"])
-    annotations = body.get("annotations") or {}
-    kept = {key: text for key, text in annotations.items() if key not in _LEFT_OUT}
-    if kept:
-        metadata["annotations"] = kept
-    return metadata
-
-
-def _spec(policy: Policy, group: Sequence[Made]) -> Body:
     first = group[0]
     converted = first.converted
     spec: Body = {}
@@ -229,7 +198,27 @@ def _spec(policy: Policy, group: Sequence[Made]) -> Body:
             value = [each for one in group for each in one.converted.spec[key]]
         if key != "evaluation":
             spec[key] = printed(value)
-    return spec
+    return {
+        "apiVersion": API_VERSION,
+        "kind": f"{NAMESPACED}{kind}" if policy.namespace else kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def metadata_of(legacy: Resource, name: str, namespace: str) -> Body:
+    """Return the metadata of a new object, with the labels and annotations of the old one."""
+    metadata: Body = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    body: Body = legacy.body["metadata"]
+    if body.get("labels"):
+        metadata["labels"] = dict(body["labels"])
+    annotations = body.get("annotations") or {}
+    kept = {key: text for key, text in annotations.items() if key not in _LEFT_OUT}
+    if kept:
+        metadata["annotations"] = kept
+    return metadata
 
 
 def _conditions(policy: Policy, made: Made) -> list[Body]:

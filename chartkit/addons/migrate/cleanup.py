@@ -102,17 +102,13 @@ def _conditions(body: Body | None, scope: Scope, context: Context) -> list[Expr]
     tests = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.all or ()]
     alternatives = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.any or ()]
     if len(alternatives) > 1:
-        for each in alternatives:
-            _refuse_absent(each, scope)
+        for test in alternatives:
+            path = reads_absent(test, scope.object)
+            if path:
+                raise NotConvertible(_ABSENT.format(path=path), "conditions")
         if context.used_in(alternatives):
             raise NotConvertible("one of several alternatives asks what may fail", "conditions")
     return [*tests, cel.any_of(alternatives)] if alternatives else tests
-
-
-def _refuse_absent(test: Expr, scope: Scope) -> None:
-    path = reads_absent(test, scope.object)
-    if path:
-        raise NotConvertible(_ABSENT.format(path=path), "conditions")
 
 
 def names_of_objects(scope: Scope) -> Names:

@@ -162,7 +162,9 @@ class Batch:
                 refused[index] = reason
             else:
                 made += (replace(each, excepted=excepted) for each in parts)
-        documents, said = self._targeted(assemble(policy, made, self._others(legacy)))
+        named = (name for namespace, name in self._names if namespace == legacy.namespace)
+        others = frozenset(named) - {legacy.name}
+        documents, said = self._targeted(assemble(policy, made, others))
         outcomes = []
         for index, rule in enumerate(policy.rules):
             names = [
@@ -176,11 +178,6 @@ class Batch:
         conversion = Conversion(legacy, bodies, tuple(outcomes), _remaining(policy, refused))
         left = tuple(policy.rules[index] for index in refused)
         return conversion, Takeover(policy, tuple(documents), left)
-
-    def _others(self, legacy: Resource) -> frozenset[str]:
-        """Return the names of the other policies where a policy is."""
-        named = (name for namespace, name in self._names if namespace == legacy.namespace)
-        return frozenset(named) - {legacy.name}
 
     def _targeted(
         self, documents: Sequence[tuple[Body, tuple[Made, ...]]]

@@ -64,27 +64,20 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == "double" and number is not None:
         return cel.compare(sign, place.value, float(number))
     if place.type == "quantity" and number is not None:
-        return _number_text(cel.call("string", place.value), sign, number)
+        text = cel.call("string", place.value)
+        is_number = cel.method(text, "matches", r"^[-+]?[0-9]+(\.[0-9]+)?$")
+        return conjunction(is_number, cel.compare(sign, cel.call("double", text), float(number)))
     if place.type == TEXT and isinstance(limit, str) and read_duration(limit) is not None:
-        return _duration_text(place.value, sign, limit)
+        text = place.value
+        # Whether a text is a duration, or a number of seconds, in order with another.
+        seconds = (read_duration(limit) or 0) / SECOND
+        longer = cel.compare(sign, cel.call("duration", text), cel.call("duration", limit))
+        counted = cel.compare(sign, cel.call("double", text), seconds)
+        return disjunction(
+            conjunction(cel.method(text, "matches", _DURATION), longer),
+            conjunction(cel.method(text, "matches", _NUMBER), counted),
+        )
     raise NotConvertible("an order of values whose types are not known")
-
-
-def _number_text(text: Expr, sign: str, limit: float) -> Expr:
-    """Return whether a text is a number, and in order with another."""
-    is_number = cel.method(text, "matches", r"^[-+]?[0-9]+(\.[0-9]+)?$")
-    return conjunction(is_number, cel.compare(sign, cel.call("double", text), float(limit)))
-
-
-def _duration_text(text: Expr, sign: str, limit: str) -> Expr:
-    """Return whether a text is a duration, or a number of seconds, in order with another."""
-    seconds = (read_duration(limit) or 0) / SECOND
-    longer = cel.compare(sign, cel.call("duration", text), cel.call("duration", limit))
-    counted = cel.compare(sign, cel.call("double", text), seconds)
-    return disjunction(
-        conjunction(cel.method(text, "matches", _DURATION), longer),
-        conjunction(cel.method(text, "matches", _NUMBER), counted),
-    )
 
 
 def durations(sign: str) -> Test:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from chartkit.engine.cel.syntax import Expr
@@ -83,7 +83,11 @@ def present_if(test: Expr, *, holds: bool = True) -> Known:
         case Binary("in", wanted, Call("orValue", asked, (empty,))) if wanted not in _EMPTY:
             return _paths(asked) if holds and empty in _EMPTY else NOTHING
         case Binary("in", Call("orValue", asked, (default,)), ListLiteral(elements)):
-            return _paths(asked) if _tells(default, elements, holds=holds) else NOTHING
+            # Whether a value that is in a list, or not, cannot be the default.
+            listed = default in elements or Call("dyn", None, (default,)) in elements
+            known = all(isinstance(each, Literal) for each in (default, *elements))
+            tells = known and not listed if holds else listed
+            return _paths(asked) if tells else NOTHING
     return NOTHING
 
 
@@ -118,13 +122,6 @@ def _of_equality(left: Expr, right: Expr, *, same: bool) -> Known:
                 if not same and other == Literal(0) and empty in _EMPTY:
                     return _paths(asked)
     return NOTHING
-
-
-def _tells(default: Expr, elements: Sequence[Expr], *, holds: bool) -> bool:
-    """Return whether a value that is in a list, or not, cannot be the default."""
-    listed = default in elements or Call("dyn", None, (default,)) in elements
-    known = all(isinstance(each, Literal) for each in (default, *elements))
-    return known and not listed if holds else listed
 
 
 def _paths(asked: Expr | None) -> Known:

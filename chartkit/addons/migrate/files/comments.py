@@ -56,19 +56,15 @@ def comments_in(text: str) -> list[Comment]:
         begin = text.rfind("\n", 0, match.start()) + 1
         is_alone = not text[begin : match.start()].strip()
         line = text.count("\n", 0, match.start())
-        found.append(Comment(line, match[0].rstrip(), _path(keys, lines, line, is_alone), is_alone))
+        at = bisect_right(lines, line)
+        if not is_alone:
+            path = keys[at - 1][1] if at else ()
+        elif at == len(keys):
+            path = None
+        else:
+            path = keys[at][1] if at else ()
+        found.append(Comment(line, match[0].rstrip(), path, is_alone))
     return found
-
-
-def _path(
-    keys: list[tuple[int, FieldPath]], lines: list[int], line: int, is_alone: bool
-) -> FieldPath | None:
-    at = bisect_right(lines, line)
-    if not is_alone:
-        return keys[at - 1][1] if at else ()
-    if at == len(keys):
-        return None
-    return keys[at][1] if at else ()
 
 
 def _scalars(node: Any) -> Iterator[tuple[int, int]]:

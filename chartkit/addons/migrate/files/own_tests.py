@@ -194,7 +194,13 @@ class _TestFile:
             replace(each, location=self._place(item, index))
             for index, (each, item) in enumerate(zip(new.expectations, every, strict=True))
         ]
-        sources = Sources(self._new_documents(test))
+        found = {}
+        for name in test.policies:
+            path = test.folder / name
+            file = self._texts.get(path.resolve())
+            if file is not None:
+                found[plain_path(path)] = read_text(file.after, file.file)
+        sources = Sources(found)
         done = run_test(replace(new, expectations=tuple(expectations)), "", sources)
         if done.error:
             text = f"the test is rewritten and was not run: {done.error}"
@@ -208,7 +214,10 @@ class _TestFile:
                 continue
             if before is None:
                 before = run_test(test, "", Sources()).rows
-            if _passed(before, row):
+            passed = all(
+                each.verdict is not Verdict.FAIL for each in before if each.resource == row.resource
+            )
+            if passed:
                 text = f"the test of {row.policy} and {row.resource} fails now: {row.reason}"
                 self.mentions.append(Mention(replace(row.location, path=""), text))
 
@@ -216,20 +225,6 @@ class _TestFile:
         """Return the place of a result in the file, with its index among the new ones."""
         line, column = self._lines + item.lc.line + 1, item.lc.col + 1
         return Location(str(self._path), line, column, f"/results/{index}")
-
-    def _new_documents(self, test: TestFile) -> dict[Path, list[Document]]:
-        found = {}
-        for name in test.policies:
-            path = test.folder / name
-            file = self._texts.get(path.resolve())
-            if file is not None:
-                found[plain_path(path)] = read_text(file.after, file.file)
-        return found
-
-
-def _passed(rows: Sequence[Row], row: Row) -> bool:
-    """Return whether no row about the object of another one fails."""
-    return all(each.verdict is not Verdict.FAIL for each in rows if each.resource == row.resource)
 
 
 def _policy(item: Any) -> str:
@@ -248,7 +243,12 @@ def _grouped(
         if migrated is None or not _takes_over_all(migrated, item):
             kept.append(item)
         for body in replacing:
-            new = _renamed(item, body)
+            # A result of a new policy: its name, its kind and no rule.
+            new = copy(item)
+            namespace, slash, _ = str(item["policy"]).rpartition("/")
+            new["policy"] = f"{namespace}{slash}{body['metadata']['name']}"
+            new.pop("rule", None)
+            new[f"is{str(body['kind']).removeprefix(NAMESPACED)}"] = True
             rest = {key: new[key] for key in new if key not in ("result", "resources")}
             rules = (
                 sum(
@@ -300,16 +300,6 @@ def _may_be_about(body: Body, kind: str) -> bool:
     controllers = mapping_at(body, "spec", "autogen", "podControllers").get("controllers")
     is_extended = named == {_PODS} and controllers != []
     return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})
-
-
-def _renamed(item: Any, body: Body) -> Any:
-    """Return a result of a new policy: its name, its kind and no rule."""
-    new = copy(item)
-    namespace, slash, _ = str(item["policy"]).rpartition("/")
-    new["policy"] = f"{namespace}{slash}{body['metadata']['name']}"
-    new.pop("rule", None)
-    new[f"is{str(body['kind']).removeprefix(NAMESPACED)}"] = True
-    return new
 
 
 def _exploded(group: _Group) -> Iterator[Any]:

@@ -47,22 +47,11 @@ class Margin:
 def printed(body: Body, margin: Margin) -> str:
     """Return a policy as YAML with its comments."""
     ordered = in_reading_order(body)
-    text = _folded(dump_yaml(ordered), ordered)
-    lines = text.splitlines(keepends=True)
-    document = read_text(text)[0]
-    for path, text in margin.beside.items():
-        at = document.locate(*path).line - 1
-        lines[at] = f"{lines[at].rstrip()}  {text}\n"
-    for at, column, above in sorted(_places(document, margin.above), reverse=True):
-        lines[at:at] = indented(above, column)
-    return "".join([*lines, *indented(margin.behind, 0)])
-
-
-def _folded(text: str, body: Body) -> str:
-    """Return a document with long texts of one line, such as descriptions, as folded blocks."""
+    text = dump_yaml(ordered)
+    # A document with long texts of one line, such as descriptions, as folded blocks.
     document = read_text(text)[0]
     lines = text.splitlines(keepends=True)
-    for path, value in _long_texts(body, ()):
+    for path, value in _long_texts(ordered, ()):
         place = document.locate(*path)
         line, column = lines[place.line - 1], place.column - 1
         key = line[column:].partition(": ")[0]
@@ -72,7 +61,15 @@ def _folded(text: str, body: Body) -> str:
         below = (f"{' ' * (column + 2)}{part}\n" for part in wrapped)
         lines[place.line - 1] = "".join([f"{line[:column]}{key}: >-\n", *below])
     folded = "".join(lines)
-    return folded if [each.body for each in read_text(folded)] == [body] else text
+    text = folded if [each.body for each in read_text(folded)] == [ordered] else text
+    lines = text.splitlines(keepends=True)
+    document = read_text(text)[0]
+    for path, text in margin.beside.items():
+        at = document.locate(*path).line - 1
+        lines[at] = f"{lines[at].rstrip()}  {text}\n"
+    for at, column, above in sorted(_places(document, margin.above), reverse=True):
+        lines[at:at] = indented(above, column)
+    return "".join([*lines, *indented(margin.behind, 0)])
 
 
 def _long_texts(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:

@@ -41,8 +41,18 @@ def as_text(migration: Migration) -> str:
     notes = [line for each in migration.objects for line in _note_lines(each)]
     for one in migration.mentions:
         notes += _wrapped(f"{one.location}: not carried along: {one.what}")
-    notes += _wrapped(_tests(migration))
-    notes += _wrapped(_patches(migration))
+    count = sum(each.changes for each in migration.tests)
+    tests = (
+        f"{count} kyverno-test.yaml {'names' if count == 1 else 'name'} converted policies"
+        if count
+        else ""
+    )
+    notes += _wrapped(tests)
+    count = migration.patches.count
+    patches = (
+        f"{count} kustomize {'patch' if count == 1 else 'patches'} carried along" if count else ""
+    )
+    notes += _wrapped(patches)
     notes += [line for text in _coverage(migration) for line in _wrapped(text)]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n" + _unread(migration)
 
@@ -74,22 +84,6 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
     for each in counts:
         total.update(each)
     return total
-
-
-def _tests(migration: Migration) -> str:
-    count = sum(each.changes for each in migration.tests)
-    return (
-        f"{count} kyverno-test.yaml {'names' if count == 1 else 'name'} converted policies"
-        if count
-        else ""
-    )
-
-
-def _patches(migration: Migration) -> str:
-    count = migration.patches.count
-    return (
-        f"{count} kustomize {'patch' if count == 1 else 'patches'} carried along" if count else ""
-    )
 
 
 def _unread(migration: Migration) -> str:

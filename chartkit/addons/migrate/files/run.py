@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,7 +77,12 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     inventory, patching = _without_patches(read_inventory(options.inventory, stdin, note))
     if inventory.faults:
         return Migration(inventory)
-    _check_reasons(reasons, {each.resource.name for each in inventory.objects})
+    names = {each.resource.name for each in inventory.objects}
+    # Refuse a difference that is allowed for a policy that is not there.
+    for reason in sorted(reasons):
+        if reason not in names:
+            message = f"--allow-difference {reason}: no policy has this name"
+            raise InputError(message, hint=suggestion(reason, names))
     tests = test_files(paths)
     batch = Batch((each.resource for each in inventory.objects), options.target)
     migrator = _Migrator(options, (), {}, batch)
@@ -96,14 +101,6 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     outside = left_outside(found.files, paths) if options.folder is not None else ()
     around = (*mentions(inventory, migrated, patching, following), *found.mentions, *outside)
     return Migration(inventory, migrated, files, found.files, around, following)
-
-
-def _check_reasons(reasons: Iterable[str], names: Set[str]) -> None:
-    """Refuse a difference that is allowed for a policy that is not there."""
-    for each in sorted(reasons):
-        if each not in names:
-            message = f"--allow-difference {each}: no policy has this name"
-            raise InputError(message, hint=suggestion(each, names))
 
 
 def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
@@ -168,19 +165,16 @@ class _Migrator:
     def migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
         """Return an object migrated, with a proof or without one."""
         with Bugs(legacy.resource.location):
-            return self._migrated(legacy, proves)
-
-    def _migrated(self, legacy: LegacyObject, proves: bool) -> MigratedObject:
-        resource = legacy.resource
-        try:
-            conversion = self.batch.convert(resource)
-            proof = self._proof(legacy, conversion) if proves else None
-        except CompileError as error:
-            return MigratedObject(legacy, None, f"does not compile: {error.message}")
-        except ChartkitError as error:
-            return MigratedObject(legacy, None, error.message)
-        allowed = self.options.reasons.get(resource.name, "")
-        return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
+            resource = legacy.resource
+            try:
+                conversion = self.batch.convert(resource)
+                proof = self._proof(legacy, conversion) if proves else None
+            except CompileError as error:
+                return MigratedObject(legacy, None, f"does not compile: {error.message}")
+            except ChartkitError as error:
+                return MigratedObject(legacy, None, error.message)
+            allowed = self.options.reasons.get(resource.name, "")
+            return MigratedObject(legacy, conversion, proof=proof, allowed=allowed)
 
     def _proof(self, legacy: LegacyObject, conversion: Conversion) -> Proof | None:
         """Return the proof of a conversion; the rules that are left are in both forms. An exception

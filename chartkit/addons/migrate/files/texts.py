@@ -232,7 +232,11 @@ def left_text(text: str, kept: Mapping[int, Sequence[str]], remaining: Body) -> 
 
 
 def _cut(text: str, kept: Mapping[int, Sequence[str]]) -> str | None:
-    rules = _rules(text)
+    node = composed(text)
+    for step in ("spec", "rules"):
+        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+        node = next((value for key, value in pairs if key.value == step), None)
+    rules = node if isinstance(node, yaml.SequenceNode) else None
     if rules is None or rules.flow_style or not rules.value:
         return None
     lines = text.splitlines(keepends=True)
@@ -260,14 +264,6 @@ def _end(node: Any) -> int:
         return int(mark.line + bool(mark.column))
     last = node.value[-1]
     return _end(last[1] if isinstance(last, tuple) else last)
-
-
-def _rules(text: str) -> Any:
-    node = composed(text)
-    for step in ("spec", "rules"):
-        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
-        node = next((value for key, value in pairs if key.value == step), None)
-    return node if isinstance(node, yaml.SequenceNode) else None
 
 
 def _reads_as(text: str, body: Body) -> bool:

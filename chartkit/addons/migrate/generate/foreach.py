@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -33,7 +32,9 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         if not isinstance(found.value, list):
             raise NotConvertible("a foreach over a value that is no list", f"{path}/list")
         for element in found.value:
-            yield from _of_constant(loop, element, names, namespace, path)
+            if loop.get("preconditions") is not None or not isinstance(element, str):
+                raise NotConvertible("conditions on elements that are written in the rule", path)
+            yield from steps_of(loop, names.with_others(element=Constant(element)), namespace)
         return
     stream = stream_of(found, names)
     if isinstance(found, Value) and found.strict:
@@ -51,14 +52,6 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
 
     expression = stream.all(made)
     yield Step({"expression": expression}, (expression,))
-
-
-def _of_constant(
-    loop: Body, element: Any, names: Names, namespace: str, path: str
-) -> Iterator[Step]:
-    if loop.get("preconditions") is not None or not isinstance(element, str):
-        raise NotConvertible("conditions on elements that are written in the rule", path)
-    yield from steps_of(loop, names.with_others(element=Constant(element)), namespace)
 
 
 def _applied(loop: Body, names: Names, namespace: str) -> Expr:

@@ -59,7 +59,9 @@ def _or_default(place: Place, default: Term) -> Term:
         place = place.taken_for(type_of(default))
     if is_truthy(Value(place)) == cel.TRUE:
         return Value(place)
-    if _is_some_where_true(place) and type_of(default) in (place.type, TEXT):
+    # Whether every value that may be here is true, so that a default is for none alone.
+    is_some_where_true = place.type in (*_NUMBERS, QUANTITY) and place.given == cel.TRUE
+    if is_some_where_true and type_of(default) in (place.type, TEXT):
         return computed(place.or_value(expression_of(default)), place.type)
     match default:
         case Constant(None) if place.type == TEXT:
@@ -83,11 +85,6 @@ def _or_default(place: Place, default: Term) -> Term:
         chosen_value = cel.conditional(holds, place.value, expression_of(default))
         return Value(replace(place.settled(), root=chosen_value))
     return chosen(holds, Value(place), default)
-
-
-def _is_some_where_true(place: Place) -> bool:
-    """Return whether every value that may be here is true, so that a default is for none alone."""
-    return place.type in (*_NUMBERS, QUANTITY) and place.given == cel.TRUE
 
 
 def _is_number(value: object) -> bool:

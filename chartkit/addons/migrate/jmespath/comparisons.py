@@ -21,7 +21,6 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.tree import Call
 from chartkit.engine.jmespath.declaration import deep_equal
-from chartkit.model import Json
 
 _NUMBERS: Final = ("int", "double")
 _ZERO: Final = ("0", 0)
@@ -30,9 +29,17 @@ _ZERO: Final = ("0", 0)
 def compared(sign: str, left: Term, right: Term) -> Term:
     """Return a comparison; raises `NotConvertible`."""
     if sign not in ("==", "!="):
-        return _ordered(sign, left, right)
+        # The order of two numbers; of other values it is null, which is not true.
+        sides = [_number(each) for each in (left, right)]
+        first, second = (side.settled().value for side in sides)
+        holds = cel.compare(sign, first, second)
+        given = conjunction(*(side.is_present() for side in sides))
+        return Value(replace(computed(holds, "bool").place, given=given), strict=False)
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _of_constants(sign, left.value, right.value)
+        if not (is_json(left.value) and is_json(right.value)):
+            raise NotConvertible("the request as a whole")
+        same = deep_equal(left.value, right.value, Budget())
+        return Constant(same == (sign == "=="))
     for term, other in ((left, right), (right, left)):
         if isinstance(term, Value) and isinstance(other, Constant):
             decided = _with_constant(term.place, other)
@@ -40,13 +47,6 @@ def compared(sign: str, left: Term, right: Term) -> Term:
                 same = sign == "=="
                 return computed(decided if same else cel.negate(decided), "bool")
     return computed(cel.compare(sign, expression_of(left), expression_of(right)), "bool")
-
-
-def _of_constants(sign: str, left: Json, right: Json) -> Term:
-    if not (is_json(left) and is_json(right)):
-        raise NotConvertible("the request as a whole")
-    same = deep_equal(left, right, Budget())
-    return Constant(same == (sign == "=="))
 
 
 def _with_constant(place: Place, other: Constant) -> Expr | None:
@@ -60,24 +60,11 @@ def _with_constant(place: Place, other: Constant) -> Expr | None:
     if place.type == SIZE:
         if other.value not in _ZERO:
             raise NotConvertible("a computed size is compared with a text")
-        return _is_zero(place.value)
+        match place.value:
+            case Call("sub", Call() as first, (second,)):
+                return cel.equal(cel.method(first, "compareTo", second), 0)
+        return cel.equal(cel.method(place.value, "compareTo", cel.call("quantity", "0")), 0)
     return None
-
-
-def _is_zero(size: Expr) -> Expr:
-    match size:
-        case Call("sub", Call() as first, (second,)):
-            return cel.equal(cel.method(first, "compareTo", second), 0)
-    return cel.equal(cel.method(size, "compareTo", cel.call("quantity", "0")), 0)
-
-
-def _ordered(sign: str, left: Term, right: Term) -> Term:
-    """Return the order of two numbers; of other values it is null, which is not true."""
-    sides = [_number(each) for each in (left, right)]
-    first, second = (side.settled().value for side in sides)
-    holds = cel.compare(sign, first, second)
-    given = conjunction(*(side.is_present() for side in sides))
-    return Value(replace(computed(holds, "bool").place, given=given), strict=False)
 
 
 def _number(term: Term) -> Place:

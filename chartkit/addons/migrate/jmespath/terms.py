@@ -144,7 +144,12 @@ class Stream:
     def list(self) -> Expr:
         """Return the items as a list."""
         found, *outer = reversed(self.flat().generators)
-        made = _mapped(found, self.item)
+        item = self.item
+        made = _filtered(found, item.is_present())
+        # A map is a loop over its keys, and a filter gives a list of them.
+        is_map = made == found.list and found.elements.is_map
+        if item.value != cel.ident(found.variable) or is_map:
+            made = cel.macro(made, "map", found.variable, item.value)
         for each in outer:
             made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
         return made
@@ -172,15 +177,6 @@ def _filtered(generator: Generator, *further: Expr) -> Expr:
     if where == cel.TRUE:
         return generator.list
     return cel.macro(generator.list, "filter", generator.variable, where)
-
-
-def _mapped(generator: Generator, item: Place) -> Expr:
-    kept = _filtered(generator, item.is_present())
-    # A map is a loop over its keys, and a filter gives a list of them.
-    is_map = kept == generator.list and generator.elements.is_map
-    if item.value == cel.ident(generator.variable) and not is_map:
-        return kept
-    return cel.macro(kept, "map", generator.variable, item.value)
 
 
 Term: TypeAlias = Constant | Value | Stream

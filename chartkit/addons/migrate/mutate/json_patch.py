@@ -68,7 +68,12 @@ def json_patch(text: str, whole: Place, names: Names) -> Expr:
 def steps_of(text: str, base: Base, names: Names) -> list[Step]:
     """Return the operations of a patch of an object; raises `NotConvertible`."""
     written = operations_of(text)
-    _check_independent(written)
+    for index, one in enumerate(written):
+        for other in written[index + 1 :]:
+            first, second = f"{one['path']}/", f"{other['path']}/"
+            same = first == second and one["path"].endswith(f"/{_END}")
+            if not same and (first.startswith(second) or second.startswith(first)):
+                raise NotConvertible(f"several operations on {other['path']}")
     steps: dict[Step, None] = {}
     for each in written:
         steps |= dict.fromkeys(_operation(each, base, names))
@@ -236,13 +241,3 @@ def _patch(name: str, path: Expr, value: Expr | None = None) -> Expr:
     if value is not None:
         fields["value"] = value
     return cel.struct(_PATCH, fields)
-
-
-def _check_independent(operations: Sequence[Body]) -> None:
-    """Raise `NotConvertible` where an operation looks at what one before it changed."""
-    for index, one in enumerate(operations):
-        for other in operations[index + 1 :]:
-            first, second = f"{one['path']}/", f"{other['path']}/"
-            same = first == second and one["path"].endswith(f"/{_END}")
-            if not same and (first.startswith(second) or second.startswith(first)):
-                raise NotConvertible(f"several operations on {other['path']}")

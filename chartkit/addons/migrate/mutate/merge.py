@@ -203,7 +203,10 @@ class StrategicMerge:
                 return
             self.replaces = self.replaces or _replaces(whole, at)
             new = literal_value(whole, at.place, self.names, "" if at.is_map else at.type_name)
-            entries[key] = _where(cel.negate(at.place.is_present()), new), True
+            condition = cel.negate(at.place.is_present())
+            none = cel.method(_OPTIONAL, "none")
+            where = cel.conditional(condition, cel.method(_OPTIONAL, "of", new), none)
+            entries[key] = where, True
             return
         new, is_optional = self._scalar(value, at)
         entries[key] = (new, True) if is_optional else (at.place.or_value(new), False)
@@ -236,7 +239,10 @@ class StrategicMerge:
 
     def _joined(self, patch: Sequence[Json], at: Field) -> Expr:
         """Return the patch's elements, and behind them the others of the object by their key."""
-        key = _single_key(at)
+        keys = at.keys
+        if keys is None or len(keys) != 1:
+            raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
+        key = keys[0]
         variable = loop_variable(at.place, self.names.taken)
         inside = at.element(variable)
         named = []
@@ -267,7 +273,12 @@ class StrategicMerge:
     def _of_elements(self, patch: Body, at: Field) -> Expr | None:
         """Return the elements of the object that a patch's one element, with anchors, changes."""
         if has_anchors(patch, GLOBAL):
-            self._some_element(patch, at)
+            # Note that an element must meet the global anchors of a patch's element.
+            variable = loop_variable(at.place, self.names.taken)
+            part = StrategicMerge(self.names.without(variable))
+            part._global_anchors(patch, at.element(variable))
+            met = conjunction(*part.conditions)
+            self.conditions.append(cel.macro(at.place.or_value([]), "exists", variable, met))
             return None
         if at.keys != _NAME or not _is_unique(at):
             raise NotConvertible(f"anchors in {at.place.path}, whose elements may have no names")
@@ -302,14 +313,6 @@ class StrategicMerge:
         rest = cel.macro(elements, "filter", variable, cel.negate(where))
         return cel.compare("+", changed, _by_key(rest, variable, "name", inside))
 
-    def _some_element(self, patch: Body, at: Field) -> None:
-        """Note that an element must meet the global anchors of a patch's element."""
-        variable = loop_variable(at.place, self.names.taken)
-        part = StrategicMerge(self.names.without(variable))
-        part._global_anchors(patch, at.element(variable))
-        met = conjunction(*part.conditions)
-        self.conditions.append(cel.macro(at.place.or_value([]), "exists", variable, met))
-
     def _global_anchors(self, patch: Body, at: Field) -> None:
         for written, value in patch.items():
             anchor = anchor_of(written)
@@ -326,13 +329,6 @@ def _is_unique(at: Field) -> bool:
     return at.place.path.rpartition(".")[2] in _UNIQUE
 
 
-def _single_key(at: Field) -> str:
-    keys = at.keys
-    if keys is None or len(keys) != 1:
-        raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
-    return keys[0]
-
-
 def _replaces(value: Json, at: Field) -> bool:
     """Return whether a value holds what server-side apply takes as a whole."""
     if isinstance(value, dict):
@@ -342,12 +338,6 @@ def _replaces(value: Json, at: Field) -> bool:
     if isinstance(value, list):
         return at.is_whole_list or any(_replaces(each, at.element("element")) for each in value)
     return at.is_whole_object and isinstance(value, str) and "{{" in value
-
-
-def _where(condition: Expr, value: Expr) -> Expr:
-    """Return an optional that has a value where a condition holds."""
-    none = cel.method(_OPTIONAL, "none")
-    return cel.conditional(condition, cel.method(_OPTIONAL, "of", value), none)
 
 
 def _alternatives(query: str, names: Names) -> list[Place]:

@@ -249,7 +249,10 @@ class _Files:
         for resource in found:
             refused = _refused(resource)
             self.faults.extend(refused)
-            yield _legacy(resource, chart, _first(refused))
+            # The first reason for which Kyverno refuses an object: all of them are faults.
+            more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
+            first = "".join(each.message for each in refused[:1]) + more
+            yield _legacy(resource, chart, first)
 
 
 def is_status(resource: Resource) -> bool:
@@ -272,12 +275,6 @@ def _guarded(folder: Path) -> Diagnostic | None:
 
 def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[LegacyObject]:
     return (replace(each, document=document) for each in objects)
-
-
-def _first(refused: Sequence[Diagnostic]) -> str:
-    """Return the first reason for which Kyverno refuses an object: all of them are faults."""
-    more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
-    return "".join(each.message for each in refused[:1]) + more
 
 
 def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:

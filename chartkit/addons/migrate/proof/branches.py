@@ -64,7 +64,9 @@ class Branches:
     """The branches of the conditions and validations of one policy, for what it matches itself."""
 
     def __init__(self, policy: CelPolicy) -> None:
-        environment = ENVIRONMENTS[_prefixed(policy)]
+        name = _ENVIRONMENTS[policy.kind]
+        prefixed = f"n{name}" if policy.namespace else name
+        environment = ENVIRONMENTS[prefixed]
         compiler = ExpressionCompiler(policy, environment)
         self._policy = policy
         self._constraints = Constraints(policy.constraints) if policy.constraints else None
@@ -124,15 +126,12 @@ def branches_of(policy: CelPolicy) -> Branches | None:
     return Branches(policy) if policy.kind in _ENVIRONMENTS and not policy.json else None
 
 
-def _prefixed(policy: CelPolicy) -> str:
-    name = _ENVIRONMENTS[policy.kind]
-    return f"n{name}" if policy.namespace else name
-
-
 def _parts(name: str, program: Program) -> Iterator[_Part]:
     checked = program.checked
     macros = checked.parsed.macro_calls
-    inside = {part.id for loop in _loops(program.root) for part in _bookkeeping(loop)}
+    root = program.root
+    loops = (node for node in nodes(root) if isinstance(node, Comprehension))
+    inside = {part.id for loop in loops for part in _bookkeeping(loop)}
     known: set[str] = set()
     for node in nodes(program.root):
         if node.id in inside or node.id not in checked.types:
@@ -143,14 +142,11 @@ def _parts(name: str, program: Program) -> Iterator[_Part]:
         if checked.types[node.id] == BOOL and isinstance(node, Call | Select | Comprehension):
             watched.append((node, _TRUTHS))
         for part, wanted in watched:
-            text = f"{name}: {_short(unparse(part, macros))}"
+            short = shortened(" ".join(unparse(part, macros).split()), _LONGEST)
+            text = f"{name}: {short}"
             if text not in known:
                 known.add(text)
                 yield _Part(text, part, wanted)
-
-
-def _loops(root: Expr) -> Iterator[Comprehension]:
-    return (node for node in nodes(root) if isinstance(node, Comprehension))
 
 
 def _bookkeeping(loop: Comprehension) -> Iterator[Expr]:
@@ -159,10 +155,6 @@ def _bookkeeping(loop: Comprehension) -> Iterator[Expr]:
     yield from nodes(loop.loop_condition)
     yield from nodes(loop.result)
     yield loop.loop_step
-
-
-def _short(text: str) -> str:
-    return shortened(" ".join(text.split()), _LONGEST)
 
 
 def _state(value: Value) -> str:

@@ -13,7 +13,6 @@ from chartkit.engine import (
     ENFORCE,
     NO_ATTACHMENTS,
     OFFLINE,
-    Cleaner,
     Operation,
     Phase,
     PolicyAttachments,
@@ -132,7 +131,10 @@ class Form:
             return False
         if result.status is not Status.ERROR or isinstance(policy, CompiledCelPolicy):
             return True
-        return _failure_policy(policy) != "Ignore"
+        spec = mapping_at(policy.policy.resource.body, "spec")
+        configured = mapping_at(spec, "webhookConfiguration").get("failurePolicy")
+        failure_policy = str(spec.get("failurePolicy") or configured or "Fail")
+        return failure_policy != "Ignore"
 
     def _warns(self, result: RuleResult) -> bool:
         policy = self._by_id[result.policy_id]
@@ -144,7 +146,8 @@ class Form:
         for cleaner in self.cleaning:
             result = cleaner.evaluate(request, world)
             if result is not None and result.status is Status.PASS:
-                return _plan(cleaner)
+                schedule = mapping_at(cleaner.resource.body, "spec").get("schedule")
+                return " ".join(filter(None, (str(schedule), cleaner.propagation)))
         return ""
 
 
@@ -163,17 +166,6 @@ def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
             filters = (match.direct, *match.any, *match.all)
             if any(Operation.DELETE in block.operations for block in filters):
                 yield rule.name
-
-
-def _plan(cleaner: Cleaner) -> str:
-    schedule = mapping_at(cleaner.resource.body, "spec").get("schedule")
-    return " ".join(filter(None, (str(schedule), cleaner.propagation)))
-
-
-def _failure_policy(policy: RunnablePolicy) -> str:
-    spec = mapping_at(policy.policy.resource.body, "spec")
-    configured = mapping_at(spec, "webhookConfiguration").get("failurePolicy")
-    return str(spec.get("failurePolicy") or configured or "Fail")
 
 
 def _passed(results: Iterable[RuleResult]) -> list[RuleResult]:

@@ -123,7 +123,11 @@ def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool |
     denied_at = operations_in(conditions)
     if denied_at.stated:
         return "DELETE" in denied_at.allowed
-    if not _speaks_of_operations(rule):
+    parsed = parse_conditions((rule.validate.deny or {}).get("conditions"))
+    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+    asked = [(each.key, each.value) for each in (*(blocks.any or ()), *(blocks.all or ()))]
+    speaks_of_operations = "request.operation" in json.dumps([asked, rule.context])
+    if not speaks_of_operations:
         return None
     try:
         scope = scope_of(rule, ("DELETE",))
@@ -131,14 +135,6 @@ def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool |
         return _expression(rule.validate, scope, context.names, policy.namespace) != cel.TRUE
     except NotConvertible:
         return None
-
-
-def _speaks_of_operations(rule: Rule) -> bool:
-    """Return whether the conditions of a deny depend on the operation, or what they name does."""
-    parsed = parse_conditions((rule.validate.deny or {}).get("conditions"))
-    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
-    asked = [(each.key, each.value) for each in (*(blocks.any or ()), *(blocks.all or ()))]
-    return "request.operation" in json.dumps([asked, rule.context])
 
 
 def _message(rule: Rule, names: Names) -> Body:

@@ -46,7 +46,17 @@ def _loop(loop: Body, names: Names, namespace: str, index: int) -> Expr:
         inner = replace(names, taken=names.taken | variables).with_others(element=Value(item))
         inner = with_entries(loop.get("context"), inner, namespace, held)
         inner = replace(inner, taken=inner.taken | entries.keys())
-        found = _body(loop, inner, item, path)
+        if loop.get("deny") is not None:
+            refuse_messages(loop["deny"].get("conditions") or [])
+            found = cel.negate(denied(loop["deny"], inner))
+        elif loop.get("pattern") is not None:
+            pattern = with_variables(loop["pattern"], inner)
+            found = pattern_verdict(pattern, item, inner.taken).allows
+        elif loop.get("anyPattern") is not None:
+            patterns = with_variables(loop["anyPattern"], inner)
+            found = any_pattern_verdict(patterns, item, inner.taken).allows
+        else:
+            raise NotConvertible("a foreach in a foreach", path)
         if loop.get("preconditions") is not None:
             met = conditions_hold(loop["preconditions"], inner)
             found = disjunction(cel.negate(met), found)
@@ -68,16 +78,3 @@ def _element(item: Place, loop: Body) -> Place:
     if not item.is_map:
         raise NotConvertible("a pattern for elements that are no objects")
     return item
-
-
-def _body(loop: Body, names: Names, item: Place, path: str) -> Expr:
-    if loop.get("deny") is not None:
-        refuse_messages(loop["deny"].get("conditions") or [])
-        return cel.negate(denied(loop["deny"], names))
-    if loop.get("pattern") is not None:
-        pattern = with_variables(loop["pattern"], names)
-        return pattern_verdict(pattern, item, names.taken).allows
-    if loop.get("anyPattern") is not None:
-        patterns = with_variables(loop["anyPattern"], names)
-        return any_pattern_verdict(patterns, item, names.taken).allows
-    raise NotConvertible("a foreach in a foreach", path)

@@ -57,10 +57,19 @@ def leaf(place: Place, pattern: Json) -> Expr:
     if pattern is None:
         return _nothing(place)
     if isinstance(pattern, bool):
-        return _is(place, pattern)
+        if not place.is_optional:
+            return place.value if pattern else cel.negate(place.value)
+        if place.type == "bool" and pattern:
+            return place.or_value(cel.FALSE)
+        return cel.equal(place.or_value(cel.NULL), pattern)
     if isinstance(pattern, str):
         return _text(place, pattern)
-    return _number(place, pattern)
+    if place.type in ("int", "double"):
+        return cel.equal(place.or_value(cel.NULL), pattern)
+    if place.type == TEXT:
+        raise NotConvertible(f"the number {pattern} is compared with a field that is a text")
+    value = place.or_value(cel.NULL)
+    return disjunction(cel.equal(value, pattern), cel.equal(value, str(pattern)))
 
 
 def _natural(pattern: Json) -> str:
@@ -105,14 +114,6 @@ def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
     return disjunction(cel.negate(place.is_present()), test)
 
 
-def _is(place: Place, value: bool) -> Expr:
-    if not place.is_optional:
-        return place.value if value else cel.negate(place.value)
-    if place.type == "bool" and value:
-        return place.or_value(cel.FALSE)
-    return cel.equal(place.or_value(cel.NULL), value)
-
-
 def _nothing(place: Place) -> Expr:
     zeros = [_ZEROS[place.type]] if place.type in _ZEROS else ["", 0, False]
     tests = [cel.equal(place.value, zero) for zero in zeros]
@@ -123,25 +124,12 @@ def _nothing(place: Place) -> Expr:
     return disjunction(cel.negate(place.is_present()), *tests)
 
 
-def _number(place: Place, pattern: float) -> Expr:
-    if place.type in ("int", "double"):
-        return cel.equal(place.or_value(cel.NULL), pattern)
-    if place.type == TEXT:
-        raise NotConvertible(f"the number {pattern} is compared with a field that is a text")
-    value = place.or_value(cel.NULL)
-    return disjunction(cel.equal(value, pattern), cel.equal(value, str(pattern)))
-
-
 def _text(place: Place, pattern: str) -> Expr:
     alternatives = [
         conjunction(*(_operation(place, part) for part in each))
         for each in read_alternatives(pattern)
     ]
-    return _merged(place, alternatives)
-
-
-def _merged(place: Place, alternatives: list[Expr]) -> Expr:
-    """Return alternatives with those that compare with one text each as one `in`."""
+    # Alternatives with those that compare with one text each as one `in`.
     value = place.or_value(cel.NULL) if place.is_optional else place.value
     texts = [_text_of(each, value) for each in alternatives]
     listed = [text for text in texts if text is not None]
@@ -176,10 +164,7 @@ def _comparison(place: Place, operation: Operation) -> Expr:
         return _sized(place, prefix, operand)
     if prefix in ORDERS:
         return cel.FALSE
-    return _by_text(place, operand, wanted=not prefix)
-
-
-def _by_text(place: Place, operand: str, *, wanted: bool) -> Expr:
+    wanted = not prefix
     if place.type == "bool":
         if has_wildcard(operand) or operand not in _WORDS:
             raise NotConvertible(f"the text '{operand}' is compared with a boolean")

@@ -42,7 +42,18 @@ def pattern_verdict(pattern: Json, place: Place, taken: frozenset[str] = frozens
     if isinstance(pattern, dict):
         return _object(pattern, place, taken)
     if isinstance(pattern, list):
-        return _list(pattern, place, taken)
+        if not pattern:
+            raise NotConvertible("an empty list in a pattern matches nothing")
+        first = pattern[0]
+        if isinstance(first, list):
+            raise NotConvertible("a list of lists in a pattern")
+        place = place.taken_for(ANY_LIST)
+        if not place.is_list:
+            raise NotConvertible("the pattern has a list where the field is none")
+        variable = loop_variable(place, taken)
+        element = place.element(variable)
+        inner = pattern_verdict(first, element, taken | {variable})
+        return of_elements(place.or_value([]), variable, inner)
     return plain(leaf(place, pattern))
 
 
@@ -84,7 +95,15 @@ def _is_condition(written: str) -> bool:
 def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> Verdict:
     anchor = parse_anchor(written)
     if anchor is None or anchor.kind is AnchorKind.ADDITION:
-        return _key(written, pattern, place, taken)
+        if has_wildcard(written):
+            return _wild_entry(None, written, pattern, place)
+        child = place.child(written)
+        if pattern == "*":
+            known = child.is_known
+            return plain(child.is_present() if known else cel.not_equal(child.or_value(None), None))
+        if isinstance(pattern, dict | list):
+            return _required(pattern, child, taken)
+        return pattern_verdict(pattern, child, taken)
     if has_wildcard(anchor.key):
         return _wild_entry(anchor.kind, anchor.key, pattern, place)
     child = place.child(anchor.key)
@@ -100,18 +119,6 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
             return condition(_where_present(pattern, child, taken).holds)
         case _:
             return _where_present(pattern, child, taken)
-
-
-def _key(key: str, pattern: Json, place: Place, taken: frozenset[str]) -> Verdict:
-    if has_wildcard(key):
-        return _wild_entry(None, key, pattern, place)
-    child = place.child(key)
-    if pattern == "*":
-        known = child.is_known
-        return plain(child.is_present() if known else cel.not_equal(child.or_value(None), None))
-    if isinstance(pattern, dict | list):
-        return _required(pattern, child, taken)
-    return pattern_verdict(pattern, child, taken)
 
 
 def _wild_entry(kind: AnchorKind | None, key: str, pattern: Json, place: Place) -> Verdict:
@@ -191,18 +198,3 @@ def _exists(pattern: Json, child: Place, taken: frozenset[str]) -> Expr:
             for each in pattern
         )
     )
-
-
-def _list(pattern: list[Json], place: Place, taken: frozenset[str]) -> Verdict:
-    if not pattern:
-        raise NotConvertible("an empty list in a pattern matches nothing")
-    first = pattern[0]
-    if isinstance(first, list):
-        raise NotConvertible("a list of lists in a pattern")
-    place = place.taken_for(ANY_LIST)
-    if not place.is_list:
-        raise NotConvertible("the pattern has a list where the field is none")
-    variable = loop_variable(place, taken)
-    element = place.element(variable)
-    inner = pattern_verdict(first, element, taken | {variable})
-    return of_elements(place.or_value([]), variable, inner)

@@ -85,7 +85,8 @@ def _place(context: Context, row: Row, flag: _Flag, names: set[str]) -> None:
             _say(context, row, flag, Outcome.REMOVED, (), why)
         else:
             why = "Templates are not run in arguments."
-            do = f"Write the value that is meant to {_name(argument, argument.targets[0])}."
+            name = ".".join(_full(argument.targets[0], argument, ""))
+            do = f"Write the value that is meant to {name}."
             _say(context, row, flag, Outcome.ASKED, (), why, do)
     else:
         _set(context, row, flag, argument)
@@ -149,10 +150,6 @@ def _value(kind: str, text: str) -> Json:
         # How often to scan, until Kyverno 1.7; whether to, later.
         return _TRUTHS.get(text.lower() or "true", text)
     return text or None
-
-
-def _name(argument: Argument, target: Path) -> str:
-    return ".".join(_full(target, argument, ""))
 
 
 def _say(

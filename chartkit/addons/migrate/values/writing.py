@@ -23,7 +23,18 @@ _LONG: Final = 100
 def write_tree(tree: Tree) -> str:
     """Return the text of a values file."""
     lines = [*tree.head]
-    _write_block(lines, tree.root, "", _dash(tree.root))
+    # The usual indentation of lists below their keys.
+    found: Counter[int] = Counter()
+    todo = [tree.root]
+    while todo:
+        block = todo.pop()
+        for entry in block.entries:
+            if isinstance(entry.value, Block):
+                todo.append(entry.value)
+                if entry.value.listed and not block.listed and entry.value.offset >= 0:
+                    found[entry.value.offset] += 1
+    dash = found.most_common(1)[0][0] if found else 2
+    _write_block(lines, tree.root, "", dash)
     if not tree.root.entries:
         lines.append("{}")
     said = [at for at, line in enumerate(tree.foot) if line.strip()]
@@ -83,20 +94,6 @@ def _quoted(key: str) -> str:
         return dump_text(key)
     text = dump_yaml({key: None}).removesuffix(" null\n").removesuffix(":")
     return json.dumps(key) if text.startswith("? ") else text
-
-
-def _dash(root: Block) -> int:
-    """Return the usual indentation of lists below their keys."""
-    found: Counter[int] = Counter()
-    todo = [root]
-    while todo:
-        block = todo.pop()
-        for entry in block.entries:
-            if isinstance(entry.value, Block):
-                todo.append(entry.value)
-                if entry.value.listed and not block.listed and entry.value.offset >= 0:
-                    found[entry.value.offset] += 1
-    return found.most_common(1)[0][0] if found else 2
 
 
 def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:

@@ -86,11 +86,7 @@ def _converted(block: Body, rule: Rule, scope: Scope, place: str) -> ConvertedRu
     if sets_of(block) or block.get("attestations"):
         spec = _spec(block, rule)
         return ConvertedRule(CelKind.IMAGE_VALIDATING, scope, spec, changes=_changes(block))
-    return _with_digests(block, scope, place)
-
-
-def _with_digests(block: Body, scope: Scope, place: str) -> ConvertedRule:
-    """Return an entry that nobody signs, but which asks for digests."""
+    # An entry that nobody signs, but which asks for digests.
     asked = {name: block.get(name) is not False for name in _SETTINGS}
     if asked != {"mutateDigest": False, "verifyDigest": True, "required": False}:
         raise NotConvertible(

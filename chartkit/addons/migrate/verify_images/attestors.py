@@ -74,7 +74,12 @@ class Signing:
                 "verifyImages",
             )
         if self.block.get("type") == NOTARY:
-            return self.attestors.name({"notary": _notary(entry)}, "notary")
+            certificates: Body = entry.get("certificates") or {}
+            chain = certificates.get("certChain")
+            if not certificates.get("cert") or chain:
+                raise NotConvertible("a Notary attestor is one certificate", "verifyImages")
+            notary = {"certs": {"value": certificates["cert"]}}
+            return self.attestors.name({"notary": notary}, "notary")
         method = next((name for name in METHODS if entry.get(name) is not None), None)
         if method is None:
             raise NotConvertible("an attestor that names nobody", "verifyImages")
@@ -84,14 +89,6 @@ class Signing:
         if repository:
             cosign["source"] = {"repository": repository}
         return self.attestors.name({"cosign": cosign}, _NAMES[method])
-
-
-def _notary(entry: Body) -> Body:
-    certificates: Body = entry.get("certificates") or {}
-    chain = certificates.get("certChain")
-    if not certificates.get("cert") or chain:
-        raise NotConvertible("a Notary attestor is one certificate", "verifyImages")
-    return {"certs": {"value": certificates["cert"]}}
 
 
 def _logs(body: Body) -> Body:
@@ -146,10 +143,6 @@ def _keyless(body: Body, _entry: Body) -> Body:
             "additionalExtensions: Kyverno does not look at them in an ImageValidatingPolicy",
             "verifyImages",
         )
-    return {"keyless": {"identities": [_identity(body)]}}
-
-
-def _identity(body: Body) -> Body:
     made: Body = {}
     for name in ("issuer", "subject"):
         exact, pattern = (str(body.get(each) or "") for each in (name, f"{name}RegExp"))
@@ -162,7 +155,7 @@ def _identity(body: Body) -> Body:
             made[f"{name}RegExp"] = pattern or regular_expression(exact)
         else:
             made[name] = exact
-    return made
+    return {"keyless": {"identities": [made]}}
 
 
 _READERS: Final[Mapping[str, Callable[[Body, Body], Body]]] = {

@@ -101,7 +101,15 @@ class Builds:
             self._entries(build, file, key, body)
         build.transform(body)
         if body.get("commonLabels") or body.get("labels") or body.get("commonAnnotations"):
-            self._confirm(build)
+            # Forget new forms that labels and annotations change in another way.
+            for each in build.objects:
+                if each.migrated is not None and each.documents is not None:
+                    try:
+                        made = self.convert(each.migrated, each.body, each.documents)
+                    except StaysError:
+                        made = ()
+                    if list(made) != list(each.documents):
+                        each.documents = None
         self._entries(build, file, JSON_PATCHES, body)
         return build
 
@@ -116,17 +124,6 @@ class Builds:
             return Build(list(built(found, self.migrated)))
         below = self.folders.get(place, [])
         return self.build(below[0]) if len(below) == 1 else Build(is_open=True)
-
-    def _confirm(self, build: Build) -> None:
-        """Forget new forms that labels and annotations change in another way."""
-        for each in build.objects:
-            if each.migrated is not None and each.documents is not None:
-                try:
-                    made = self.convert(each.migrated, each.body, each.documents)
-                except StaysError:
-                    made = ()
-                if list(made) != list(each.documents):
-                    each.documents = None
 
     def _entries(self, build: Build, file: Path, key: str, body: Body) -> None:
         for index, raw in enumerate(list_of(body.get(key))):

@@ -131,13 +131,8 @@ _rounding("floor", "math.floor")
 def divide(names: Names, args: Sequence[Term]) -> Term:
     """The quotient of two sizes."""
     names.note(DIVISION)
-    first, second = (_size(each) for each in args)
+    first, second = (cel.method(_quantity(term), "asApproximateFloat") for term in args)
     return computed(cel.compare("/", first, second), "double")
-
-
-def _size(term: Term) -> Expr:
-    """Return a text that is a size, as a number; a text that is none is an error in both."""
-    return cel.method(_quantity(term), "asApproximateFloat")
 
 
 def _is_size(term: Term) -> bool:

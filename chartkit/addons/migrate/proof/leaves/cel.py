@@ -164,7 +164,14 @@ class _Reader:
 
     def _call(self, node: Call, scope: Scope) -> Paths:
         if node.function in _INDEX:
-            return self._index(node, scope)
+            paths = self._paths(node.args[0], scope)
+            key = node.args[1]
+            if isinstance(node.args[0], Ident) and node.args[0].name == "variables":
+                return self._variable(str(key.value))[0] if isinstance(key, Literal) else ()
+            if isinstance(key, Literal) and isinstance(key.value, str):
+                return tuple((*path, key.value) for path in paths)
+            self._all((key,), scope)
+            return tuple((*path, AT) for path in paths)
         if isinstance(node.target, Ident) and node.target.name in _LOOKING_UP:
             return self._look_up(node, scope)
         paths = self._all(_operands(node), scope)
@@ -216,16 +223,6 @@ class _Reader:
                 and one.operand.name == "variables"
             ):
                 yield from self._variable(one.field)[1]
-
-    def _index(self, node: Call, scope: Scope) -> Paths:
-        paths = self._paths(node.args[0], scope)
-        key = node.args[1]
-        if isinstance(node.args[0], Ident) and node.args[0].name == "variables":
-            return self._variable(str(key.value))[0] if isinstance(key, Literal) else ()
-        if isinstance(key, Literal) and isinstance(key.value, str):
-            return tuple((*path, key.value) for path in paths)
-        self._all((key,), scope)
-        return tuple((*path, AT) for path in paths)
 
     def _loop(self, node: Comprehension, scope: Scope) -> Paths:
         ranged = self._paths(node.iter_range, scope)

@@ -81,7 +81,18 @@ def with_value(
         return new
     step, rest = path[0], path[1:]
     if isinstance(step, Step):
-        return _with_elements(value, rest, new, make, mixed=mixed, done=done)
+        members = list(value) if isinstance(value, list) else []
+        if new is ABSENT and not rest:
+            return members[:-1] if mixed else []
+        while len(members) < 1 + mixed:
+            members.append(make(done) if not members or rest else members[0])
+        if mixed and len(members) > 1 and isinstance(members[-1], dict):
+            members[-1] = _renamed(members[-1], members[:-1])
+        below = (*done, EACH)
+        changed = range(len(members) - 1, len(members)) if mixed else range(len(members))
+        for index in changed:
+            members[index] = with_value(members[index], rest, new, make, mixed=mixed, done=below)
+        return members
     body: Body = dict(value) if isinstance(value, dict) else {}
     if new is ABSENT and (not rest or step not in body):
         body.pop(step, None)
@@ -89,23 +100,6 @@ def with_value(
     below = (*done, step)
     body[step] = with_value(body.get(step), rest, new, make, mixed=mixed, done=below)
     return body
-
-
-def _with_elements(
-    value: Json, rest: Path, new: Json, make: MakeElement, *, mixed: bool, done: Path
-) -> Json:
-    members = list(value) if isinstance(value, list) else []
-    if new is ABSENT and not rest:
-        return members[:-1] if mixed else []
-    while len(members) < 1 + mixed:
-        members.append(make(done) if not members or rest else members[0])
-    if mixed and len(members) > 1 and isinstance(members[-1], dict):
-        members[-1] = _renamed(members[-1], members[:-1])
-    below = (*done, EACH)
-    changed = range(len(members) - 1, len(members)) if mixed else range(len(members))
-    for index in changed:
-        members[index] = with_value(members[index], rest, new, make, mixed=mixed, done=below)
-    return members
 
 
 def _renamed(member: Body, others: list[Json]) -> Body:

@@ -84,35 +84,29 @@ class _Sampler:
             self._at += 1
             return _CLASSES.get(escaped, _CONTROL.get(escaped, escaped))
         if char == "(":
-            return self._group()
+            start, depth = self._at, 1
+            while self._at < len(self._pattern) and depth:
+                char = self._pattern[self._at]
+                if char == "\\":
+                    self._at += 1
+                depth += {"(": 1, ")": -1}.get(char, 0)
+                self._at += 1
+            inner = _GROUP.sub("", self._pattern[start : self._at - 1], count=1)
+            if self._depth > _DEPTH:
+                return ""
+            branch = _branches(inner)[0]
+            return _Sampler(branch, least=self._least, depth=self._depth + 1).text()
         if char == "[":
-            return self._set()
+            end = self._pattern.find("]", self._at + 1)
+            end = len(self._pattern) if end < 0 else end
+            content = self._pattern[self._at : end]
+            self._at = end + 1
+            if not content.startswith("^"):
+                if content[:1] == "\\":
+                    return _CLASSES.get(content[1:2], content[1:2])
+                return content[:1]
+            refused = content[1:]
+            return next((char for char in "x1-_/ " if not re.search(f"[{refused}]", char)), "x")
         if char == ".":
             return "x"
         return "" if char in "^$" else char
-
-    def _group(self) -> str:
-        start, depth = self._at, 1
-        while self._at < len(self._pattern) and depth:
-            char = self._pattern[self._at]
-            if char == "\\":
-                self._at += 1
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            self._at += 1
-        inner = _GROUP.sub("", self._pattern[start : self._at - 1], count=1)
-        if self._depth > _DEPTH:
-            return ""
-        branch = _branches(inner)[0]
-        return _Sampler(branch, least=self._least, depth=self._depth + 1).text()
-
-    def _set(self) -> str:
-        end = self._pattern.find("]", self._at + 1)
-        end = len(self._pattern) if end < 0 else end
-        content = self._pattern[self._at : end]
-        self._at = end + 1
-        if not content.startswith("^"):
-            if content[:1] == "\\":
-                return _CLASSES.get(content[1:2], content[1:2])
-            return content[:1]
-        refused = content[1:]
-        return next((char for char in "x1-_/ " if not re.search(f"[{refused}]", char)), "x")

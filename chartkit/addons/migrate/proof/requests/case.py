@@ -64,7 +64,9 @@ def _namespace(resource: Resource, document: Body) -> Body | None:
 def case_of(request: Request, origin: str = "") -> Case:
     """Return a request of a test or a recording as a document; a user's variables are left out,
     for policies in CEL see none."""
-    document: Body = {"object": request.resource.body, "operation": _operation(request)}
+    given = (given_operation(values) for values in request.variables.values())
+    operation = str(next((one for one in given if one is not None), request.operation))
+    document: Body = {"object": request.resource.body, "operation": operation}
     if request.old is not None:
         document["oldObject"] = request.old.body
     if request.user is not None:
@@ -76,9 +78,3 @@ def case_of(request: Request, origin: str = "") -> Case:
     if request.namespace_labels:
         document["namespaceLabels"] = dict(request.namespace_labels)
     return Case(document, origin or str(request.resource.location))
-
-
-def _operation(request: Request) -> str:
-    """Return the operation of a request, which a user's values may give."""
-    given = (given_operation(values) for values in request.variables.values())
-    return str(next((one for one in given if one is not None), request.operation))

@@ -295,18 +295,14 @@ def _whole(value: Json) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
-        return _amount(value)
+        # A text counts where it is a quantity.
+        found = quantity_or_none(value)
+        if found is None or not 0 <= found.exponent < _DIGITS or abs(found.unscaled) >= 10**_DIGITS:
+            return None
+        return int(found.unscaled * 10**found.exponent)
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return value if isinstance(value, int) else None
-
-
-def _amount(text: str) -> int | None:
-    """Return the whole number that a quantity is; None for any other text."""
-    found = quantity_or_none(text)
-    if found is None or not 0 <= found.exponent < _DIGITS or abs(found.unscaled) >= 10**_DIGITS:
-        return None
-    return int(found.unscaled * 10**found.exponent)
 
 
 class ImpliedTypes:

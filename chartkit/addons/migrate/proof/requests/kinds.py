@@ -157,20 +157,16 @@ def least_object(kind: GroupVersionKind) -> Body:
         "metadata": metadata,
     }
     if kind in TEMPLATED:
-        return _templated(body, kind)
-    return body
-
-
-def _templated(body: Body, kind: GroupVersionKind) -> Body:
-    """Return a controller whose selector takes its Pods."""
-    template: Body = body["spec"]
-    for step in TEMPLATED[kind][1:]:
-        template = template[step]
-    template["metadata"] = {"labels": {"app": "x"}}
-    if kind.group == "apps":
-        body["spec"]["selector"] = {"matchLabels": {"app": "x"}}
-    elif kind.group == "batch":
-        template["spec"]["restartPolicy"] = "Never"
+        # A controller whose selector takes its Pods.
+        template: Body = body["spec"]
+        for step in TEMPLATED[kind][1:]:
+            template = template[step]
+        template["metadata"] = {"labels": {"app": "x"}}
+        if kind.group == "apps":
+            body["spec"]["selector"] = {"matchLabels": {"app": "x"}}
+        elif kind.group == "batch":
+            template["spec"]["restartPolicy"] = "Never"
+        return body
     return body
 
 

@@ -30,7 +30,8 @@ _LINKED: Final = re.compile(
     r"|(?<=\bGL)(?=-\d)|(?<=[!&$])(?=\d)|(?<=[%~])(?=[\w\"])|(?<=[\[*])(?=[a-z_]+:)",  # GitLab
     re.IGNORECASE,
 )
-"""Where a text would become a link: https://docs.github.com/en/get-started/writing-on-github and
+"""The places where a text would become a link:
+https://docs.github.com/en/get-started/writing-on-github and
 https://docs.gitlab.com/user/markdown/#gitlab-specific-references."""
 _COMMIT: Final = re.compile(r"\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 """The name of a commit, or its beginning."""

@@ -7,6 +7,8 @@ from typing import Final
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
+from chartkit.cli.options.groups import Choice
+
 _SHELLS: Final[dict[str, type[ShellComplete]]] = {
     "bash": BashComplete,
     "zsh": ZshComplete,
@@ -15,7 +17,7 @@ _SHELLS: Final[dict[str, type[ShellComplete]]] = {
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(list(_SHELLS)))
+@click.argument("shell", type=Choice(list(_SHELLS)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print a script that completes commands, options and file names in SHELL.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit import addon
+from chartkit.cli.options.groups import Choice
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.project import project_option
@@ -41,7 +42,7 @@ _RELEASE = "release"
 @project_option
 @click.option(
     "--fail-on",
-    type=click.Choice(["low", "medium", "high"]),
+    type=Choice(["low", "medium", "high"]),
     help="Exit 1 if there is a change of this risk or a higher one.",
 )
 @helm_option()

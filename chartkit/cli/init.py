@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.options.groups import Choice
+
 
 @click.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path), default=Path())
@@ -22,7 +24,7 @@ import click
 @click.option("--eks", metavar="VERSION", help="The clusters' version, where they are on EKS.")
 @click.option(
     "--monitoring",
-    type=click.Choice(["prometheus-operator", "nodeport", "loadbalancer"]),
+    type=Choice(["prometheus-operator", "nodeport", "loadbalancer"]),
     help="How Prometheus comes to the metrics of all controllers.",
 )
 def init(

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.lint import lint
-from chartkit.cli.options.groups import takes
+from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.numbers import download_timeout_option
 from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import take_back, track
+from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
@@ -176,7 +177,8 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
     for problem in taken.indexed.problems:
         click.echo(problem, err=True)
     click.echo(
-        f"{taken.folder}: {len(taken.indexed.entries)} policies in {len(taken.lock.files)} files "
+        f"{taken.folder}: {counted(len(taken.indexed.entries), 'policy', 'policies')} in "
+        f"{counted(len(taken.lock.files), 'file')} "
         f"from {source_text(taken.lock)}"
     )
 
@@ -239,7 +241,7 @@ def update(
 @click.option(
     "--kind",
     required=True,
-    type=click.Choice(["validate", "mutate", "generate", "image", "cleanup"]),
+    type=Choice(["validate", "mutate", "generate", "image", "cleanup"]),
     help="What the policy does.",
 )
 @click.option(

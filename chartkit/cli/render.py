@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.groups import takes
+from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.jobs import cache_option, jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
@@ -72,7 +72,7 @@ class _Arguments:
     ),
     click.option(
         "--prefer",
-        type=click.Choice(["edits", "generated"]),
+        type=Choice(["edits", "generated"]),
         help="Which side wins if a values file was edited and its generated values have changed.",
     ),
     click.option(
@@ -83,7 +83,7 @@ class _Arguments:
     click.option(
         "--gitops",
         multiple=True,
-        type=click.Choice(["argocd", "flux", "helmfile", "terraform"]),
+        type=Choice(["argocd", "flux", "helmfile", "terraform"]),
         help="Write gitops/NAME/ too: the charts of all environments as this deployer installs "
         "them.",
     ),

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from chartkit.cli.options.cluster import context_option, policies_from_option
-from chartkit.cli.options.groups import takes
+from chartkit.cli.options.groups import Choice, SectionedCommand, takes
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.output import formats_option, query_option
@@ -73,7 +73,7 @@ GATE_OPTIONS: Final = (
     ),
     click.option(
         "--fail-on",
-        type=click.Choice([str(each) for each in Threshold]),
+        type=Choice([str(each) for each in Threshold]),
         help="The least severity of a violation that fails the run. Default: any violation does; "
         "one without a severity always does, except with none.",
     ),
@@ -110,7 +110,31 @@ GATE_OPTIONS: Final = (
 )
 
 
-@click.command()
+_SECTIONS: Final = {
+    "Policies": (
+        "--policies --param --policy-type --exceptions --env --project --policies-from --audit-warn"
+    ),
+    "Objects": (
+        "--crds --exclude --json --changed-since --api-defaults --at --set --userinfo "
+        "--context-file"
+    ),
+    "Charts": "--values --namespace --release --kube-version --helm --cache",
+    "Cluster": "--cluster --context --cluster-policies --reports --fail-on-differences --record",
+    "Registries and network": (
+        "--registry --registry-mirror --registry-ca --registry-plain-http --registry-cache "
+        "--trusted-root --allow-network --allow-http-in-namespaced-policies"
+    ),
+    "What fails the run": (
+        "--baseline --update-baseline --fail-on-stale --fail-on --warn-exit-code "
+        "--fail-on-nothing --select --skip --suppressions"
+    ),
+    "Reports": "--output --query --detailed --quiet --owner-label --report-per --timings",
+    "The run": "--jobs --executor --watch --help",
+}
+"""The options in the sections of `chartkit scan --help`."""
+
+
+@click.command(cls=SectionedCommand, sections=_SECTIONS)
 @takes(
     ScanOptions,
     *REQUEST_OPTIONS,
@@ -140,7 +164,7 @@ GATE_OPTIONS: Final = (
     ),
     click.option(
         "--report-per",
-        type=click.Choice(["namespace", "object"]),
+        type=Choice(["namespace", "object"]),
         default="namespace",
         show_default=True,
         help="The scope of each report of policyreport and openreports; object: as Kyverno writes "

@@ -8,6 +8,7 @@ import click
 
 from chartkit.cli.options.numbers import download_timeout_option
 from chartkit.cli.options.project import project_folder_option
+from chartkit.wording import counted
 
 
 @click.group()
@@ -49,5 +50,5 @@ def vendor_chart(
         before = ", put back as it was"
     elif done.replaced:
         before = f", in place of {done.replaced}"
-    click.echo(f"{done.folder}: {what} from {origin}, {count} files{before}")
+    click.echo(f"{done.folder}: {what} from {origin}, {counted(count, 'file')}{before}")
     click.echo("next: chartkit render")

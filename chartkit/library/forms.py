@@ -15,6 +15,7 @@ from chartkit.library.policy import FolderPolicy
 from chartkit.library.templating import source_documents
 from chartkit.model import Body, Json, Location, mapping_at, texts_below
 from chartkit.suggestions import nearest
+from chartkit.wording import counted
 
 API_VERSION = f"{cel_policy_fields.GROUP}/v1"
 VALIDATING = "ValidatingPolicy"
@@ -76,8 +77,9 @@ def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Lo
         raise InputError(message, place, hint)
     if len(validations) != rules:
         message = (
-            f"the CEL form of policy '{policy.name}' has {len(validations)} validations, and its "
-            f"ClusterPolicy has {rules} rules"
+            f"the CEL form of policy '{policy.name}' has "
+            f"{counted(len(validations), 'validation')}, and its ClusterPolicy has "
+            f"{counted(rules, 'rule')}"
         )
         hint = "write one validation for each rule, in their order: values name rules"
         raise InputError(message, place, hint)

@@ -13,7 +13,7 @@ from chartkit.model import Diagnostic, Severity
 _MOST_ALONE: Final = 2
 """The notes of one kind that have a line each."""
 _NAMES: Final = re.compile(r"'[^']*'|\S*[/.]\S+|\d+")
-"""What tells notes of one kind apart: quoted names, paths and numbers."""
+"""Quoted names, paths and numbers, which differ between notes of one kind."""
 
 
 def grouped(rows: Iterable[Diagnostic], lists_all: bool = False) -> Iterator[Diagnostic]:

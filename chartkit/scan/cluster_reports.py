@@ -20,7 +20,7 @@ from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
 from chartkit.report import ReportOptions
 from chartkit.scan.reported_forms import ReportedForms
-from chartkit.wording import abridged
+from chartkit.wording import abridged, counted
 
 _KINDS: Final = (
     ("wgpolicyk8s.io", "PolicyReport"),
@@ -145,7 +145,8 @@ class Comparison:
             yield "reports: the cluster serves none"
             return
         found = self.differences
-        yield f"reports: {self._equal} results are the same, {len(found)} differ"
+        same = counted(self._equal, "result is", "results are")
+        yield f"reports: {same} the same, {len(found)} differ"
         yield from (f"  {each}" for each in found)
         if self._in_no_report:
             yield f"  objects in no report: {self._in_no_report}"

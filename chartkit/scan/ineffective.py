@@ -24,6 +24,7 @@ from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.scan.gate.suppressions import ANNOTATION
 from chartkit.suggestions import did_you_mean, nearest
+from chartkit.wording import counted
 
 RULE: Final = "scan-input"
 _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -132,7 +133,9 @@ def incomplete_lists(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         if not is_list or not (metadata.get("continue") or metadata.get("remainingItemCount")):
             continue
         count = metadata.get("remainingItemCount")
-        more = f"{count} objects are" if isinstance(count, int) else "the rest is"
+        more = (
+            counted(count, "object is", "objects are") if isinstance(count, int) else "the rest is"
+        )
         message = f"the list is not whole: {more} missing"
         hint = "list all: kubectl get does, with --chunk-size=0 in one answer"
         place = document.locate("metadata")
@@ -231,7 +234,7 @@ def unused_note(unused: Sequence[Resource]) -> Iterator[Diagnostic]:
     """Yield a note about policies that judge nothing, if there are any."""
     if unused:
         first = unused[0]
-        more = f" and {len(unused) - 1} more policies" if len(unused) > 1 else ""
-        verb = "judge" if more else "judges"
+        others = counted(len(unused) - 1, "more policy", "more policies")
+        more, verb = (f" and {others}", "judge") if len(unused) > 1 else ("", "judges")
         message = f"{first.kind} '{first.name}'{more} {verb} nothing here: only scanned"
         yield _note(message, first.location, "-p PATH evaluates policies")

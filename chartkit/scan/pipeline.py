@@ -40,6 +40,7 @@ from chartkit.scan.reporting import (
     require_policies,
 )
 from chartkit.scan.requests import Judges, Requests, load_judges, read_requests, require_paths
+from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
@@ -209,9 +210,9 @@ def _judged(
     if changes is None:
         return list(objects)
     judged = list(filter(changes.judges, objects))
-    scope = f"all {len(judged)} objects: {changes.reason}"
-    found = f"{len(judged)} objects of files that changed"
-    console.remark(f"judged {scope if changes.reason else found}")
+    count, reason = counted(len(judged), "object"), changes.reason
+    scope = f"all {count}: {reason}" if reason else f"{count} of files that changed"
+    console.remark(f"judged {scope}")
     return judged
 
 

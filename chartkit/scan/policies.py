@@ -43,6 +43,7 @@ from chartkit.scan.inputs import (
     unread_file,
     walk,
 )
+from chartkit.suggestions import suggestion
 from chartkit.wording import abridged
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def read_policies(
     path = Path(source)
     if not is_there(path):
         if source not in profile_names():
-            hint = _profiles_hint()
+            hint = suggestion(source, profile_names()) or _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)
         file = rendered_profile(source)
         if not parameters and policy_type == _RENDERED_FORM and file.is_file():

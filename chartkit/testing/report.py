@@ -16,6 +16,7 @@ from chartkit.report.markdown import markdown_table
 from chartkit.safe_text import shown, shown_lines
 from chartkit.testing.coverage import Coverage, RuleCoverage
 from chartkit.testing.model import CaseResult, Row, Verdict
+from chartkit.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +160,10 @@ def _totals(results: Sequence[CaseResult]) -> str:
     rows = [row for case in results for row in case.rows]
     counts = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
     errors = sum(bool(case.error) for case in results)
-    text = f"{len(results)} tests, {len(rows)} results: {counts[Verdict.PASS]} passed, "
+    text = f"{counted(len(results), 'test')}, {counted(len(rows), 'result')}: "
+    text += f"{counts[Verdict.PASS]} passed, "
     text += f"{counts[Verdict.FAIL]} failed, {counts[Verdict.SKIP]} skipped"
-    return f"{text}; {errors} tests could not be run" if errors else text
+    return f"{text}; {counted(errors, 'test')} could not be run" if errors else text
 
 
 def _case_json(case: CaseResult) -> dict[str, Any]:
@@ -206,7 +208,7 @@ def _names(rule: RuleCoverage) -> tuple[str, str]:
 
 
 def _coverage_lines(coverage: Coverage) -> list[str]:
-    lines = [f"coverage of {len(coverage.rules)} rules"]
+    lines = [f"coverage of {counted(len(coverage.rules), 'rule')}"]
     for title, rules in _gaps(coverage):
         lines.append(f"  {title}: {len(rules)}")
         lines.extend(f"    {shown(name)}  {place}" for name, place in map(_names, rules))

@@ -94,7 +94,7 @@ def test_files_that_change_are_judged_again(folder: Path) -> None:
         _write(manifests / "b.yaml", POD % ("b", ", labels: {team: x}"))
         again = watch.until("pass: 1, fail: 0")
         assert any(line.startswith("--- ") and line.endswith("manifests/b.yaml") for line in again)
-        assert any("judged 1 objects of files that changed" in line for line in again)
+        assert any("judged 1 object of files that changed" in line for line in again)
 
         _write(manifests / "namespace.yaml", NAMESPACE % "silver")
         everything = watch.until("pass: 0, fail: 0")

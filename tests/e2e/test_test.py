@@ -65,7 +65,7 @@ def test_what_cannot_be_run(tmp_path: Path) -> None:
     assert done.code == 2
     assert "gone.yaml: no such file or folder" in done.out
     assert "4 passed" in done.out
-    assert "1 tests could not be run" in done.out
+    assert "1 test could not be run" in done.out
 
 
 def test_paths_that_are_not_there(tmp_path: Path) -> None:

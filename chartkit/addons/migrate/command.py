@@ -13,7 +13,7 @@ from chartkit.addons.migrate.files.options import MigrationOptions
 from chartkit.addons.migrate.plan.options import InventoryOptions
 from chartkit.addons.migrate.values.command import migrate_values
 from chartkit.cli.options.cluster import context_option, record_option
-from chartkit.cli.options.groups import takes
+from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.output import TEXT, Notes, OutputOptions, reports, show
@@ -93,7 +93,7 @@ def plan_migration(options: InventoryOptions, outputs: OutputOptions) -> None:
     click.option(
         "--to",
         "kinds",
-        type=click.Choice(["vap", "map"]),
+        type=Choice(["vap", "map"]),
         multiple=True,
         help="Write ValidatingAdmissionPolicies (vap) or MutatingAdmissionPolicies (map) of "
         "Kubernetes, with their bindings, where a policy needs nothing of Kyverno; repeatable.",

@@ -11,7 +11,7 @@ import click
 
 from chartkit.addons.serve.serving.options import ListenOptions
 from chartkit.cli.options.cluster import context_option, policies_from_option
-from chartkit.cli.options.groups import takes
+from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.numbers import number_option
 from chartkit.cli.options.project import environment_option, project_environment, project_option
 from chartkit.cli.options.request import REQUEST_OPTIONS
@@ -105,7 +105,7 @@ LISTEN_OPTIONS: Final = (
     ),
     click.option(
         "--log-level",
-        type=click.Choice(["debug", "info", "warning", "error"]),
+        type=Choice(["debug", "info", "warning", "error"]),
         default="info",
         show_default=True,
         help="The least level of log lines; info has every denial, debug every review.",

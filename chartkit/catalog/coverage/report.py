@@ -13,6 +13,7 @@ from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.model import Body
 from chartkit.report.command_report import CommandReport
 from chartkit.safe_text import markdown_rows
+from chartkit.wording import counted
 
 _WIDTH: Final = 120
 _NARROW: Final = 30
@@ -92,7 +93,7 @@ def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
 def _totals(found: Coverage) -> Iterator[str]:
     counts = found.by_cover()
     kinds = ", ".join(f"{counts[each]} {each}" for each in CoverageLevel)
-    yield f"{len(found.controls)} controls, covered by policies: {kinds}"
+    yield f"{counted(len(found.controls), 'control')}, covered by policies: {kinds}"
     for name in found.environments:
         states = found.by_state(name)
         texts = [text.format(states[state]) for state, text in _IN_FORCE.items() if states[state]]

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from chartkit.cli.options.groups import Choice
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
 from chartkit.cli.options.jobs import cache_option
 from chartkit.scan.options import DEFAULT_PROFILE
@@ -92,9 +93,7 @@ REQUEST_OPTIONS: Final = (
     ),
     click.option(
         "--policy-type",
-        type=click.Choice(
-            ["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy", "both"]
-        ),
+        type=Choice(["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy", "both"]),
         default="ClusterPolicy",
         show_default=True,
         help="The form of a profile's policies; a policy without it stays a ClusterPolicy.",

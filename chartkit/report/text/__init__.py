@@ -148,7 +148,8 @@ class TextWriter:
         action = self._options.action(resource, result)
         about = f"{action}, {severity}" if action and severity else action or severity
         lines = [f"{rule} ({about})", *message]
-        lines += [f"        {line}" for line in _place_lines(resource, result)]
+        places = _place_lines(resource, result, self._options.detailed)
+        lines += [f"        {line}" for line in places]
         if acceptance is not None:
             lines.append(f"        {shown(str(acceptance))}")
         return lines
@@ -174,8 +175,24 @@ class TextWriter:
         return click.style(text, bold=True) if self._options.colour else text
 
 
-def _place_lines(resource: Resource, result: RuleResult) -> list[str]:
-    """Return a line for each place of a failure, the first few of them."""
-    lines = [shown(str(place)) for place in field_places(resource, result, PLACES)]
-    more = len(result.fields) - PLACES
+def _place_lines(resource: Resource, result: RuleResult, lists_read: bool) -> list[str]:
+    """Return a line for each place of a failure, the first few of them; lists_read: whether fields
+    that the policy only read have one, which a message that names the first does not name."""
+    names = [_key(pointer) for pointer in result.fields]
+    is_named = [lists_read or _names(result.message, name) for name in names]
+    if not any(is_named[:1]):
+        is_named = [True] * len(names)
+    places = zip(field_places(resource, result, PLACES), is_named, strict=False)
+    lines = [shown(str(place)) for place, is_shown in places if is_shown]
+    more = sum(is_named[PLACES:])
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines
+
+
+def _key(pointer: str) -> str:
+    """Return the last key of a pointer that is no position in a list."""
+    return next((step for step in reversed(pointer.split("/")) if not step.isdecimal()), "")
+
+
+def _names(message: str, key: str) -> bool:
+    """Report whether a message names a key, elsewhere than in the path at which a rule failed."""
+    return re.search(rf"(?<![\w/]){re.escape(key)}(?![\w/])", message) is not None

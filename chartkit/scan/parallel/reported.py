@@ -14,7 +14,7 @@ _IMAGE_POLICY: Final = "ImageValidatingPolicy"
 
 
 class ReportedPart(NamedTuple):
-    """What one process found: the numbers of it, findings about suppressions, and the text of each
+    """The findings of one process: their numbers, findings about suppressions, and the text of each
     report. judged: objects; unasked: errors of image verification."""
 
     judged: int

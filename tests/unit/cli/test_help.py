@@ -86,3 +86,10 @@ def test_help_of_eval_names_each_environment() -> None:
 
 def test_help_of_vendor_names_each_chart() -> None:
     assert all(name in (COMMANDS["chartkit vendor chart"].help or "") for name in NAMES)
+
+
+def test_each_option_of_a_scan_is_in_a_section() -> None:
+    text = COMMANDS["chartkit scan"].get_help(click.Context(COMMANDS["chartkit scan"]))
+    titles = re.findall(r"^(\w[\w ]*):$", text, re.MULTILINE)
+    assert titles[:3] == ["Policies", "Objects", "Charts"]
+    assert "Options" not in titles

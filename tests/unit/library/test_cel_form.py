@@ -45,7 +45,7 @@ def test_both_forms_are_read(tmp_path: Path) -> None:
         (_HEAD.replace("/v1", "/v1beta1") + _ONE, "no such policy"),
         (_HEAD.replace("ValidatingPolicy", "NamespacedValidatingPolicy") + _ONE, "no such policy"),
         (_HEAD.replace("name: mine", "name: yours") + _ONE, "calls itself 'yours'"),
-        (_HEAD + "  validations: []\n", "0 validations, and its ClusterPolicy has 1 rules"),
+        (_HEAD + "  validations: []\n", "0 validations, and its ClusterPolicy has 1 rule"),
         (_HEAD + "  validations: [{message: no}]\n", "no validations with an expression"),
         (_HEAD + _ONE + "---\n" + _HEAD + _ONE, "1 ClusterPolicy and 2 in CEL"),
         ("", "1 ClusterPolicy and 0 in CEL"),

@@ -39,8 +39,9 @@ def options(detailed: bool = False, per: ReportPer = ReportPer.NAMESPACE) -> Rep
     return ReportOptions({"p": facts}, detailed, now=now, per=per)
 
 
-def failure(*fields: str, rule: str = "r") -> RuleResult:
-    return RuleResult("p", rule, RuleType.VALIDATION, Status.FAIL, f"no {rule}", fields=fields)
+def failure(*fields: str, rule: str = "r", message: str = "") -> RuleResult:
+    text = message or f"no {rule}"
+    return RuleResult("p", rule, RuleType.VALIDATION, Status.FAIL, text, fields=fields)
 
 
 def report(
@@ -89,6 +90,12 @@ def test_text_shows_the_first_places_and_how_many_are_left() -> None:
     assert "        and 6 more fields\n" in text
     text = report("text", failure(*[f"/spec/containers/0/f{at}" for at in range(4)]))
     assert "        and 1 more field\n" in text
+
+
+def test_text_leaves_out_fields_that_were_only_read() -> None:
+    text = report("text", failure(IMAGE, "/spec/os/name", message="Set image: failed at /spec/os/"))
+    assert "spec.containers[0].image" in text
+    assert "spec.os.name" not in text
 
 
 def test_json_has_the_most_telling_field_and_all_of_them() -> None:

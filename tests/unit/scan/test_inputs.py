@@ -190,5 +190,5 @@ def test_objects_without_effect_are_named(tmp_path: Path) -> None:
     notes = "\n".join(map(str, overlooked(found, False, {("ClusterPolicy", "", "k")})))
     assert "values.yaml:1: note scan-input: Values of cli.kyverno.io has no effect here" in notes
     assert "Kustomization 'apps': its patches and substitutions are not applied" in notes
-    assert "ClusterPolicy 'q' and 1 more policies judge nothing here: only scanned" in notes
+    assert "ClusterPolicy 'q' and 1 more policy judge nothing here: only scanned" in notes
     assert "'k'" not in notes

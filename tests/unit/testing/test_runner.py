@@ -105,12 +105,12 @@ def test_runner_a_failing_row_shows_wanted_got_and_message() -> None:
     text = in_format(report(run("mutation-differs"), Options()), "text")
     assert "wanted pass, got pass: Resource diff" in text
     assert "-    owner: somebody" in text
-    assert text.endswith("1 tests, 5 results: 2 passed, 3 failed, 0 skipped\n")
+    assert text.endswith("1 test, 5 results: 2 passed, 3 failed, 0 skipped\n")
 
 
 def test_detailed_text_shows_what_passed() -> None:
     plain = in_format(report(run("targets"), Options()), "text")
-    assert plain == "1 tests, 4 results: 4 passed, 0 failed, 0 skipped\n"
+    assert plain == "1 test, 4 results: 4 passed, 0 failed, 0 skipped\n"
     detailed = in_format(report(run("targets"), Options(detailed=True, colour=True)), "text")
     assert "touch-secret/touch v1/Secret/shop/touched" in detailed
 

@@ -20,6 +20,7 @@ from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines
+from chartkit.wording import counted
 
 _WIDTH: Final = 80
 _HEADS: Final = ("RULES", "CONVERTED", "CHANGES", "BY HAND")
@@ -66,11 +67,11 @@ def _coverage(migration: Migration) -> Iterator[str]:
     reached = sum(one.coverage.reached for one in proofs)
     total = sum(one.coverage.total for one in proofs)
     yield (
-        f"proof: {requests} requests, of which {decided} were decided; "
+        f"proof: {counted(requests, 'request')}, of which {decided} were decided; "
         f"{reached} of {total} states of rules, leaves and lists reached"
     )
     for name, count in sorted(_named(proofs).items()):
-        yield f"known difference, {count} requests: {name}"
+        yield f"known difference, {counted(count, 'request')}: {name}"
     for reason, count in sorted(_summed(one.left_out for one in proofs).items()):
         yield f"left out, {count}: {reason}"
 

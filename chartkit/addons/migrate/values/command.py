@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.options.groups import Choice
 from chartkit.cli.terminal import unfolded
 
 
@@ -20,7 +21,7 @@ from chartkit.cli.terminal import unfolded
 )
 @click.option(
     "--chart",
-    type=click.Choice(["kyverno", "kyverno-policies", "policy-reporter"]),
+    type=Choice(["kyverno", "kyverno-policies", "policy-reporter"]),
     default="kyverno",
     show_default=True,
     help="The chart that the values are for.",
@@ -35,7 +36,7 @@ from chartkit.cli.terminal import unfolded
 @click.option("--write", is_flag=True, help="Write the new values in place of the old ones.")
 @click.option(
     "--report",
-    type=click.Choice(["text", "json"]),
+    type=Choice(["text", "json"]),
     default="text",
     show_default=True,
     help="The format of the report about each key, on standard error.",

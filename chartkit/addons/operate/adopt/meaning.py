@@ -23,6 +23,7 @@ from chartkit.library.policies import Library
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body, Resource, Track, mapping_at, untracked
+from chartkit.wording import counted
 
 BUDGET: Final = 1.0
 """Seconds of processor time for the proof of one candidate."""
@@ -122,7 +123,8 @@ def _compared(policy: AdoptedPolicy, template: RenderedPolicy, budget: float) ->
     elif proof.equal:
         missing = proof.coverage.total - proof.coverage.reached
         message = (
-            f"has the name of {name}: {proof.requests} requests show no difference, and "
+            f"has the name of {name}: {counted(proof.requests, 'request shows', 'requests show')} "
+            "no difference, and "
             f"{missing} of {proof.coverage.total} outcomes of conditions were not reached"
         )
     else:

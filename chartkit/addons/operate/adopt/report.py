@@ -74,8 +74,11 @@ def _lines(row: Row, colour: bool) -> Iterator[str]:
     if colour:
         word = click.style(word, fg=_COLOURS[row.outcome])
     where = f" in {row.environment}" if row.environment else ""
-    place = f"  {shown(str(row.location))}" if row.location else ""
-    yield f"{word}  {shown(single_line(row.subject))}{shown(where)}{place}"
+    subject, location = row.subject, row.location
+    place = f"  {shown(str(location))}" if location else ""
+    if location is not None and location.file == subject:
+        subject, place = str(location), ""
+    yield f"{word}  {shown(single_line(subject))}{shown(where)}{place}"
     margin = " " * (_WIDTH + 2)
     yield f"{margin}{shown(single_line(row.message))}"
     if row.hint:

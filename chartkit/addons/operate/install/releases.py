@@ -19,6 +19,7 @@ from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError
 from chartkit.temporary import temporary_folder
+from chartkit.wording import counted
 
 _GRACE_SECONDS: Final = 60
 """Seconds that Helm may take beyond its own timeout, for hooks."""
@@ -170,7 +171,9 @@ def failure(text: str) -> ReleaseError:
     said = " ".join(f"Helm: {text}".split())
     first, *objects = said.split(_OBJECT)
     if len(objects) > 1:
-        said = f"{first}{_OBJECT}{objects[0].strip()} (and {len(objects) - 1} more objects)"
+        said = (
+            f"{first}{_OBJECT}{objects[0].strip()} (and {counted(len(objects) - 1, 'more object')})"
+        )
     return ReleaseError(said, None, hint)
 
 

@@ -15,6 +15,7 @@ from chartkit.network.cluster.collections import DEPLOYMENTS
 from chartkit.network.cluster.errors import CutShortError
 from chartkit.render.compare.fields import What
 from chartkit.render.compare.risk import Level, risk
+from chartkit.wording import counted
 
 _SHOWN = 5
 
@@ -66,7 +67,8 @@ def removal_text(removal: Removal) -> str:
     lines += [f"ClusterRole {name}, {left}" for name in removal.roles]
     if removal.definitions and removal.with_definitions:
         lines.append(
-            f"CRDs: {len(removal.definitions)}: remove, and with them {removal.objects} objects: "
+            f"CRDs: {len(removal.definitions)}: remove, and with them "
+            f"{counted(removal.objects, 'object')}: "
             "ALL policies, exceptions and reports of the cluster"
         )
     elif removal.definitions:

@@ -118,7 +118,8 @@ def _evidence_line(planned: PlannedPolicy) -> str:
     evidence = planned.candidate.evidence
     text = f"{len(evidence.passing)} of {len(evidence.objects)} objects pass"
     if evidence.reported:
-        text += f"; {evidence.reported.total()} results of reports"
+        results = evidence.reported.total()
+        text += "; 1 result of a report" if results == 1 else f"; {results} results of reports"
         if evidence.since is not None and evidence.until is not None:
             first, last = f"{evidence.since:%Y-%m-%d}", f"{evidence.until:%Y-%m-%d}"
             text += f" of {first}" if first == last else f" from {first} to {last}"

@@ -1,4 +1,4 @@
-"""What policies found in a review, and what they decide by it.
+"""The findings of policies in a review, and the decision that follows from them.
 
 Reviews that are equal in all that policies read share both: only the name of the object in a
 denial is each review's own.
@@ -44,8 +44,9 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What policies that validate decide of an object. failures: of ClusterPolicies that refuse, as
-    YAML, empty where none does; denials: of CEL policies, on one line; warnings: for the user."""
+    """The decision of validating policies about an object. failures: of ClusterPolicies that
+    refuse, as YAML, empty where none does; denials: of CEL policies, on one line; warnings: for the
+    user."""
 
     failures: str
     denials: str

@@ -39,7 +39,7 @@ def test_what_differs(world: World) -> None:
     assert (code, err) == (1, "")
     report = out[out.index("reports:") :]
     assert report.splitlines() == [
-        "reports: 1 results are the same, 5 differ",
+        "reports: 1 result is the same, 5 differ",
         "  labelled/rule  Pod/shop/b  theirs: fail  ours: pass",
         "  labelled/rule  Pod/shop/c  theirs: none  ours: fail",
         "  other/rule  Pod/shop/a  theirs: none  ours: fail",
@@ -62,7 +62,7 @@ def test_the_same_on_both_sides(world: World) -> None:
     world.server.add(pod("b", labels={"team": "x"}), _report("b", ("labelled", "pass")))
     code, out, _ = world.scan("--cluster", "--fail-on-differences", *world.policies(labelled()))
     assert code == 0
-    assert out.endswith("reports: 1 results are the same, 0 differ\n")
+    assert out.endswith("reports: 1 result is the same, 0 differ\n")
 
 
 def test_a_result_of_theirs_that_is_not_ours(world: World) -> None:
@@ -119,7 +119,7 @@ def test_beside_another_format_it_stands_on_standard_error(world: World) -> None
     named = world.policies(labelled())
     _, out, err = world.scan("--cluster", "--reports", "-o", "json", *named)
     assert out.startswith("{")
-    assert err == "reports: 1 results are the same, 0 differ\n"
+    assert err == "reports: 1 result is the same, 0 differ\n"
 
 
 def test_a_cluster_without_reports(world: World) -> None:

@@ -1,0 +1,24 @@
+"""Mistyped names of options and profiles are answered with the one that is meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("scan . -p best-practises", "best-practices"),
+        ("scan . --fail-on hihg", "high"),
+        ("render --gitops argo", "argocd"),
+        ("diff --fail-on meduim", "medium"),
+    ],
+)
+def test_a_mistyped_name_has_the_nearest_one(tmp_path: Path, typed: str, meant: str) -> None:
+    done = chartkit(tmp_path, *typed.split())
+    assert done.code == 2
+    assert f"did you mean '{meant}'?" in done.err

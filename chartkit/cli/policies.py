@@ -17,7 +17,6 @@ from chartkit.cli.options.output import DATA, OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import take_back, track
-from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
@@ -172,6 +171,7 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
     """
     from chartkit.catalog.vendoring.vendor import source_text, vendor
     from chartkit.network.downloads.limits import waiting
+    from chartkit.wording import counted
 
     taken = vendor(source, project, name, ref, waiting(timeout))
     for problem in taken.indexed.problems:

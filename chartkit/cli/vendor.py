@@ -8,7 +8,6 @@ import click
 
 from chartkit.cli.options.numbers import download_timeout_option
 from chartkit.cli.options.project import project_folder_option
-from chartkit.wording import counted
 
 
 @click.group()
@@ -38,6 +37,7 @@ def vendor_chart(
     """
     from chartkit.charts.upstream.vendoring import vendor_chart
     from chartkit.network.downloads.limits import waiting
+    from chartkit.wording import counted
 
     done = vendor_chart(name, version, project, source, waiting(timeout))
     what = f"{done.chart.name} {done.chart.version}"

@@ -10,7 +10,6 @@ refused, so that a policy from elsewhere reads no file, no secret, no clock, and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -339,20 +338,17 @@ def _guard(action: Action) -> str | None:
     """The template that a guard asks: `if eq (include "x" …) "true"`, or `if include "x" …`."""
     if action.keyword not in ("if", "else if"):
         return None
-    asked = list(_included(action.value))
-    return asked[0] if len(asked) == 1 else None
-
-
-def _included(value: Term | None) -> Iterator[str]:
-    parts = [value]
-    if isinstance(value, Call) and value.name == "eq":
-        others = [each for each in value.arguments if isinstance(each, Literal)]
-        if [each.value for each in others] != ["true"]:
-            return
-        parts = [each for each in value.arguments if not isinstance(each, Literal)]
-    for each in parts:
-        call = each.value if isinstance(each, Inner) else each
-        if isinstance(call, Call) and call.name == "include" and call.arguments:
-            name = call.arguments[0]
-            if isinstance(name, Literal) and name.is_text:
-                yield name.value
+    parts = [action.value]
+    if isinstance(action.value, Call) and action.value.name == "eq":
+        arguments = action.value.arguments
+        if [part.value for part in arguments if isinstance(part, Literal)] != ["true"]:
+            return None
+        parts = [part for part in arguments if not isinstance(part, Literal)]
+    calls = [part.value if isinstance(part, Inner) else part for part in parts]
+    names = [
+        call.arguments[0].value
+        for call in calls
+        if isinstance(call, Call) and call.name == "include" and call.arguments
+        if isinstance(call.arguments[0], Literal) and call.arguments[0].is_text
+    ]
+    return names[0] if len(names) == 1 else None

@@ -39,11 +39,23 @@ class Workers:
 
     def ask(self, call: Mapping[str, Any], limits: Limits) -> WorkerReply:
         """A worker's answer; raises RefusedError and StoppedError as it does."""
-        worker = self._take()
+        with self._lock:
+            if self._closed:
+                raise StoppedError("it was ended")
+            alive = next((worker for worker in self._free if worker.alive), None)
+            worker = alive or Worker(*self._given)
+            if alive is not None:
+                self._free.remove(alive)
+            self._busy.add(worker)
         try:
             return worker.ask(call, limits)
         finally:
-            self._give_back(worker)
+            with self._lock:
+                self._busy.discard(worker)
+                is_kept = worker.alive and not self._closed
+                self._free += [worker] if is_kept else []
+            if not is_kept:
+                worker.close()
 
     def close(self) -> None:
         """Kills every worker; calls that wait for one are stopped."""
@@ -54,25 +66,6 @@ class Workers:
                 worker.kill()
         for worker in free:
             worker.close()
-
-    def _take(self) -> Worker:
-        with self._lock:
-            if self._closed:
-                raise StoppedError("it was ended")
-            alive = next((worker for worker in self._free if worker.alive), None)
-            worker = alive or Worker(*self._given)
-            if alive is not None:
-                self._free.remove(alive)
-            self._busy.add(worker)
-            return worker
-
-    def _give_back(self, worker: Worker) -> None:
-        with self._lock:
-            self._busy.discard(worker)
-            if worker.alive and not self._closed:
-                self._free.append(worker)
-                return
-        worker.close()
 
 
 class HelmLibrary:

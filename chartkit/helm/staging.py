@@ -105,7 +105,9 @@ class Stage:
         subcharts = _subcharts(files)
         names = [name if inside is None else _name(inside) for name, inside in subcharts.items()]
         absent = _missing(files, names)
-        defaults = _first_mapping(files.get("values.yaml", b"")) if absent else {}
+        # None for a text that Helm refuses.
+        texts = _documents(files.get("values.yaml", b""), "values.yaml") if absent else []
+        defaults = next((text.body for text in texts if isinstance(text.body, dict)), {})
         crds = dict(_checked(files, "", "", unresolved))
         folder = Path(tempfile.mkdtemp(dir=self._folder)) / (chart.resolve().name or "chart")
         folder.mkdir()
@@ -241,12 +243,6 @@ def require(chart: Path, absent: Iterable[Dependency], defaults: Body, values: B
         message = f"depends on the {noun} {names}, which {verb} not in its charts/"
         hint = f"helm dependency build {chart}"
         raise MissingChartError(message, needed[0].place, hint)
-
-
-def _first_mapping(content: bytes) -> Body:
-    """Return the values of a chart's values.yaml; none for a text that Helm refuses."""
-    bodies = (each.body for each in _documents(content, "values.yaml"))
-    return next((each for each in bodies if isinstance(each, dict)), {})
 
 
 def _documents(content: bytes, name: str) -> list[Document]:

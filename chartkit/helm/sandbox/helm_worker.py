@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from chartkit.helm.sandbox.confine import Exit, confine
 
@@ -86,44 +86,30 @@ def _resident() -> Callable[[], int]:
 def main() -> None:
     """Serves calls until standard input ends."""
     calls = sys.stdin.buffer
-    answers = _own_stdout()
+    # Standard output is for frames alone: whatever else is printed goes to standard error.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(_STDERR, 1)
     settings = json.loads(calls.readline())
     resident = _resident()
     confine(settings["memory"], settings["output"], settings["readable"])
-    library = _library(settings["library"])
+    # Where the module cannot be loaded, this process ends with the reason.
+    sys.path.append(settings["library"])
+    import helm_python
+
     watch = _Watch(settings["memory"], resident)
     while line := calls.readline():
         call = json.loads(line)
         watch.begin(call["cpu_seconds"])
-        kind, text = _answer(library, call)
+        try:
+            kind, text = ANSWER, _CALLS[call["do"]](helm_python, call)
+        except helm_python.HelmError as error:
+            kind, text = ERROR, str(error)
         content = text.encode("utf-8", "surrogatepass")
         if len(content) > call["output"]:
             kind, content = TOO_LARGE, b""
         answers.write(HEADER.pack(kind, len(content)) + content)
         answers.flush()
         watch.end()
-
-
-def _own_stdout() -> BinaryIO:
-    """Standard output for frames alone: whatever else is printed goes to standard error."""
-    own = os.fdopen(os.dup(1), "wb")
-    os.dup2(_STDERR, 1)
-    return own
-
-
-def _library(folder: str) -> _Library:
-    """The module; where it cannot be loaded, this process ends with the reason."""
-    sys.path.append(folder)
-    import helm_python
-
-    return helm_python
-
-
-def _answer(library: _Library, call: _Call) -> tuple[bytes, str]:
-    try:
-        return ANSWER, _CALLS[call["do"]](library, call)
-    except library.HelmError as error:
-        return ERROR, str(error)
 
 
 def _render(library: _Library, call: _Call) -> str:

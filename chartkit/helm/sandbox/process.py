@@ -102,7 +102,10 @@ class Worker:
         """The library's answer. Raises RefusedError with its own message, and StoppedError where
         there is none: then the worker is dead."""
         bounds = {"cpu_seconds": limits.cpu_seconds, "output": limits.output}
-        self._forget_log()
+        if self._answered:
+            # The worker, which waits for a call, writes its log on from the same place.
+            self._errors.seek(0)
+            self._errors.truncate()
         with _killed_after(self._process, limits.seconds) as late:
             self._send({**call, **bounds})
             frame = self._frame()
@@ -139,12 +142,6 @@ class Worker:
     def log(self) -> str:
         """The start of what the library has written to standard error in this call."""
         return _text(self._errors)
-
-    def _forget_log(self) -> None:
-        """Empties the log; the worker, which waits for a call, writes on from where it was."""
-        if self._answered:
-            self._errors.seek(0)
-            self._errors.truncate()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         stdin = self._process.stdin

@@ -15,7 +15,7 @@ help:
 	@echo "make check        ruff, mypy --strict, the contracts of imports and the quick tests"
 	@echo "make bench        the benchmarks (figures: bench/README.md)"
 	@echo "make conformance DATA=FOLDER   recorded engine cases"
-	@echo "make docs         write docs/policies and profiles/rendered anew"
+	@echo "make docs         write docs/policies anew"
 	@echo "make site         build docs/ as a site in build/site; a link that leads nowhere fails it"
 	@echo "make lock         write requirements.lock anew"
 
@@ -69,7 +69,6 @@ conformance: $(STAMP)
 	$(BIN)/python -m tests.conformance.engine $(DATA)
 
 docs: $(STAMP)
-	$(BIN)/python -m tools.rendered_profiles
 	$(BIN)/chartkit policies docs chartkit --output docs/policies
 
 site: $(STAMP)

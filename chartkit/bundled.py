@@ -16,12 +16,6 @@ def profiles_dir() -> Path:
     return packaged if packaged.is_dir() else _PACKAGE.parent / "profiles"
 
 
-def rendered_profile(name: str) -> Path:
-    """Return the file with the policies of a built-in profile as Helm renders them at the defaults,
-    so that manifests are judged without Helm."""
-    return profiles_dir() / "rendered" / f"{name}.jsonl"
-
-
 def library_dir() -> Path:
     """Return the built-in policy library, which has a folder for each policy."""
     return profiles_dir() / "policies"

@@ -31,12 +31,14 @@ a policy may stand under one `when`: where it does not hold, the policy is an em
 not written.
 
 The Helm text is the body of a named template. It is included with a mapping whose `parameters`
-holds a value for every parameter that the policy has.
+holds a value for every parameter that the policy has. With these values at hand a template is
+filled in as it stands, without Helm: each expression has its code and its value.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
@@ -44,18 +46,25 @@ from typing import Any
 
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
+from chartkit.go.fmt import go_json
+from chartkit.go.regexp import quote_meta
 from chartkit.helm.escaping import CLOSE, OPEN, escape
+from chartkit.kyverno.versions import parse_version
 from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.templating import render_text
-from chartkit.model import Location
+from chartkit.model import Json, Location
 from chartkit.suggestions import suggestion
+
+_VERB = re.compile("%[sdv%]")
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A Helm expression; printing it into a template prints its value as JSON."""
+    """A Helm expression, and its value where the parameters are known; printing it into a template
+    prints its value as JSON."""
 
     code: str
+    value: Callable[[], Any]
 
     def __str__(self) -> str:
         return f"{OPEN} {self.code} | toJson {CLOSE}"
@@ -75,31 +84,56 @@ def _body(policy: FolderPolicy, source: Source) -> str:
     return render_text(escape(source.text), vocabulary(policy, source.file), source.file)
 
 
-def vocabulary(policy: FolderPolicy, file: str) -> Mapping[str, Callable[..., Any]]:
-    """The functions that a template of the policy may call, by name; file: the template's."""
+def filled(policy: FolderPolicy, source: Source, parameters: Mapping[str, Json]) -> str:
+    """Return a form's text with these parameters, of which each one of the policy has a value, as
+    Helm renders it; raise RenderError or InputError for a bad template."""
+    functions = {**vocabulary(policy, source.file, parameters), "when": _filled_when}
+    return render_text(source.text, functions, source.file, printed=_printed)
+
+
+def _filled_when(condition: Expression, caller: Callable[[], str]) -> str:
+    return caller() if condition.value() else ""
+
+
+def _printed(value: Any) -> Any:
+    return _literal(value.value()) if isinstance(value, Expression) else value
+
+
+def vocabulary(
+    policy: FolderPolicy, file: str, parameters: Mapping[str, Json] | None = None
+) -> Mapping[str, Callable[..., Any]]:
+    """The functions that a template of the policy may call, by name; file: the template's;
+    parameters: None where Helm knows their values."""
+    given = {} if parameters is None else parameters
 
     def parameter(name: str) -> Expression:
-        return Expression(_reference(_declared(policy, name, file)))
+        return Expression(_reference(_declared(policy, name, file)), lambda: given[name])
 
     def version_at_least(name: str, version: str) -> Expression:
-        return _at_least(_declared(policy, name, file), version)
+        return _at_least(_declared(policy, name, file), version, lambda: given[name])
 
     def since(name: str, version: str, *values: str) -> Expression:
-        condition = _at_least(_declared(policy, name, file), version)
-        return Expression(f"(ternary {_list(values)} (list) {condition.code})")
+        condition = version_at_least(name, version)
+        return Expression(
+            f"(ternary {_list(values)} (list) {condition.code})",
+            lambda: list(values) if condition.value() else [],
+        )
 
     def message(name: str, *values: Expression) -> str | Expression:
         form = _message(policy, name, file)
         if not values:
-            return escape(_folded(form))
+            return escape(_folded(form)) if parameters is None else _folded(form)
         if OPEN in form:
             hint = "put %s in its place, and give message() the variable: variable(…)"
             raise InputError(f"message '{name}' has {OPEN} and values", Location(file), hint)
         return text(form, *values)
 
     def message_when(condition: Expression, name: str) -> Expression:
-        part = _literal(_message(policy, name, file))
-        return Expression(f'(ternary {part} "" {condition.code})')
+        part = _message(policy, name, file)
+        return Expression(
+            f'(ternary {_literal(part)} "" {condition.code})',
+            lambda: part if condition.value() else "",
+        )
 
     return {
         "parameter": parameter,
@@ -125,30 +159,49 @@ def join_with(values: Expression, separator: str, form: str = "%s") -> Expressio
     """
     before, _, after = form.partition("%s")
     joined = f"(join {_literal(after + separator + before)} {values.code})"
+
+    def value() -> str:
+        return separator.join(f"{before}{item}{after}" for item in values.value())
+
     if form == "%s":
-        return Expression(joined)
+        return Expression(joined, value)
     formed = f"(print {_literal(before)} {joined} {_literal(after)})"
-    return Expression(f'(ternary "" {formed} (empty {values.code}))')
+    return Expression(f'(ternary "" {formed} (empty {values.code}))', value)
 
 
 def each(values: Expression, form: str) -> Expression:
     """A list of texts, every one of them put in a form with one `%s`; none of them has a line
     break."""
     joined = join_with(values, "\n", form)
-    return Expression(f'(ternary (list) (splitList "\\n" {joined.code}) (empty {values.code}))')
+    return Expression(
+        f'(ternary (list) (splitList "\\n" {joined.code}) (empty {values.code}))',
+        lambda: joined.value().split("\n") if values.value() else [],
+    )
 
 
 def text(form: str, *values: Expression) -> Expression:
     """A text with values in it, `%s` for a text and `%d` for a whole number."""
     arguments = "".join(f" {value.code}" for value in values)
-    return Expression(f"(printf {_literal(form)}{arguments})")
+
+    def value() -> str:
+        given = [argument.value() for argument in values]
+        texts = iter([_literal(v) if isinstance(v, bool) else str(v) for v in given])
+        return _VERB.sub(lambda verb: "%" if verb[0] == "%%" else next(texts), form)
+
+    return Expression(f"(printf {_literal(form)}{arguments})", value)
 
 
 def either(*alternatives: str | Expression) -> Expression:
     """A pattern that accepts any of the texts; an Expression stands for a list of them."""
     plain = _list([item for item in alternatives if isinstance(item, str)])
-    lists = "".join(f" {item.code}" for item in alternatives if isinstance(item, Expression))
-    return Expression(f'(join " | " (concat {plain}{lists}))')
+    lists = [item for item in alternatives if isinstance(item, Expression)]
+    codes = "".join(f" {item.code}" for item in lists)
+
+    def value() -> str:
+        texts = [item for item in alternatives if isinstance(item, str)]
+        return " | ".join([*texts, *(text for item in lists for text in item.value())])
+
+    return Expression(f'(join " | " (concat {plain}{codes}))', value)
 
 
 def variable(form: str, *values: Expression) -> Expression:
@@ -163,18 +216,24 @@ def cel(form: str | Expression, *values: Expression) -> Expression:
     wherever it finds the text; in a value it does not find it.
     """
     if isinstance(form, Expression):
-        return Expression(_cel_literal(form))
-    literals = "".join(f" {_cel_literal(value)}" for value in values)
-    return Expression(f"(printf {_literal(form)}{literals})")
+        return _cel_literal(form)
+    return text(form, *map(_cel_literal, values))
 
 
 def matching(values: Expression, form: str = "%s") -> Expression:
     """A regular expression (RE2) for texts that one of the values fits, as wildcards: `*` is any
     text, `?` one character. form: what stands around each value, wildcards in it too."""
-    joined = join_with(values, "\n", form).code
+    joined = join_with(values, "\n", form)
     replaced = (("\n", "|"), ("\\*", ".*"), ("\\?", "."))
     steps = "".join(f" | replace {_literal(old)} {_literal(new)}" for old, new in replaced)
-    return Expression(f'(printf "(?s)^(%s)$" ({joined} | regexQuoteMeta{steps}))')
+
+    def value() -> str:
+        pattern = quote_meta(joined.value())
+        for old, new in replaced:
+            pattern = pattern.replace(old, new)
+        return f"(?s)^({pattern})$"
+
+    return Expression(f'(printf "(?s)^(%s)$" ({joined.code} | regexQuoteMeta{steps}))', value)
 
 
 def when(condition: Expression, caller: Callable[[], str]) -> str:
@@ -188,13 +247,18 @@ def _folded(text: str) -> str:
     return f"\n{' ' * 12}".join(lines)
 
 
-def _cel_literal(value: Expression) -> str:
+def _cel_literal(value: Expression) -> Expression:
     # JSON is CEL; an escaped dot keeps the text from being rewritten.
-    steps = "".join(
-        f" | replace {_literal(word + '.')} {_literal(word + chr(92) + 'u002e')}"
-        for word in ("object", "Object")
-    )
-    return f"({value.code} | toJson{steps})"
+    replaced = [(f"{word}.", f"{word}\\u002e") for word in ("object", "Object")]
+    steps = "".join(f" | replace {_literal(old)} {_literal(new)}" for old, new in replaced)
+
+    def literal() -> str:
+        text = go_json(value.value())
+        for old, new in replaced:
+            text = text.replace(old, new)
+        return text
+
+    return Expression(f"({value.code} | toJson{steps})", literal)
 
 
 def _message(policy: FolderPolicy, name: str, file: str) -> str:
@@ -220,15 +284,21 @@ def _reference(parameter: Parameter) -> str:
     return f"(int64 {path})" if parameter.type == "integer" else path
 
 
-def _at_least(parameter: Parameter, version: str) -> Expression:
+def _at_least(parameter: Parameter, version: str, given: Callable[[], Any]) -> Expression:
     path = _reference(parameter)
     newest = f'(eq {path} "latest")'
-    return Expression(f'(or {newest} (semverCompare ">={version}-0" {path}))')
+
+    def value() -> bool:
+        text = given()
+        wanted = parse_version(version, parameter.name)
+        return text == "latest" or parse_version(text, parameter.name) >= wanted
+
+    return Expression(f'(or {newest} (semverCompare ">={version}-0" {path}))', value)
 
 
 def _list(values: tuple[str, ...] | list[str]) -> str:
     return "(list" + "".join(f" {_literal(value)}" for value in values) + ")"
 
 
-def _literal(value: str) -> str:
+def _literal(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)

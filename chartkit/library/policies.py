@@ -18,17 +18,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from chartkit import bundled
 from chartkit.documents.reader import Document, Source, read_file, read_source
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policy import Control, Examples, FolderPolicy, LibraryPolicy, Parameter
-from chartkit.library.upstream import UpstreamLibrary
 from chartkit.model import Location
-from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
+
+if TYPE_CHECKING:
+    from chartkit.library.upstream import UpstreamLibrary
 
 POLICY_FILE = "policy.yaml"
 CEL_FILE = "cel.yaml"
@@ -156,6 +158,9 @@ def _meant(policies: Iterable[FolderPolicy], reference: str) -> list[FolderPolic
 def vendored_libraries(root: Path) -> list[UpstreamLibrary]:
     """The libraries in `vendor/` of a project's folder: those that have a lock file. Raises
     InputError for a damaged one."""
+    from chartkit.library.upstream import UpstreamLibrary
+    from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
+
     folder = root / VENDOR
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     return [
@@ -167,6 +172,8 @@ def vendored_libraries(root: Path) -> list[UpstreamLibrary]:
 
 def upstream_library(root: Path) -> UpstreamLibrary:
     """Return the upstream policies of a project's own library."""
+    from chartkit.library.upstream import UpstreamLibrary
+
     return UpstreamLibrary(library_name(root), root)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from chartkit import bundled
 from chartkit.documents.reader import Document, read_file
@@ -19,11 +20,13 @@ from chartkit.library.parameter_values import check_for_all, check_for_policy
 from chartkit.library.policies import Library
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location
-from chartkit.project.environment import DEFAULT_PROFILES, Environment
-from chartkit.project.project import Project
 from chartkit.project.settings import Action, Exclusion, NamespaceAction, PolicySettings
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
+
+if TYPE_CHECKING:
+    from chartkit.project.environment import Environment
+    from chartkit.project.project import Project
 
 SCHEMA = "profile.schema.json"
 _SUFFIXES = (".yaml", ".yml")
@@ -103,6 +106,8 @@ def resolve_project(project: Project, library: Library) -> Selection:
 
     A policy that only an environment has is not in it.
     """
+    from chartkit.project.environment import DEFAULT_PROFILES
+
     references = project.document.body.get("profiles", DEFAULT_PROFILES)
     profiles = [
         read_profile(reference, project.root, project.locate("profiles", index))

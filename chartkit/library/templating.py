@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -25,8 +25,11 @@ SUFFIX = ".j2"
 
 
 @cache
-def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
-    """The jinja2 environment; root is where `include` and `import` look."""
+def environment(
+    root: Path | None = None, printed: Callable[[Any], Any] | None = None
+) -> ImmutableSandboxedEnvironment:
+    """The jinja2 environment; root is where `include` and `import` look; printed: what is printed
+    in place of a value."""
     return ImmutableSandboxedEnvironment(
         block_start_string="<%",
         block_end_string="%>",
@@ -39,6 +42,7 @@ def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
         autoescape=False,
+        finalize=printed,
         loader=FileSystemLoader(root) if root else None,
     )
 
@@ -69,17 +73,22 @@ _COMPILED: Final = "<template>"
 
 
 @lru_cache(maxsize=16)
-def _compiled(text: str, root: Path | None) -> Template:
+def _compiled(text: str, root: Path | None, printed: Callable[[Any], Any] | None) -> Template:
     """Most texts are rendered once; a policy's template is for every policy of a chart."""
-    return environment(root).from_string(text)
+    return environment(root, printed).from_string(text)
 
 
 def render_text(
-    text: str, context: Mapping[str, Any], file: str = "<text>", root: Path | None = None
+    text: str,
+    context: Mapping[str, Any],
+    file: str = "<text>",
+    root: Path | None = None,
+    printed: Callable[[Any], Any] | None = None,
 ) -> str:
-    """Render one template; raises RenderError with the template's own line."""
+    """Render one template, whose values `printed` turns into what is printed; raises RenderError
+    with the template's own line."""
     try:
-        return _compiled(text, root).render(context)
+        return _compiled(text, root, printed).render(context)
     except TemplateError as error:
         place = Location(file, getattr(error, "lineno", None) or _line_of(error))
         undefined = _UNDEFINED.fullmatch(error.message or "")

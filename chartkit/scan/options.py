@@ -39,8 +39,7 @@ class RequestOptions:
 
     paths, named_policies, exceptions, values: as the user wrote them, URLs among them; parameters,
     settings: `NAME=VALUE`; crds: files, folders and charts with definitions of custom kinds;
-    named_namespace: None if not given; cache: whether work of earlier runs may be used; exclude:
-    patterns of paths that are left out.
+    named_namespace: None if not given; exclude: patterns of paths that are left out.
     """
 
     paths: tuple[str, ...]
@@ -57,7 +56,6 @@ class RequestOptions:
     release: str
     kube_version: str | None
     api_defaults: bool
-    cache: bool
     exclude: tuple[str, ...] = ()
     registry: RegistryOptions
     network: NetworkOptions

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import filterfalse
@@ -11,8 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from chartkit.bundled import profiles_dir, rendered_profile
-from chartkit.cache_folder import Store, digest_of, program_digest
+from chartkit.bundled import profiles_dir
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.documents.unread import UNREADABLE, is_unread, require_read
@@ -52,9 +49,6 @@ if TYPE_CHECKING:
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 MARK = "<%"
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
-
-
-_RENDERED_FORM = "ClusterPolicy"
 
 Namespaces = Mapping[str, Mapping[str, str]]
 Compiler: TypeAlias = Callable[[Resource, PolicyAttachments], "RunnablePolicy | Cleaner"]
@@ -145,23 +139,21 @@ def load_policies(
     around: PolicyAttachments = NO_ATTACHMENTS,
     policy_type: str = "ClusterPolicy",
     *,
-    cached: bool = False,
     named: Callable[[Resource], Resource] = lambda resource: resource,
 ) -> PolicySet:
     """Compile the policies of every source; raise InputError for a source without any. A file of a
     folder that cannot be read becomes a diagnostic.
 
     A source is a file, a folder, a chart, or a profile by its name or file. Only profiles take
-    parameters (`name` or `policy.name`) and policy_type, the form of their policies; cached:
-    whether those of built-in ones may come from an earlier run; named: gives a policy the location
-    that messages name.
+    parameters (`name` or `policy.name`) and policy_type, the form of their policies; named:
+    gives a policy the location that messages name.
     """
     found: list[Resource] = []
     written: list[Resource] = []
     profiled: set[int] = set()
     notes: list[Diagnostic] = []
     for source in matching(sources):
-        here, of_profile = read_policies(source, parameters, policy_type, notes.append, cached)
+        here, of_profile = read_policies(source, parameters, policy_type, notes.append)
         if not here:
             require_read(notes)
             raise InputError("holds no policy", Location(source), _profiles_hint())
@@ -242,7 +234,7 @@ def _names(found: Sequence[Resource], known: CustomNames) -> CustomNames:
 
 
 def read_policies(
-    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note, cached: bool = False
+    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note
 ) -> tuple[list[Resource], bool]:
     """Return the policies of a source in the requested form, and whether it is a profile; raise
     InputError."""
@@ -251,13 +243,7 @@ def read_policies(
         if source not in profile_names():
             hint = suggestion(source, profile_names()) or _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)
-        file = rendered_profile(source)
-        if not parameters and policy_type == _RENDERED_FORM and file.is_file():
-            return [
-                _resource(*json.loads(line)) for line in file.read_text("utf-8").splitlines()
-            ], True
-        profile = _of_built_in if cached else _of_profile
-        return profile(source, parameters, policy_type), True
+        return _of_built_in(source, parameters, policy_type), True
     if path.is_dir() and is_chart(path):
         return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)], False
     if not path.is_dir():
@@ -293,36 +279,15 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
 
 
 def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """Return the policies of a built-in profile, as Helm renders them now or rendered them for an
-    earlier run of the same program."""
-    store = Store("profiles")
-    helm = os.environ.get("CHARTKIT_HELM", "")
-    key = digest_of(program_digest(), helm, name, dict(parameters), policy_type)
-    known = store.load(key)
-    if known is not None:
-        return [_resource(*each) for each in known]
-    found = _of_profile(name, parameters, policy_type)
-    store.save(key, [_row(each) for each in found])
-    return found
+    """Return the policies of a built-in profile."""
+    from chartkit.library.filled import filled_profile
+    from chartkit.project.settings import PolicyType
 
-
-def _row(policy: Resource) -> list[Json]:
-    return [policy.location.file, policy.location.line, policy.body]
-
-
-def _resource(file: str, line: int, body: Json) -> Resource:
-    return Resource(body, Location(file, line))
-
-
-def rendered_text(name: str) -> str:
-    """Return what `rendered_profile` of a built-in profile has to say: a policy a line."""
-    found = _of_profile(name, {}, _RENDERED_FORM)
-    rows = (json.dumps(_row(each), ensure_ascii=False, separators=(",", ":")) for each in found)
-    return "".join(f"{row}\n" for row in rows)
+    return list(filled_profile(name, parameters, PolicyType(policy_type)))
 
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """Return the policies of a profile, by the name of a built-in one or the path of a file."""
+    """Return the policies of a profile, by the path of its file."""
     from chartkit.helm import backend as helm
 
     # Helm starts while the profile is read.

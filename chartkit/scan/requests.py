@@ -287,7 +287,6 @@ def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments
             parameters,
             surroundings,
             options.policy_type,
-            cached=options.cache,
             named=named,
         )
     return replace(found, notes=(*notes, *found.notes)) if notes else found

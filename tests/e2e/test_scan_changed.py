@@ -185,15 +185,3 @@ def test_mistakes_are_errors_with_a_way_out(
     none = chartkit(outside, "scan", "a.yaml", "--changed-since", "HEAD")
     assert none.code == 2
     assert "is in no git checkout" in none.line
-
-
-def test_profile_of_an_earlier_run_gives_the_same_report(folder: Path) -> None:
-    options = ("scan", "pods", "-p", "pss-restricted", "-o", "json", "--param")
-    cache = str(folder / "cache")
-    for parameter in ("podSecurityVersion=v1.24", "podSecurityVersion=v1.30"):
-        plain = chartkit(folder, *options, parameter, "--no-cache", CHARTKIT_CACHE=cache)
-        assert parameter.endswith("v1.30") or not (folder / "cache").exists()
-        first = chartkit(folder, *options, parameter, CHARTKIT_CACHE=cache)
-        second = chartkit(folder, *options, parameter, CHARTKIT_CACHE=cache)
-        assert plain.out == first.out == second.out
-    assert len(list((folder / "cache" / "profiles").iterdir())) == 2

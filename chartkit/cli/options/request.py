@@ -10,7 +10,6 @@ import click
 
 from chartkit.cli.options.groups import Choice
 from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
-from chartkit.cli.options.jobs import cache_option
 from chartkit.scan.options import DEFAULT_PROFILE
 
 _path_option = partial(click.option, type=click.Path(path_type=Path))
@@ -148,7 +147,12 @@ REQUEST_OPTIONS: Final = (
         is_flag=True,
         help="Fill in the defaults that an API server sets before it stores objects.",
     ),
-    cache_option,
+    click.option(
+        "--cache/--no-cache",
+        expose_value=False,
+        hidden=True,
+        help="Has no effect: only `render` keeps results of earlier runs.",
+    ),
     helm_option(),
     *REGISTRY_OPTIONS,
     *NETWORK_OPTIONS,

@@ -41,15 +41,20 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     clear(path)
     temporary, file = _created(path, mode)
     try:
-        with file:
-            yield file
-            file.flush()
-            if path.is_file():
-                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-            if sys.platform == "win32":
-                file.close()
-            os.replace(temporary, path)
+        yield file
+        file.flush()
+        if path.is_file():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        if sys.platform == "win32":
+            file.close()
+        os.replace(temporary, path)
+        file.close()
+    except OSError as error:
+        error.filename = error.filename or str(path)  # A full disk names no file.
+        raise
     finally:
+        with contextlib.suppress(OSError):  # Closing writes again what could not be written.
+            file.close()
         temporary.unlink(missing_ok=True)
 
 

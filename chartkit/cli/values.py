@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 
 if TYPE_CHECKING:
+    from chartkit.documents.reader import Document
     from chartkit.model import Diagnostic
 
 
@@ -30,8 +31,8 @@ for _name, _command in addon.subcommands("values"):
     "files",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE…",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH…",
 )
 @click.option(
     "--chart",
@@ -42,7 +43,7 @@ for _name, _command in addon.subcommands("values"):
 @click.option(
     "--layer",
     is_flag=True,
-    help="Take the FILEs as one set of values, as Helm's -f does; the last one wins.",
+    help="Take the files as one set of values, as Helm's -f does; the last one wins.",
 )
 @click.option("--ha", "available", is_flag=True, help="The engine must be highly available.")
 @click.option(
@@ -59,7 +60,8 @@ def lint_values(
     fix: bool,
 ) -> None:
     """Check values files, each by itself, and the values in a HelmRelease, an Application or an
-    ApplicationSet; `chartkit explain ID` explains a finding.
+    ApplicationSet; `chartkit explain ID` explains a finding. Of a folder, all files with values of
+    Kyverno's charts are checked.
 
     Exits 1 if there is an error.
     """
@@ -69,23 +71,49 @@ def lint_values(
     from chartkit.values.lint.files import check_each, check_files, report
 
     options.parsed()
-    declared = _declared(files, chart, available)
+    if layer and any(each.is_dir() for each in files):
+        raise click.UsageError("--layer is for values files, not for folders")
+    rows: list[Diagnostic] = []
+    files, around = _files_of(files, rows)
+    declared = _declared(files, around, chart, available) if files else []
     if declared is not None and (layer or fix):
         raise click.UsageError("--layer and --fix are for values files, not for objects")
     if fix:
         _fix(files, chart)
     check = check_files if layer else check_each
     found = check(files, chart, available) if declared is None else declared
+    found = [*rows, *found]
     show(report(found, known_explanations()), options)
     failed = any(each.severity is Severity.ERROR for each in found)
     raise SystemExit(EXIT_CODE if any_unread(found) else int(failed))
 
 
+def _files_of(
+    paths: Sequence[Path], rows: list[Diagnostic]
+) -> tuple[list[Path], dict[Path, Sequence[Document]]]:
+    """Return the files at paths, of folders those with values of Kyverno's charts, and the
+    documents with other objects below folders; rows: gets the notes about folders."""
+    from chartkit.scan.gitops.values import declares_releases
+    from chartkit.values.lint.folders import FolderValues
+
+    below = FolderValues(declares_releases)
+    for path in paths:
+        if path.is_dir():
+            below.add(path)
+        else:
+            below.files.append(path)
+    rows += below.left_out()
+    return list(dict.fromkeys(below.files)), below.objects
+
+
 def _declared(
-    files: Sequence[Path], chart: Path | None, available: bool
+    files: Sequence[Path],
+    around: Mapping[Path, Sequence[Document]],
+    chart: Path | None,
+    available: bool,
 ) -> list[Diagnostic] | None:
     """Return the faults of values that objects in files declare, and of the files that are values;
-    None if no file has such an object."""
+    None if no file has such an object. around: other files with objects that these may name."""
     from chartkit.documents.reader import read_file
     from chartkit.documents.unread import unread_at
     from chartkit.errors import InputError, RenderError
@@ -105,7 +133,7 @@ def _declared(
     if not any(map(declares_releases, read.values())):
         return None
     for file, documents in read.items():
-        releases = list(released_values(documents, list(read), found.append))
+        releases = list(released_values(documents, {**around, **read}, found.append))
         if not releases:
             # Values, or an object that has none.
             found += check_each([file], chart, available)
@@ -125,14 +153,20 @@ def _declared(
 
 def _fix(files: Sequence[Path], chart: Path | None) -> None:
     from chartkit.documents.reader import read_source, read_text
+    from chartkit.errors import InputError
     from chartkit.report.outputs import write_over
     from chartkit.values.lint.files import defaults, fix_values
     from chartkit.values.lint.umbrella import chart_of, engine_keys, of_another_chart
 
     for file in files:
-        text, owner = read_source(file), chart_of(file, chart)
+        try:
+            text, owner = read_source(file), chart_of(file, chart)
+            documents = read_text(text, str(file))
+        except InputError:
+            if len(files) == 1:
+                raise
+            continue  # The check has a row for it.
         keys = engine_keys(owner)
-        documents = read_text(text, str(file))
         if documents and not keys and not chart and of_another_chart(owner, documents):
             continue
         own = defaults(None if keys else chart)

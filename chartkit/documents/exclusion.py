@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from chartkit.documents.checkout import checkout_top
 from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import mapping_at, texts_of
@@ -45,11 +46,11 @@ def exclusion(path: Path, patterns: Sequence[str] = ()) -> Exclusion:
     """
     whole = Path(os.path.abspath(path))
     found = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]
-    for folder in (whole, *whole.parents):
-        if (folder / _PROJECT).is_file():
-            found.append((_start(folder), _of_project(folder / _PROJECT)))
-        if (folder / _PROJECT).is_file() or (folder / ".git").exists():
-            break
+    top = checkout_top(whole)
+    above = (each for each in (whole, *whole.parents) if top is None or each.is_relative_to(top))
+    project = next((each for each in above if (each / _PROJECT).is_file()), None)
+    if project is not None:
+        found.append((_start(project), project_patterns(project / _PROJECT)))
     return Exclusion(found)
 
 
@@ -57,8 +58,8 @@ def _start(folder: Path) -> str:
     return os.path.join(folder, "")
 
 
-def _of_project(file: Path) -> list[str]:
-    """Return the patterns of a project; none of one that cannot be read: `render` says why."""
+def project_patterns(file: Path) -> list[str]:
+    """Return the patterns in a project file; none where it cannot be read: `render` says why."""
     try:
         documents = read_file(file)
     except ChartkitError:

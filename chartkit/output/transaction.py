@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,7 @@ def write_together(texts: Mapping[Path, str | None]) -> None:
     """
     with _journal(texts), contextlib.ExitStack() as undo:
         with contextlib.ExitStack() as staged:
-            ready = [_staged(path, text, staged) for path, text in texts.items()]
+            ready = [_staged(path, text, staged, undo) for path, text in texts.items()]
             for path, (target, replace) in zip(texts, ready, strict=True):
                 with system_errors("cannot be written", path):
                     undo.callback(_restore, target, _content(target))
@@ -96,22 +97,31 @@ def _digest(content: bytes | None) -> str | None:
 
 
 def _staged(
-    path: Path, text: str | None, staged: contextlib.ExitStack
+    path: Path, text: str | None, staged: contextlib.ExitStack, undo: contextlib.ExitStack
 ) -> tuple[Path, contextlib.ExitStack]:
     """Write a text next to its file; return the file, and what replaces or removes it when it is
-    closed."""
+    closed. undo: removes the folders that are made."""
     if text is None:
         remove = staged.enter_context(contextlib.ExitStack())
         remove.push(lambda error, *_: None if error else path.unlink(missing_ok=True))
         return path, remove
     with system_errors("cannot be written", path):
         target = path.resolve()
+        above = (target.parent, *target.parent.parents)
+        missing = [*takewhile(lambda folder: not folder.exists(), above)]
+        for folder in reversed(missing):
+            undo.callback(_remove_empty, folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         replace = staged.enter_context(contextlib.ExitStack())
         file = replace.enter_context(replacing(target))
         file.write(text.encode("utf-8"))
         file.flush()
     return target, replace
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _restore(target: Path, before: bytes | None) -> None:

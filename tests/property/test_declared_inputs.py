@@ -162,7 +162,7 @@ def test_releases_of_any_shape(tmp_path: Path, written: bool) -> None:
                 if written:
                     documents = read_text(dump_yaml(body), "release.yaml")
                     found = [*resources(documents), *others[3:]]
-                    list(released_values(documents, [], notes.append))
+                    list(released_values(documents, {}, notes.append))
                 releases = list(declared_releases(found, repository, notes.append))
             except ChartkitError:
                 continue

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.checkout import checkout_top
 from chartkit.documents.reader import Document, read_source, read_text
 from chartkit.documents.unread import unread
 from chartkit.errors import InputError
@@ -106,10 +107,9 @@ class Repository:
         """Return the repository of a folder: the nearest one with `.git`, else the working
         directory if the folder is below it, else the folder."""
         real = os.path.realpath(folder)
-        above = [real, *map(str, Path(real).parents)]
-        git = next((each for each in above if os.path.lexists(os.path.join(each, ".git"))), None)
-        here = os.path.realpath(os.curdir)
-        return cls(git or (here if here in above else real), real, str(folder))
+        top, here = checkout_top(Path(real)), os.path.realpath(os.curdir)
+        around = here if Path(real).is_relative_to(here) else real
+        return cls(str(top or around), real, str(folder))
 
     def name(self, path: str) -> str:
         """Return the path of a file as messages name it."""

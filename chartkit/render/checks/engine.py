@@ -10,6 +10,7 @@ from io import StringIO
 from itertools import filterfalse
 
 from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.documents.exclusion import project_patterns
 from chartkit.documents.unread import UNREAD, UNREADABLE, is_unread, unread_at
 from chartkit.engine import (
     ENFORCE,
@@ -182,13 +183,13 @@ def _objects(subject: CheckTarget, workload: Workload) -> Workloads:
 
 
 def read_workload(project: Project, workload: Workload, kube_version: str) -> Workloads:
-    """Return the objects of a workload that can be read, without those of the project's own
-    folders, with Helm's warnings and a row for each input that cannot; raise InputError for a path
-    that is not there."""
+    """Return the objects of a workload that can be read, without what the project leaves out and
+    without those of its own folders, with Helm's warnings and a row for each input that cannot;
+    raise InputError for a path that is not there."""
     if not workload.path.exists():
         hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
         raise InputError(f"there is no '{workload.path}'", workload.location, hint)
-    own = own_folders(project, workload.path)
+    own = (*own_folders(project, workload.path), *project_patterns(project.file))
     return _read(workload, kube_version if is_chart(workload.path) else "", own)
 
 

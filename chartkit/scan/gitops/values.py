@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,12 +44,12 @@ def declares_releases(documents: Sequence[Document]) -> bool:
 
 
 def released_values(
-    documents: Sequence[Document], files: Sequence[Path], note: Note
+    documents: Sequence[Document], files: Mapping[Path, Sequence[Document]], note: Note
 ) -> Iterator[ReleasedValues]:
     """Yield the values of the releases that documents declare; files: in which ConfigMaps and
     Secrets are looked for, too; note is called for what cannot be found."""
     own = objects_of(documents)
-    others = [one for file in files for one in objects_of(read_file(file))]
+    others = [one for each in files.values() for one in objects_of(each)]
     configs = [each for each in others if not declares_release(each)]
     repository = Repository(sorted({file.parent for file in files}), checkout_of)
     for release in declared_releases([*own, *configs], repository, note):

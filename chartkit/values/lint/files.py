@@ -45,6 +45,7 @@ from chartkit.values.lint import (
     umbrella,
 )
 from chartkit.values.lint.rules import RULES
+from chartkit.values.moved.current import POLICIES
 
 _SCHEMA = "values.schema.json"
 _EVERYWHERE = frozenset({"", "global"})
@@ -84,6 +85,8 @@ def check_files(
     for overlay in overlays:
         require_no_object(overlay)
     owner = umbrella.chart_of(files[-1], chart)
+    if chart is None and owner.get("name") == POLICIES:
+        chart = files[-1].parent
     keys = umbrella.engine_keys(owner)
     another = None if keys or chart else umbrella.of_another_chart(owner, overlays)
     if another is not None:

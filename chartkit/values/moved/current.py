@@ -15,7 +15,7 @@ from chartkit.charts.engine.values import Section, Value
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.model import Json, pointer_steps
+from chartkit.model import Body, Json, mapping_at, pointer_steps
 from chartkit.schemas import json_schema
 from chartkit.values.moved.table import (
     FIRST_OF_THREE,
@@ -34,6 +34,37 @@ REPORTER: Final = "policy-reporter"
 CHARTS: Final = (ENGINE, POLICIES, REPORTER)
 REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
 """Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
+_DISTINCTIVE: Final = frozenset(
+    (
+        "admissionController",
+        "backgroundController",
+        "cleanupController",
+        "reportsController",
+        "webhooksCleanup",
+        "policyReportsCleanup",
+        "generatecontrollerExtraResources",
+        "excludeKyvernoNamespace",
+        "resourceFiltersExcludeNamespaces",
+    )
+)
+"""Keys at the top of values that no other chart has."""
+_OLD: Final = frozenset(
+    (
+        "createSelfSignedCert",
+        "envVarsInit",
+        "initImage",
+        "initResources",
+        "sigstoreVolume",
+        "testImage",
+        "testResources",
+        "testSecurityContext",
+        "tufRootMountPath",
+    )
+)
+_OLD_CONFIG: Final = frozenset(
+    ("resourceFilters", "excludeGroupRole", "excludeUsername", "generateSuccessEvents")
+)
+"""Keys by which values are of Kyverno's chart 2, where all others at the top are of it, too."""
 _MOST_REFUSED: Final = 1_000
 _AND_MORE: Final = "Correct these first: there may be more than 1,000 such values."
 
@@ -133,6 +164,17 @@ def is_of_engine(path: Path) -> bool:
     if path[0] in ("nameOverride", "customLabels"):
         return False
     return path[0] in _first_keys()
+
+
+def is_engine_values(values: Body, named: bool) -> bool:
+    """Report whether values are of the engine's chart; named: whether the user says so, so that
+    keys that other charts have, too, are enough."""
+    if _DISTINCTIVE & values.keys():
+        return True
+    known_keys = [isinstance(key, str) and is_of_engine((key,)) for key in values]
+    if not named and all(known_keys) and len(known_keys) > 0:
+        return bool(_OLD & values.keys() or _OLD_CONFIG & mapping_at(values, "config").keys())
+    return named and any(known_keys)
 
 
 @cache

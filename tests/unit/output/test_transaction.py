@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.atomic import replacing
 from chartkit.cache_folder import Store
 from chartkit.errors import InputError
 from chartkit.output.transaction import take_back, write_together
@@ -38,6 +39,22 @@ def test_none_is_written_where_one_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder: cannot be written: Is a directory"):
         write_together({tmp_path / "a": "x", tmp_path / "new": "x", tmp_path / "folder": "x"})
     assert _contents(tmp_path) == {"a": "old"}
+
+
+def test_a_full_disk_is_named_with_the_file_and_leaves_no_folder(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    (tmp_path / "a").write_text("old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(InputError, match="sub/deep/b: cannot be written: File too large"):
+            write_together({tmp_path / "a": "new", tmp_path / "sub/deep/b": "x" * 60_000})
+        with pytest.raises(OSError, match=r"too large.*/a'"), replacing(tmp_path / "a") as file:
+            file.write(b"x" * 60_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
 
 
 def test_an_interrupt_puts_back_what_was_replaced(

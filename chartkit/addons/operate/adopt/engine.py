@@ -17,40 +17,10 @@ from chartkit.scan.gitops.model import Repository
 from chartkit.scan.gitops.releases import checkout_of, declared_releases
 from chartkit.scan.gitops.values import values_documents
 from chartkit.scan.inputs import Note
+from chartkit.values.moved.current import is_engine_values
 
 ENGINE: Final = "kyverno"
 """The name of Kyverno's chart, and of the image of its admission controller."""
-_DISTINCTIVE: Final = frozenset(
-    (
-        "admissionController",
-        "backgroundController",
-        "cleanupController",
-        "reportsController",
-        "webhooksCleanup",
-        "policyReportsCleanup",
-        "generatecontrollerExtraResources",
-        "excludeKyvernoNamespace",
-        "resourceFiltersExcludeNamespaces",
-    )
-)
-"""Keys at the top of values that no other chart has."""
-_OLD: Final = frozenset(
-    (
-        "createSelfSignedCert",
-        "envVarsInit",
-        "initImage",
-        "initResources",
-        "sigstoreVolume",
-        "testImage",
-        "testResources",
-        "testSecurityContext",
-        "tufRootMountPath",
-    )
-)
-_OLD_CONFIG: Final = frozenset(
-    ("resourceFilters", "excludeGroupRole", "excludeUsername", "generateSuccessEvents")
-)
-"""Keys by which values are of Kyverno's chart 2, where all others at the top are of it, too."""
 _RELEASE: Final = "meta.helm.sh/release-name"
 _NAMESPACE: Final = "meta.helm.sh/release-namespace"
 _PRINTED: Final = frozenset(("USER-SUPPLIED VALUES", "COMPUTED VALUES"))
@@ -113,9 +83,13 @@ def values_document(document: Document, named: bool) -> Document | None:
     if not isinstance(body, dict) or not body or "apiVersion" in body:
         return None
     own = {key: value for key, value in body.items() if key not in _PRINTED}
-    if set(own) == {ENGINE} and isinstance(own[ENGINE], dict) and _is_engines(own[ENGINE], named):
+    if (
+        set(own) == {ENGINE}
+        and isinstance(own[ENGINE], dict)
+        and is_engine_values(own[ENGINE], named)
+    ):
         return written_document(own[ENGINE], f"{document.source.file} ({ENGINE}:)")
-    if not _is_engines(own, named):
+    if not is_engine_values(own, named):
         return None
     if len(own) == len(body):
         return document
@@ -125,17 +99,6 @@ def values_document(document: Document, named: bool) -> Document | None:
         if line.rstrip().removesuffix(":") not in _PRINTED
     )
     return read_text(f"{text}\n", document.source.file)[0]
-
-
-def _is_engines(values: Body, named: bool) -> bool:
-    from chartkit.values.moved.current import is_of_engine
-
-    if _DISTINCTIVE & values.keys():
-        return True
-    known = [isinstance(key, str) and is_of_engine((key,)) for key in values]
-    if not named and all(known) and len(known) > 0:
-        return bool(_OLD & values.keys() or _OLD_CONFIG & mapping_at(values, "config").keys())
-    return named and any(known)
 
 
 def written_document(values: Body, file: str) -> Document:

@@ -33,6 +33,7 @@ from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
     existing,
+    included,
     is_chart,
     is_object,
     matching,
@@ -61,17 +62,18 @@ _VALUES_HINT: Final = "name values of Kyverno's chart by --values FILE"
 
 @dataclass(slots=True)
 class FileReader:
-    """A reader of paths into an estate; stdin: for the path `-`; neither: the files that hold
-    nothing of use, with their places."""
+    """A reader of paths into an estate; stdin: for the path `-`; exclude: patterns of paths to
+    leave out; neither: the files that hold nothing of use, with their places."""
 
     estate: Estate
     stdin: TextIO
+    exclude: Sequence[str] = ()
     _neither: dict[str, Location] = field(default_factory=dict)
 
     def read(self, paths: Sequence[str]) -> None:
         """Read the paths in order, with a row for each file and chart that cannot be read; raise
         InputError for a path that holds nothing of use, and a sole one that cannot be read."""
-        paths = matching(paths)
+        paths = included(matching(paths), self.exclude)
         for path in paths:
             try:
                 self._path(path)
@@ -123,7 +125,7 @@ class FileReader:
             self.estate.workloads.append(path)
 
     def _folder(self, folder: Path) -> int:
-        files = list(walk(folder, self._unread, exclusion(folder)))
+        files = list(walk(folder, self._unread, exclusion(folder, self.exclude)))
         tree = Tree.of(folder, files)
         every = (*files, *tree.others())
         count = sum(self._below(each, is_built=tree.takes(each)) for each in every)

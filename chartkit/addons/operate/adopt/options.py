@@ -14,8 +14,8 @@ class AdoptOptions:
     """paths: what every environment has; environments: `NAME` or `NAME=PATH`, the latter with what
     that one has besides; kyverno, kubernetes, eks: versions where nothing tells them; values: of
     the engine's chart; chart_version: of the engine's chart that the values are for; cluster,
-    context, record: as for a scan; folder: the project's; force: whether to overwrite; dry_run:
-    whether to write nothing."""
+    context, record, exclude: as for a scan; folder: the project's; force: whether to overwrite;
+    dry_run: whether to write nothing."""
 
     paths: tuple[str, ...]
     environments: tuple[str, ...]
@@ -28,5 +28,6 @@ class AdoptOptions:
     cluster: bool
     context: str | None
     record: Path | None
+    exclude: tuple[str, ...]
     force: bool
     dry_run: bool

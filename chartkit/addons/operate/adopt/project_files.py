@@ -35,6 +35,7 @@ _COMMENTS: Final[Mapping[str, str]] = {
     "exceptions": "The exceptions that were in use; the chart installs them.",
     "baseline": "What violated the policies already.",
     "workloads": "The manifests that were read.",
+    "exclude": "The files that were left out.",
 }
 PathWriter = Callable[[str], str]
 """Writes the path of a workload as chartkit.yaml names it."""
@@ -60,11 +61,13 @@ class AdoptedEnvironment:
 
 @dataclass(slots=True)
 class AdoptedProject:
-    """A project about to be written; texts: of all files but chartkit.yaml and the profile."""
+    """A project about to be written; texts: of all files but chartkit.yaml and the profile;
+    exclude: patterns of paths to leave out."""
 
     environments: list[AdoptedEnvironment]
     policies: Sequence[AdoptedPolicy]
     texts: dict[str, str] = field(default_factory=dict)
+    exclude: Sequence[str] = ()
 
     def share(self) -> Mapping[str, str]:
         """Keep values and exceptions that are the same in all environments once; return the new
@@ -133,6 +136,8 @@ class AdoptedProject:
         if any(not each.replaced_by for each in self.policies):
             body |= {"library": [LIBRARY]}
         body |= {"profiles": [f"./{PROFILE}"]}
+        if self.exclude:
+            body |= {"exclude": list(self.exclude)}
         environments = self._environments(path_of)
         if shared := _in_common(list(environments.values())):
             body["defaults"] = shared

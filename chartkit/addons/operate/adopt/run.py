@@ -113,7 +113,7 @@ def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Itera
     for name, paths in own.items():
         estate = Estate(name, values=list(values))
         files = [each for each in (*options.paths, *paths) if not is_recording(Path(each))]
-        FileReader(estate, stdin).read(files)
+        FileReader(estate, stdin, options.exclude).read(files)
         for source in _clusters(options, paths):
             read_cluster(estate, clusters.enter_context(open_cluster(source)))
         yield estate
@@ -168,7 +168,7 @@ def _project(
     inventory = take_policies(estates, lambda variants: substitute(variants, library))
     policies = list(inventory.policies.values())
     rows = [*inventory.rows, *compare_meanings(policies, library, track("comparing"))]
-    project = AdoptedProject([], policies)
+    project = AdoptedProject([], policies, exclude=options.exclude)
     for estate in estates:
         rows += _add_environment(project, estate, inventory, options)
     moved = project.share()

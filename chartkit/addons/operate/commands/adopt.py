@@ -62,6 +62,13 @@ _FILE = click.Path(path_type=Path)
     ),
     context_option,
     record_option,
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="PATTERN",
+        help="Leave out the files, folders and charts below the PATHs that match, now and in the "
+        "project; as in .gitignore; repeatable.",
+    ),
     click.option("--force", is_flag=True, help="Overwrite files of a project that is there."),
     click.option("--dry-run", is_flag=True, help="Write nothing; report what would be written."),
     helm_option(),

@@ -473,3 +473,18 @@ def test_exceptions_whose_names_no_file_can_have(name: str) -> None:
     found = take_exceptions(estate, [])
     assert found.texts == {}
     assert [row.message for row in found.rows] == ["no file can have its name"] * 2
+
+
+def test_what_is_excluded_stays_out_of_the_project_too(team: Team) -> None:
+    broken = "apiVersion: v1\nkind: Pod\nmetadata: [\n"
+    team.write(
+        apps__a=WORKLOAD.replace("NAME", "new"), apps__open=broken, apps__more__b=broken,
+        legacy__policies=POLICY,
+    )  # fmt: skip
+    patterns = ("--exclude", "open.yaml", "--exclude", "/more/")
+    code, body = team.adopt("legacy", "apps", *VERSIONS, *patterns)
+    assert (code, team.rows(body, "unread")) == (0, [])
+    [project] = read_file(team.folder / "out/chartkit.yaml")
+    assert project.body["exclude"] == ["open.yaml", "/more/"]
+    code, out, _ = team.run("render", "--project", "out", "-o", "json")
+    assert code == 0, out

@@ -37,6 +37,6 @@ spec:
 )
 def test_faults(text: str, wanted: list[str]) -> None:
     found: list[Diagnostic] = []
-    assert len(list(released_values(read_text(text, "x.yaml"), [], found.append))) == 1
+    assert len(list(released_values(read_text(text, "x.yaml"), {}, found.append))) == 1
     assert len(found) == len(wanted)
     assert all(part in row.message for part, row in zip(wanted, found, strict=True))

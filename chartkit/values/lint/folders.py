@@ -1,0 +1,103 @@
+"""The files of a folder that have values of Kyverno's charts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.exclusion import exclusion
+from chartkit.documents.reader import Document, read_file
+from chartkit.documents.unread import UNREADABLE
+from chartkit.errors import InputError
+from chartkit.model import Diagnostic, Location, Severity
+from chartkit.values.lint.umbrella import chart_of, engine_keys
+from chartkit.values.moved.current import ENGINE, POLICIES, is_engine_values
+from chartkit.wording import abridged, counted
+
+_CHART_FILE: Final = "Chart.yaml"
+_OF_CHARTS: Final = frozenset({"templates", "crds", "charts"})
+"""The folders of a chart without values of its user."""
+
+
+@dataclass(slots=True)
+class FolderValues:
+    """The files of folders that have values of Kyverno's charts.
+
+    declares: whether documents declare releases with values; files: with values, also those that
+    cannot be read; objects: the documents of the files with other objects; others: the files with
+    neither.
+    """
+
+    declares: Callable[[Sequence[Document]], bool]
+    files: list[Path] = field(default_factory=list)
+    objects: dict[Path, Sequence[Document]] = field(default_factory=dict)
+    others: list[Path] = field(default_factory=list)
+
+    def add(self, folder: Path) -> None:
+        """Sort in the files below a folder; raise InputError where none of them has values."""
+        before = len(self.files)
+        for file in _yaml_files(folder):
+            self._add_file(file)
+        if len(self.files) == before:
+            hint = "name the values files"
+            raise InputError("holds no values of Kyverno's charts", Location(str(folder)), hint)
+
+    def _add_file(self, file: Path) -> None:
+        try:
+            documents = read_file(file)
+        except UNREADABLE:
+            is_named = file.name.startswith("values")  # The row comes where the file is checked.
+            (self.files if is_named else self.others).append(file)
+            return
+        if self.declares(documents) or _has_values(file, documents):
+            self.files.append(file)
+        elif any(isinstance(each.body, dict) and "apiVersion" in each.body for each in documents):
+            self.objects[file] = documents
+        else:
+            self.others.append(file)
+
+    def left_out(self) -> Iterator[Diagnostic]:
+        """Yield the note about the files that are left out, if there are any."""
+        if self.others:
+            files = abridged([str(each) for each in self.others])
+            message = f"{counted(len(self.others), 'file')} without values of Kyverno's charts"
+            yield Diagnostic("helm", Severity.NOTE, f"{message}: {files}")
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
+    """Yield the YAML files below a folder, sorted, without those that are hidden or excluded, and
+    without templates of charts and the charts that these depend on."""
+    excludes = exclusion(folder)
+    for here, folders, names in os.walk(folder):
+        passed = _OF_CHARTS if _CHART_FILE in names else frozenset()
+        folders[:] = sorted(
+            each
+            for each in folders
+            if each[0] != "." and each not in passed and not excludes(Path(here, each), True)
+        )
+        for name in sorted(names):
+            file = Path(here, name)
+            is_wanted = file.suffix in (".yaml", ".yml") and name != _CHART_FILE
+            if is_wanted and name[0] != "." and file.is_file() and not excludes(file):
+                yield file
+
+
+def _has_values(file: Path, documents: Sequence[Document]) -> bool:
+    """Report whether a file has values of Kyverno's charts: by the chart next to it, or by keys
+    that no other chart has."""
+    body = documents[0].body if len(documents) == 1 else None
+    if not isinstance(body, dict) or "apiVersion" in body:
+        return False
+    try:
+        chart = chart_of(file, None)
+    except InputError:
+        chart = {}
+    if chart.get("name") in (ENGINE, POLICIES):
+        return file.name.startswith("values")
+    keys = engine_keys(chart)
+    if keys:
+        return any(isinstance(body.get(key), dict) for key in keys)
+    return not chart and is_engine_values(body, named=False)

@@ -1,0 +1,83 @@
+"""`chartkit values lint FOLDER`: the files with values of Kyverno's charts are checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+
+UMBRELLA = "name: platform\nversion: 1.0.0\ndependencies: [{name: kyverno, alias: engine}]\n"
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: kyverno, namespace: kyverno}
+spec:
+  chart: {spec: {chart: kyverno, version: 3.8.1, sourceRef: {kind: HelmRepository, name: kyverno}}}
+  valuesFrom: [{kind: ConfigMap, name: more}]
+"""
+MORE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: more, namespace: kyverno}
+data: {values.yaml: "admissionController: {replicaz: 1}"}
+"""
+FILES = {
+    "umbrella/Chart.yaml": UMBRELLA,
+    "umbrella/values.yaml": "shop: {a: 1}\nengine: {admissionController: {replicaz: 1}}\n",
+    "umbrella/values-qa.yaml": "shop: {a: 1}\n",
+    "umbrella/templates/a.yaml": "{{ x }}\n",
+    "umbrella/charts/kyverno/values.yaml": "admissionController: {replicaz: 1}\n",
+    "env/kyverno-prd.yaml": "backgroundController: {replicaz: 1}\n",
+    "flux/release.yaml": RELEASE,
+    "flux/more.yaml": MORE,
+    "shop/Chart.yaml": "name: shop\nversion: 1.0.0\n",
+    "shop/values.yaml": "replicaz: 1\n",
+    ".hidden/values.yaml": "backgroundController: {replicaz: 1}\n",
+    "open/values.yaml": "backgroundController: [\n",
+    "ci.yaml": "on: push\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        file = tmp_path / "deploy" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    return tmp_path
+
+
+def test_values_of_kyverno_in_a_folder_are_checked(folder: Path) -> None:
+    done = chartkit(folder, "values", "lint", "deploy")
+    assert done.code == 2
+    assert "deploy/open/values.yaml:2:1: error unread: is not YAML" in done.out
+    wrong = [line.partition(":")[0] for line in done.out.splitlines() if "replicaz" in line]
+    assert sorted(wrong) == [
+        "deploy/env/kyverno-prd.yaml", "deploy/flux/more.yaml", "deploy/umbrella/values.yaml",
+    ]  # fmt: skip
+    left = "deploy/ci.yaml, deploy/shop/values.yaml, deploy/umbrella/values-qa.yaml"
+    assert f"note helm: 3 files without values of Kyverno's charts: {left}" in done.out
+
+
+def test_a_folder_without_values_is_an_error(folder: Path) -> None:
+    done = chartkit(folder, "values", "lint", "deploy/shop")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith("deploy/shop: holds no values of Kyverno's charts")
+    assert chartkit(folder, "values", "lint", "deploy", "--layer").code == 2
+
+
+def test_values_next_to_the_chart_of_policies_are_checked_with_it(project: Path) -> None:
+    file = project / "charts/kyverno-policies/values_prd.yaml"
+    file.write_text(f"{file.read_text('utf-8')}polices: {{}}\n", "utf-8")
+    done = chartkit(project, "values", "lint", "charts")
+    assert done.code == 1
+    assert "unknown key 'polices'" in done.out
+
+
+def test_fixes_of_a_folder(folder: Path) -> None:
+    file = folder / "deploy/env/kyverno-prd.yaml"
+    file.write_text("policyExceptions: {enabled: true}\nadmissionController: {}\n", "utf-8")
+    chartkit(folder, "values", "lint", "deploy/env", "deploy/open", "--fix")
+    assert "features:\n" in file.read_text("utf-8")

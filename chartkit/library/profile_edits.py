@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.model import Body
 from chartkit.output import atomic_folder
-from chartkit.output.round_trip import edited, give_following, take_following
 from chartkit.output.transaction import write_together
+from chartkit.output.yaml_edit import rewritten
 
 _NEW = """\
 apiVersion: chartkit.dev/v1
@@ -36,37 +35,19 @@ def with_policy(text: str, reference: str, file: Path) -> str:
     spec = body["spec"]
     policies = {**spec.get("policies", {}), reference: {}}
     wanted: Body = {**body, "spec": {**spec, "policies": policies}}
-
-    def put(root: Any) -> None:
-        from ruamel.yaml.comments import CommentedMap
-
-        parent, key, value = root["spec"], "policies", CommentedMap({reference: CommentedMap()})
-        if "policies" in parent:
-            parent, key, value = parent["policies"], reference, CommentedMap()
-        following = take_following(parent, list(parent)[-1]) if parent else ""
-        parent[key] = value
-        if following:
-            give_following(parent, key, following)
-
     hint = f"put it there by hand: `{reference}: {{}}` under spec.policies"
-    return edited(text, put, wanted, file, hint)
+    return rewritten(text, wanted, file, hint)
 
 
 def with_profile(text: str, profile: str, default: Sequence[str], file: Path) -> str:
     """chartkit.yaml's text with one profile more, the last; raises InputError where it cannot be
     edited. default: the profiles that a project has which names none."""
-    wanted: Body = parse_yaml(text)
-    wanted["profiles"] = [*wanted.get("profiles", default), profile]
-
-    def put(root: Any) -> None:
-        if "profiles" in root:
-            following = take_following(root, "profiles")
-            root["profiles"].append(profile)
-            give_following(root, "profiles", following)
-        else:
-            root.insert(0, "profiles", [*default, profile])
-
-    return edited(text, put, wanted, file, f"put it there by hand: `- {profile}` under profiles")
+    body: Body = parse_yaml(text)
+    profiles = [*body.get("profiles", default), profile]
+    wanted = (
+        {**body, "profiles": profiles} if "profiles" in body else {"profiles": profiles, **body}
+    )
+    return rewritten(text, wanted, file, f"put it there by hand: `- {profile}` under profiles")
 
 
 def write_files(texts: Mapping[Path, str], project: Path) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any, Final
 
-from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
-from chartkit.model import Json, Location, single_line
+from chartkit.model import Location, single_line
 
 
 class _Missing:
@@ -49,28 +47,6 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]], 
             parent.pop(path[-1], None)
     out = io.StringIO()
     yaml.dump(target, out)
-    return out.getvalue()
-
-
-def edited(text: str, put: Callable[[Any], None], wanted: Json, file: Path, hint: str) -> str:
-    """Return a text after an edit, with its comments; wanted: the value that it must have then.
-
-    Raise InputError where it cannot be edited; hint: what to do by hand then.
-    """
-    from ruamel.yaml.error import YAMLError
-
-    error = InputError(NOT_EDITABLE, Location(str(file)), hint)
-    out = io.StringIO()
-    try:
-        yaml, root = loaded(text, str(file))
-        put(root)
-        yaml.dump(root, out)
-    except InputError as refused:
-        raise InputError(refused.message, refused.location, hint) from None
-    except (YAMLError, AttributeError, KeyError, TypeError):
-        raise error from None
-    if parse_yaml(out.getvalue()) != wanted:
-        raise error
     return out.getvalue()
 
 

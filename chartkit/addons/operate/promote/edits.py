@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.model import Body, Json
+from chartkit.output.yaml_edit import rewritten
 
 _ENFORCE: Final = "Enforce"
 _ACTION: Final = "action"
@@ -53,7 +54,8 @@ class ProjectText:
         there = [PurePosixPath(each) for each in self.environment.get(_EXCEPTIONS) or ()]
         if any(each in (PurePosixPath(path), *PurePosixPath(path).parents) for each in there):
             return self
-        return self._edited(lambda environment: _add(environment, path))
+        files = [*(self.environment.get(_EXCEPTIONS) or ()), path]
+        return self._edited(lambda environment: environment.update({_EXCEPTIONS: files}))
 
     def without_exceptions(self, path: str) -> ProjectText:
         """Return the text in which a file of exceptions is not named; raise InputError."""
@@ -62,15 +64,10 @@ class ProjectText:
             return self
         return self._edited(lambda environment: _remove(environment, path))
 
-    def _edited(self, change: Callable[[Any], None]) -> ProjectText:
-        from chartkit.output.round_trip import edited
-
+    def _edited(self, change: Callable[[Body], None]) -> ProjectText:
         wanted = copy.deepcopy(parse_yaml(self.text))
         change(_at(wanted, self.place))
-        hint = "edit it by hand as the plan says"
-        text = edited(
-            self.text, lambda root: change(_at(root, self.place)), wanted, self.file, hint
-        )
+        text = rewritten(self.text, wanted, self.file, "edit it by hand as the plan says")
         return replace(self, text=text)
 
 
@@ -95,100 +92,25 @@ def _key(policies: Mapping[str, Json], name: str) -> str:
     return next((key for key in policies if key.rpartition("/")[2] == name), name)
 
 
-def _put(environment: Any, settings: Mapping[str, Body]) -> None:
+def _put(environment: Body, settings: Mapping[str, Body]) -> None:
     """Set the actions of policies in an environment, and drop what is empty then."""
-    node = _node if hasattr(environment, "ca") else copy.deepcopy
-    following = _taken(environment, _POLICIES)
+    policies = environment.get(_POLICIES) or {}
     for name, wanted in settings.items():
-        policies = _child(environment, _POLICIES, node({}))
         key = _key(policies, name)
-        policy = _child(policies, key, node({}))
-        for each in KEPT:
-            if each not in wanted:
-                policy.pop(each, None)
-            elif policy.get(each) != wanted[each]:
-                policy[each] = node(wanted[each])
-        if not policy:
-            _drop(policies, key)
-    if not environment.get(_POLICIES, True):
-        _drop(environment, _POLICIES)
-    _give(environment, _POLICIES, following)
+        others = {k: value for k, value in (policies.get(key) or {}).items() if k not in KEPT}
+        policies[key] = others | wanted
+        if not policies[key]:
+            del policies[key]
+    environment[_POLICIES] = policies
+    if not policies:
+        del environment[_POLICIES]
 
 
-def _node(value: Json) -> Any:
-    """Return a value as ruamel holds it, with a place for comments."""
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq
-
-    if isinstance(value, dict):
-        return CommentedMap({key: _node(each) for key, each in value.items()})
-    if isinstance(value, list):
-        return CommentedSeq([_node(each) for each in value])
-    return value
-
-
-def _child(parent: Any, key: str, empty: Any) -> Any:
-    if parent.get(key) is None:
-        _set(parent, key, empty)
-    return parent[key]
-
-
-def _set(parent: Any, key: str, value: Any) -> None:
-    """Set a key; comments below what was the last one stay below the new one."""
-    last = list(parent)[-1] if parent and key not in parent else ""
-    following = _taken(parent, last) if last else ""
-    parent[key] = value
-    _give(parent, key, following)
-
-
-def _drop(parent: Any, key: str) -> None:
-    """Drop a key; comments below it stay above the next one."""
-    following = _taken(parent, key)
-    keys = list(parent)
-    at = keys.index(key)
-    del parent[key]
-    if at:
-        _give(parent, keys[at - 1], _taken(parent, keys[at - 1]) + following)
-    elif following.strip() and len(keys) > 1:
-        lines = (line.strip().removeprefix("#").removeprefix(" ") for line in following.split("\n"))
-        text = "\n".join(lines).strip("\n")
-        parent.yaml_set_comment_before_after_key(keys[1], before=text, indent=parent.lc.col)
-
-
-def _taken(parent: Any, key: str) -> str:
-    """Take the comment lines below a key out; empty for a mapping without comments."""
-    if not hasattr(parent, "ca") or key not in parent:
-        return ""
-    from chartkit.output.round_trip import take_following
-
-    return take_following(parent, key)
-
-
-def _give(parent: Any, key: str, following: str) -> None:
-    """Put comment lines below a key, or below the last one if it is not there any more."""
-    if not following or not parent:
-        return
-    from chartkit.output.round_trip import give_following, take_following
-
-    last = key if key in parent else list(parent)[-1]
-    give_following(parent, last, take_following(parent, last) + following)
-
-
-def _add(environment: Any, path: str) -> None:
-    if environment.get(_EXCEPTIONS) is not None:
-        environment[_EXCEPTIONS].append(path)
-    elif not hasattr(environment, "ca"):
-        environment[_EXCEPTIONS] = [path]
-    else:
-        _set(environment, _EXCEPTIONS, _node([path]))
-
-
-def _remove(environment: Any, path: str) -> None:
-    """Take a file out of the exceptions; comments below the last one stay."""
-    listed = environment[_EXCEPTIONS]
-    following = _taken(environment, _EXCEPTIONS)
-    kept = [at for at, each in enumerate(listed) if PurePosixPath(each) != PurePosixPath(path)]
-    for at in sorted(set(range(len(listed))) - set(kept), reverse=True):
-        del listed[at]
-    if not kept:
-        _drop(environment, _EXCEPTIONS)
-    _give(environment, _EXCEPTIONS, following)
+def _remove(environment: Body, path: str) -> None:
+    """Take a file out of the exceptions."""
+    listed = [
+        each for each in environment[_EXCEPTIONS] if PurePosixPath(each) != PurePosixPath(path)
+    ]
+    environment[_EXCEPTIONS] = listed
+    if not listed:
+        del environment[_EXCEPTIONS]

@@ -28,7 +28,7 @@ from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, listed
 from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
-from chartkit.model import FieldPath, Json, path_step, pointer_of, pointer_steps
+from chartkit.model import Body, FieldPath, Json, path_step, pointer_of, pointer_steps
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""
@@ -82,18 +82,10 @@ class Origins(NamedTuple):
     def _request(self) -> Traced:
         found = self.known.get(_REQUEST)
         if found is None:
-            found = self.known[_REQUEST] = self._traced_request()
+            request = self.context.data.get("request") or {}
+            parts = _Request(request, "oldObject" if self.context.is_delete else "object")
+            found = self.known[_REQUEST] = Traced(request, parts=parts)
         return found
-
-    def _traced_request(self) -> Traced:
-        request = self.context.data.get("request") or {}
-        parts = {key: Traced(value) for key, value in request.items()}
-        judged = "oldObject" if self.context.is_delete else "object"
-        if judged in parts:
-            parts[judged] = Traced(parts[judged].value, ())
-            if request.get("namespace"):
-                parts["namespace"] = Traced(request["namespace"], ("metadata", "namespace"))
-        return Traced(request, parts=parts)
 
     def _entry(self, loader: Loader, index: int) -> Traced:
         found = self.known.get(index)
@@ -178,6 +170,41 @@ class _Names(Mapping[str, Traced]):
 
     def __len__(self) -> int:
         return len(self._origins.context.data)
+
+
+class _Request(Mapping[str, Traced]):
+    """The fields of a request, of which none is read before it is asked for.
+
+    judged: the field that has the object.
+    """
+
+    __slots__ = ("_judged", "_known", "_request")
+
+    def __init__(self, request: Body, judged: str) -> None:
+        self._request = request
+        self._judged = judged
+        self._known: dict[str, Traced] = {}
+
+    def __getitem__(self, name: str) -> Traced:
+        found = self._known.get(name)
+        if found is None:
+            value = self._request[name]
+            path: FieldPath | None = None
+            if name == self._judged:
+                path = ()
+            elif name == "namespace" and value and self._judged in self._request:
+                path = _NAMESPACE
+            found = self._known[name] = Traced(value, path)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._request)
+
+    def __len__(self) -> int:
+        return len(self._request)
+
+
+_NAMESPACE: Final = ("metadata", "namespace")
 
 
 def _entry(loader: Loader, origins: Origins) -> Traced:

@@ -110,5 +110,6 @@ def test_equal_reviews_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CompiledPolicy, "run_phase", counted)
     judge = Judge(Served(policies(TEAM)))
     for number in range(100):
-        _verdict(judge, review(changed(POD, name=f"pod-{number}")))
+        pod = changed(POD, name=f"pod-{number}", labels={"team": "x"} if number % 2 else {})
+        _verdict(judge, review(pod, uid=f"uid-{number}"))
     assert len(judged) < 12

@@ -139,8 +139,19 @@ def scan_cluster(
     Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
     and SourceError.
     """
-    survey, requests = _load(options, reader, console)
-    policies = requests.policies
+    inputs = load_user_inputs(options.request, console.note)
+    if inputs.chart_values:
+        raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
+    around = load_surroundings(options.request, console.note)
+    survey = Survey(reader, replace(around, names=served_names(reader)))
+    policies = _load_policies(options, survey)
+    for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
+        console.note(diagnostic)
+    custom = custom_resources(read_definitions(options.request, console.note), (), console.note)
+    for line in _unserved(custom, reader):
+        console.stderr(line)
+    namespaces = survey.namespace_objects
+    requests = Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
     require_policies(policies, console)
     report = ScanReport(options, outputs, requests, console, selection)
     completion = completion_of(requests, None)
@@ -167,22 +178,6 @@ def scan_cluster(
     broken = bool(policies.diagnostics or survey.diagnostics or unread)
     broken = broken or (differs and options.cluster.fail_on_differences)
     return report.finish(broken, () if comparison is None else comparison.lines())
-
-
-def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Survey, Requests]:
-    inputs = load_user_inputs(options.request, console.note)
-    if inputs.chart_values:
-        raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
-    around = load_surroundings(options.request, console.note)
-    survey = Survey(reader, replace(around, names=served_names(reader)))
-    policies = _load_policies(options, survey)
-    for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
-        console.note(diagnostic)
-    custom = custom_resources(read_definitions(options.request, console.note), (), console.note)
-    for line in _unserved(custom, reader):
-        console.stderr(line)
-    namespaces = survey.namespace_objects
-    return survey, Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
 
 
 def served_names(reader: Reader) -> CustomNames:

@@ -84,7 +84,13 @@ class Comparison:
         self._forms = ReportedForms()
         self._equal = 0
         self._in_no_report = 0
-        kinds = _kinds(reader)
+        # Each kind of reports in the version that the server prefers.
+        found: dict[tuple[str, str], ApiResource] = {}
+        for served in reader.discovery.all:
+            group, _, kind = served.kind
+            if (group, kind) in _KINDS:
+                found.setdefault((group, kind), served)
+        kinds = list(found.values())
         self._is_served = bool(kinds)
         for served in kinds:
             for report in reader.objects(served):
@@ -164,13 +170,3 @@ def _is_reported(result: RuleResult) -> bool:
     if result.kind and result.status is Status.SKIP and "exceptions" not in result.properties:
         return False
     return result.type in _REPORTED
-
-
-def _kinds(reader: Reader) -> list[ApiResource]:
-    """Return each kind of reports in the version that the server prefers."""
-    found: dict[tuple[str, str], ApiResource] = {}
-    for served in reader.discovery.all:
-        group, _, kind = served.kind
-        if (group, kind) in _KINDS:
-            found.setdefault((group, kind), served)
-    return list(found.values())

@@ -168,16 +168,12 @@ def _scan_files(
     for line in completion.lines():
         console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
-    is_partial = _is_partial(requests, options, changes)
+    # Whether it is no news that policies matched nothing: cleanup policies judge nothing, and
+    # what has not changed is not judged.
+    judging = any(each.judges_json is options.is_json for each in requests.policies.policies)
+    is_partial = not judging or (changes is not None and not changes.reason)
     is_broken = bool(requests.policies.diagnostics)
     return report.finish(is_broken, planned, is_partial, interrupts.exit_code)
-
-
-def _is_partial(requests: Requests, options: ScanOptions, changes: Changes | None) -> bool:
-    """Return whether it is no news that policies matched nothing: cleanup policies judge nothing,
-    and what has not changed is not judged."""
-    judging = any(each.judges_json is options.is_json for each in requests.policies.policies)
-    return not judging or (changes is not None and not changes.reason)
 
 
 def _in_parts(

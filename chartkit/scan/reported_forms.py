@@ -71,7 +71,16 @@ class ReportedForms:
     ) -> Iterator[tuple[str, Sequence[str], Mapping[str, tuple[str, str]], int]]:
         """Yield each policy in both forms: the names of its new ones, the objects that differ with
         both results, and the number of those that both forms report without a difference."""
-        for policy, names in sorted(self._replaced().items()):
+        # The ClusterPolicies that ValidatingPolicies stand for, each with their names.
+        policies = {
+            name: policy
+            for policy in sorted(self._legacy, key=len)
+            for name in (policy, *(f"{policy}-{each}"[:_LONGEST] for each in self._parts[policy]))
+        }
+        found: dict[str, list[str]] = {}
+        for name in sorted(self._cel.keys() & policies.keys()):
+            found.setdefault(policies[name], []).append(name)
+        for policy, names in sorted(found.items()):
             legacy, cel = self._legacy[policy], dict[str, str]()
             for name in names:
                 for resource, result in self._cel[name].items():
@@ -82,18 +91,6 @@ class ReportedForms:
             }
             differing = {each: pair for each, pair in pairs.items() if _differs(*pair)}
             yield policy, names, differing, len((legacy.keys() & cel.keys()) - differing.keys())
-
-    def _replaced(self) -> dict[str, list[str]]:
-        """Return the ClusterPolicies that ValidatingPolicies stand for, each with their names."""
-        policies = {
-            name: policy
-            for policy in sorted(self._legacy, key=len)
-            for name in (policy, *(f"{policy}-{each}"[:_LONGEST] for each in self._parts[policy]))
-        }
-        found: dict[str, list[str]] = {}
-        for name in sorted(self._cel.keys() & policies.keys()):
-            found.setdefault(policies[name], []).append(name)
-        return found
 
 
 def _named(policy: str, names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.timings import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
-from chartkit.report import PolicyFacts, ReportOptions, ReportPer
+from chartkit.report import ReportOptions, ReportPer
 from chartkit.report.formats import BUILT_IN
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
@@ -111,7 +111,12 @@ class ScanReport:
         policies, now = requests.policies.policies, datetime.now(UTC)
         facts = requests.facts()
         if console.guide is not None and any(each.format in _GUIDING for each in outputs):
-            facts = _guided(facts, console.guide)
+            # Facts with what to change, pages and controls.
+            known = console.guide({each.name for each in facts.values()})
+            facts = {
+                policy: replace(each, **_members(known[each.name])) if each.name in known else each
+                for policy, each in facts.items()
+            }
         traits = PolicyTraits(policies, facts)
         matcher = open_baseline(options.gate, now.date())
         gate = partial(Gate, options.gate, traits, facts, selection, matcher, now.date())
@@ -183,7 +188,13 @@ class ScanReport:
         matches none.
         """
         if interrupted:
-            return self._finish_early(interrupted)
+            # Write what was found up to an interrupt; nothing is said of what was not judged.
+            rows = self._timing_rows()
+            tally, count = self._gate.tally, self._reports.judged
+            self._reports.outputs.finish(tally.statuses, True, rows, self._console.unread)
+            noun = "object was" if count == 1 else "objects were"
+            self._console.stderr(f"interrupted: {count} {noun} judged; the report is incomplete")
+            return interrupted
         unread = bool(self._console.unread)
         is_broken, is_partial = is_broken or unread, is_partial or unread
         if not is_partial:
@@ -221,15 +232,6 @@ class ScanReport:
             for part, each in self._timings
         )
 
-    def _finish_early(self, exit_code: int) -> int:
-        """Write what was found up to an interrupt; nothing is said of what was not judged."""
-        rows = self._timing_rows()
-        tally, count = self._gate.tally, self._reports.judged
-        self._reports.outputs.finish(tally.statuses, True, rows, self._console.unread)
-        noun = "object was" if count == 1 else "objects were"
-        self._console.stderr(f"interrupted: {count} {noun} judged; the report is incomplete")
-        return exit_code
-
     def _write_below(self, lines: Iterable[str]) -> None:
         """Write lines below a text report, or to standard error if standard output has another
         report."""
@@ -250,18 +252,6 @@ def _upload(url: str, pieces: Iterable[str]) -> None:
     from chartkit.network.downloads.object_store import upload
 
     upload(url, pieces)
-
-
-def _guided(
-    facts: Mapping[str, PolicyFacts],
-    guide: Callable[[Collection[str]], Mapping[str, Guidance]],
-) -> Mapping[str, PolicyFacts]:
-    """Return facts with what to change, pages and controls."""
-    known = guide({each.name for each in facts.values()})
-    return {
-        policy: replace(each, **_members(known[each.name])) if each.name in known else each
-        for policy, each in facts.items()
-    }
 
 
 def _members(guidance: Guidance) -> dict[str, Any]:

@@ -279,7 +279,12 @@ def custom_resources(
 
 def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:
     """Load the policies that the options name, also by URLs; raise InputError."""
-    parameters = _parse_parameters(options.parameters)
+    parameters: dict[str, Json] = {}
+    for text in options.parameters:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(f"--param '{text}' is not NAME=VALUE")
+        parameters[name] = parse_yaml(value)
     notes: list[Diagnostic] = []
     with _local(options.policies, options, notes.append) as (policies, named, _):
         found = load_policies(
@@ -371,13 +376,3 @@ def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs
     registries = Registries(settings)
     signatures = image_verifier(registries, options.trusted_root)
     return replace(inputs, registry=registries, signatures=signatures)
-
-
-def _parse_parameters(texts: Sequence[str]) -> dict[str, Json]:
-    parameters: dict[str, Json] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise InputError(f"--param '{text}' is not NAME=VALUE")
-        parameters[name] = parse_yaml(value)
-    return parameters

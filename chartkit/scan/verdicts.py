@@ -68,7 +68,9 @@ def judge(
     """
     given = in_namespace(resource)
     if cleaning:
-        return _cleaning(cleaning, given, world)
+        planned, diagnostics = plan_deletions(cleaning, [as_submitted(given)], _AT, {}, world)
+        error = single_line(diagnostics[0].message) if diagnostics else ""
+        return Verdict(acts=bool(planned), looks=True, error=error)
     results = evaluate(admitting, Request(given), world)
     acting = [result for result in results if _acts(result, given)]
     errors = [result for result in results if result.status is Status.ERROR]
@@ -96,12 +98,6 @@ def _acts(result: RuleResult, given: Resource) -> bool:
         or result.patched_target
         or any(other.patched_target or other.generated for other in result.others)
     )
-
-
-def _cleaning(policies: Sequence[Cleaner], given: Resource, world: World) -> Verdict:
-    planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {}, world)
-    error = single_line(diagnostics[0].message) if diagnostics else ""
-    return Verdict(acts=bool(planned), looks=True, error=error)
 
 
 CLUSTER_FILE: Final = "cluster.yaml"

@@ -96,7 +96,8 @@ def watch(
     while True:
         since = Since(before, now)
         if not is_first:
-            console.stderr(_changed(since.files))
+            names = abridged(list(map(os.path.relpath, since.files)), _NAMED)
+            console.stderr(f"--- {time.strftime('%H:%M:%S')} {names}")
         try:
             code = scan(None if is_first else since)
             console.stdout.flush()
@@ -168,9 +169,3 @@ def _require_files(options: ScanOptions) -> None:
     named = (*options.request.paths, *options.request.named_policies, *options.request.crds)
     if any(map(is_remote, named)):
         raise InputError("--watch is about files, and a URL names none")
-
-
-def _changed(files: Sequence[str]) -> str:
-    """Return the line that a scan of what has changed begins with."""
-    names = abridged(list(map(os.path.relpath, files)), _NAMED)
-    return f"--- {time.strftime('%H:%M:%S')} {names}"

@@ -83,7 +83,16 @@ def without_effect(policy: CelPolicy) -> list[Diagnostic]:
     field = _DOING.get(policy.kind)
     if field is not None and not policy.spec.get(field):
         found.append((f"spec.{field}", f"{policy.key}: has no {field}: it can never do anything"))
-    found += _unread_mutations(policy)
+    # Each mutation of a MutatingPolicy without the part that its patchType names: Kyverno
+    # passes over it.
+    mutations = policy.spec.get("mutations") if policy.kind is CelKind.MUTATING else None
+    for index, body in enumerate(mutations or ()):
+        part = _PATCHES.get(body["patchType"])
+        if part is None or body.get(part) is None:
+            path = f"spec.mutations[{index}]"
+            wanted = f"no {part}" if part else "neither JSONPatch nor ApplyConfiguration in it"
+            text = f"{policy.key}: {path} does nothing: patchType is {body['patchType']}, "
+            found.append((path, f"{text}and there is {wanted}"))
     if not policy.namespace and policy.resource.namespace:
         text = f"{policy.key}: a {policy.resource.kind} has no namespace: API servers clear it"
         found.append(("metadata.namespace", text))
@@ -102,19 +111,6 @@ _DOING: Final = {
 
 
 _PATCHES: Final = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
-
-
-def _unread_mutations(policy: CelPolicy) -> Iterator[tuple[str, str]]:
-    """Yield each mutation of a MutatingPolicy without the part that its patchType names: Kyverno
-    passes over it."""
-    mutations = policy.spec.get("mutations") if policy.kind is CelKind.MUTATING else None
-    for index, body in enumerate(mutations or ()):
-        part = _PATCHES.get(body["patchType"])
-        if part is None or body.get(part) is None:
-            path = f"spec.mutations[{index}]"
-            wanted = f"no {part}" if part else "neither JSONPatch nor ApplyConfiguration in it"
-            text = f"{policy.key}: {path} does nothing: patchType is {body['patchType']}, "
-            yield path, f"{text}and there is {wanted}"
 
 
 def _inlined(policy: CelPolicy) -> Iterator[tuple[str, str]]:

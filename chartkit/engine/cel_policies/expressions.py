@@ -67,7 +67,7 @@ class ExpressionCompiler:
         expected: the types that its result may have statically; none: any.
         """
         try:
-            program = self._compile(text)
+            program = shared_program(text, self.environment if names_its_own(text) else self._kind)
         except CelCompileError as error:
             offset = next((each.offset for each in error.issues if each.offset is not None), None)
             self.refuse(path, text, error.text, offset, self._hint(error.issues))
@@ -78,9 +78,6 @@ class ExpressionCompiler:
             self.refuse(path, text, f"output is expected to be {either}{names}")
             return None
         return program
-
-    def _compile(self, text: str) -> Program:
-        return shared_program(text, self.environment if names_its_own(text) else self._kind)
 
     def conditions(
         self, expressions: Sequence[NamedExpression], path: str = "spec.matchConditions"

@@ -47,7 +47,14 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
         check_served(resource, ADMISSION_VERSIONS, tuple(ADMISSION))
     check_schema(definition_check(str(kind)), resource)
     body = resource.body
-    _refuse_mode(resource)
+    mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
+    if mode in UNEVALUATED_MODES:
+        place = resource.location.within("/spec/evaluation/mode")
+        message = f"spec.evaluation.mode: {mode} is not evaluated"
+        hint = (
+            f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
+        )
+        raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])
     namespaced = resource.kind.startswith(NAMESPACED)
     policy = CelPolicy(
         kind=CelKind(str(kind)),
@@ -57,19 +64,18 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
         annotations=body["metadata"].get("annotations") or {},
     )
     policy = with_spec(policy, body["spec"])
-    _refuse_doubles(policy)
+    # The definitions key these lists by name, so a server refuses a name that stands twice.
+    problems = [
+        *_doubles("variables", [one.name for one in policy.variables]),
+        *_doubles("matchConditions", [one.name for one in policy.conditions]),
+        *_doubles("validationActions", policy.actions),
+    ]
+    if problems:
+        where = policy.resource.location
+        raise CompileError(
+            [Diagnostic(SCHEMA_RULE, Severity.ERROR, text, where) for text in problems]
+        )
     return policy
-
-
-def _refuse_mode(resource: Resource) -> None:
-    """Raises CompileError for a policy that another program than Kyverno's controllers asks."""
-    mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
-    if mode not in UNEVALUATED_MODES:
-        return
-    place = resource.location.within("/spec/evaluation/mode")
-    message = f"spec.evaluation.mode: {mode} is not evaluated"
-    hint = f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
-    raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])
 
 
 def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
@@ -147,20 +153,6 @@ def _validation(body: Body) -> Validation:
         message_expression=body.get("messageExpression") or "",
         reason=body.get("reason") or "",
     )
-
-
-def _refuse_doubles(policy: CelPolicy) -> None:
-    """The definitions key these lists by name, so a server refuses a name that stands twice."""
-    problems = [
-        *_doubles("variables", [one.name for one in policy.variables]),
-        *_doubles("matchConditions", [one.name for one in policy.conditions]),
-        *_doubles("validationActions", policy.actions),
-    ]
-    if problems:
-        where = policy.resource.location
-        raise CompileError(
-            [Diagnostic(SCHEMA_RULE, Severity.ERROR, text, where) for text in problems]
-        )
 
 
 def _doubles(field: str, names: Sequence[str]) -> list[str]:

@@ -51,7 +51,15 @@ def pod_templates(workload: Body) -> Iterator[PodTemplate]:
 
 def _below(keys: tuple[str | int, ...], node: Json) -> Iterator[PodTemplate]:
     if isinstance(node, dict):
-        if _is_template(node):
+        spec = node.get("spec")
+        containers = spec.get("containers") if isinstance(spec, dict) else None
+        is_template = (
+            isinstance(node.get("metadata", {}), dict)
+            and isinstance(containers, list)
+            and bool(containers)
+            and all(map(_is_container, containers))
+        )
+        if is_template:
             yield PodTemplate(keys, node)
             return
         for key, member in node.items():
@@ -59,17 +67,6 @@ def _below(keys: tuple[str | int, ...], node: Json) -> Iterator[PodTemplate]:
     elif isinstance(node, list):
         for index, member in enumerate(node):
             yield from _below((*keys, index), member)
-
-
-def _is_template(body: Body) -> bool:
-    spec = body.get("spec")
-    containers = spec.get("containers") if isinstance(spec, dict) else None
-    return (
-        isinstance(body.get("metadata", {}), dict)
-        and isinstance(containers, list)
-        and bool(containers)
-        and all(map(_is_container, containers))
-    )
 
 
 def _is_container(body: Json) -> bool:
@@ -107,7 +104,14 @@ class TemplateEvaluator(Evaluator):
             asked = _of_pod(admission, workload, template, before.get(template.keys))
             result = self._pods.evaluate_admission(asked)
             if result is not None and result.status in (Status.FAIL, Status.ERROR):
-                return _placed(result, template)
+                # The result for a template's Pod as that for the workload.
+                fields = tuple(f"{pointer_of(*template.keys)}{each}" for each in result.fields)
+                if result.rule == EVALUATION:
+                    head, _, tail = result.message.partition(": ")
+                    message = f"{head}: pod template at {template.path}: {tail}"
+                else:
+                    message = f"{result.message} (pod template at {template.path})"
+                return replace(result, message=message, fields=fields)
             if result is not None and result.rule == RULE:
                 excepted.append(result)
             elif result is not None and not (last and result.status is Status.SKIP):
@@ -115,7 +119,12 @@ class TemplateEvaluator(Evaluator):
         if not found:
             return self._without_template(Resource(workload))
         if excepted and (last is None or last.status is Status.SKIP):
-            return _together(excepted)
+            # One result for the exceptions of several templates.
+            first, *others = excepted
+            keys = (one.message.partition(": ")[2] for one in others)
+            names = (one.properties["exceptions"] for one in excepted)
+            message = ", ".join((first.message, *keys))
+            return replace(first, message=message, properties={"exceptions": ",".join(names)})
         return last
 
     def _without_template(self, workload: Resource) -> RuleResult:
@@ -138,23 +147,3 @@ def _of_pod(
     if parent.attributes.old is not workload and old is None:
         attributes.old = None
     return admission(attributes, parent.world, parent.evidence, absent=None)
-
-
-def _placed(result: RuleResult, template: PodTemplate) -> RuleResult:
-    """Return the result for a template's Pod as that for the workload."""
-    fields = tuple(f"{pointer_of(*template.keys)}{each}" for each in result.fields)
-    if result.rule == EVALUATION:
-        head, _, tail = result.message.partition(": ")
-        message = f"{head}: pod template at {template.path}: {tail}"
-    else:
-        message = f"{result.message} (pod template at {template.path})"
-    return replace(result, message=message, fields=fields)
-
-
-def _together(excepted: list[RuleResult]) -> RuleResult:
-    """Return one result for the exceptions of several templates."""
-    first, *others = excepted
-    keys = (one.message.partition(": ")[2] for one in others)
-    names = (one.properties["exceptions"] for one in excepted)
-    message = ", ".join((first.message, *keys))
-    return replace(first, message=message, properties={"exceptions": ",".join(names)})

@@ -98,7 +98,9 @@ def plan_deletions(
             diagnostics.append(_warning(TTL_RULE, error.message, resource))
             continue
         if time is not None:
-            found.append(Deletion(resource, max(time, at), LABEL, _propagation(resource)))
+            given = mapping_at(resource.body, "metadata", "annotations").get(PROPAGATION)
+            propagation = given if isinstance(given, str) and given in _PROPAGATIONS else ""
+            found.append(Deletion(resource, max(time, at), LABEL, propagation))
     return sorted(found, key=lambda one: one.time), diagnostics
 
 
@@ -122,11 +124,6 @@ def _run(
             elif result.status is Status.ERROR:
                 message = f"{policy.key}: {result.message}"
                 diagnostics.append(_warning("cleanup-policy", message, resource))
-
-
-def _propagation(resource: Resource) -> str:
-    given = mapping_at(resource.body, "metadata", "annotations").get(PROPAGATION)
-    return given if isinstance(given, str) and given in _PROPAGATIONS else ""
 
 
 def _warning(rule: str, message: str, resource: Resource) -> Diagnostic:
@@ -164,7 +161,16 @@ def deletion_time(resource: Resource, created: datetime) -> datetime | None:
         return None
     life = _duration(text)
     if life is None:
-        return _moment(text, resource)
+        for layout in _TIMES:
+            try:
+                return datetime.strptime(text, layout).replace(tzinfo=UTC)
+            except ValueError:
+                continue
+        raise InputError(
+            f"label {LABEL}: {text!r} is neither a duration nor a time: nothing is deleted",
+            resource.location,
+            "write 2h, 30m, 7d, 2030-01-31 or 2030-01-31T120000Z",
+        )
     try:
         return (_created(metadata.get("creationTimestamp")) or created) + life
     except OverflowError:
@@ -186,19 +192,6 @@ def _duration(text: str) -> timedelta | None:
         return timedelta(seconds=sum(found)) if found else None
     except OverflowError:
         return None
-
-
-def _moment(text: str, resource: Resource) -> datetime:
-    for layout in _TIMES:
-        try:
-            return datetime.strptime(text, layout).replace(tzinfo=UTC)
-        except ValueError:
-            continue
-    raise InputError(
-        f"label {LABEL}: {text!r} is neither a duration nor a time: nothing is deleted",
-        resource.location,
-        "write 2h, 30m, 7d, 2030-01-31 or 2030-01-31T120000Z",
-    )
 
 
 def _created(text: object) -> datetime | None:

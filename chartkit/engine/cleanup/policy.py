@@ -126,6 +126,26 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
     namespaced = resource.kind == "CleanupPolicy"
     conditions, exclude = spec.get("conditions"), spec.get("exclude")
     schedule, problem = _schedule(spec["schedule"])
+    # The faults that Kyverno's webhook finds in a policy that its command-line program
+    # evaluates.
+    faults = []
+    for entry in spec.get("context") or ():
+        for kind, name in (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap")):
+            if entry.get(kind) is not None:
+                faults.append(f"spec.context: {name} is not allowed in CleanUp Policy")
+    if problem:
+        faults.append(f"spec.schedule: {problem}")
+    for name in ("match", "exclude"):
+        block = spec.get(name) or {}
+        for one in (*(block.get("any") or ()), *(block.get("all") or ())):
+            faults.extend(
+                f"spec.{name}: {user} must not be specified: nobody asks for a cleanup"
+                for user in ("roles", "clusterRoles", "subjects")
+                if one.get(user)
+            )
+    wanted, unwanted = spec["match"].get("any") or (), (spec.get("exclude") or {}).get("any") or ()
+    if any(one in unwanted for one in wanted):
+        faults.append("spec: CleanupPolicy is matching an empty set")
     return CleanupPolicy(
         name=resource.name,
         resource=resource,
@@ -133,8 +153,7 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
         schedule=schedule,
         propagation=spec.get("deletionPropagationPolicy") or "",
         diagnostics=tuple(
-            Diagnostic(CLEANUP_RULE, Severity.WARNING, fault, resource.location)
-            for fault in _faults(spec, problem)
+            Diagnostic(CLEANUP_RULE, Severity.WARNING, fault, resource.location) for fault in faults
         ),
         _match=read_match(spec["match"]),
         _exclude=None if exclude is None else read_match(exclude),
@@ -154,30 +173,6 @@ def _schedule(text: str) -> tuple[CronExpression | None, str]:
     except ValueError as error:
         fault = "Kyverno's webhook takes it, its controller cannot read it, and it never runs"
         return None, f"{quote(text)}: {fault}: {error}"
-
-
-def _faults(spec: Body, schedule_fault: str) -> list[str]:
-    """Return the faults that Kyverno's webhook finds in a policy that its command-line program
-    evaluates."""
-    faults = []
-    for entry in spec.get("context") or ():
-        for kind, name in (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap")):
-            if entry.get(kind) is not None:
-                faults.append(f"spec.context: {name} is not allowed in CleanUp Policy")
-    if schedule_fault:
-        faults.append(f"spec.schedule: {schedule_fault}")
-    for name in ("match", "exclude"):
-        block = spec.get(name) or {}
-        for one in (*(block.get("any") or ()), *(block.get("all") or ())):
-            faults.extend(
-                f"spec.{name}: {user} must not be specified: nobody asks for a cleanup"
-                for user in ("roles", "clusterRoles", "subjects")
-                if one.get(user)
-            )
-    wanted, unwanted = spec["match"].get("any") or (), (spec.get("exclude") or {}).get("any") or ()
-    if any(one in unwanted for one in wanted):
-        faults.append("spec: CleanupPolicy is matching an empty set")
-    return faults
 
 
 AnyAll = Callable[[Context], bool]

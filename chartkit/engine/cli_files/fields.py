@@ -57,7 +57,15 @@ def decoded(value: Json, shape: Shape, what: str, location: Location, pointer: s
     if value is None or value in ({}, []):
         return value
     if isinstance(shape, Kind):
-        return _scalar(value, shape, what, location)
+        if shape is Kind.ANY:
+            return value
+        if isinstance(value, list | dict):
+            raise InputError(f"{what} must be a text", location)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, float):
+            return format_float(value)
+        return str(value)
     if isinstance(shape, Items):
         if not isinstance(value, list):
             raise InputError(f"{what} must be a list", location)
@@ -87,18 +95,6 @@ def _fields(body: Body, fields: Mapping[str, Shape], location: Location, pointer
             raise InputError(f"unknown field '{key}'", location.within(place), hint)
         found[name] = decoded(value, fields[name], name, location, place)
     return found
-
-
-def _scalar(value: Json, kind: Kind, what: str, location: Location) -> Json:
-    if kind is Kind.ANY:
-        return value
-    if isinstance(value, list | dict):
-        raise InputError(f"{what} must be a text", location)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return format_float(value)
-    return str(value)
 
 
 def _below(pointer: str, key: object) -> str:

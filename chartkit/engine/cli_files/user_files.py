@@ -84,7 +84,26 @@ def read_values(
             f"{', '.join(OPERATIONS)}",
             location,
         )
-    by_resource, by_rule = _policies(body.get("policies"), location)
+    policies = body.get("policies")
+    by_resource: _Values = {}
+    by_rule: _Values = {}
+    for policy in _items(policies, "policies", location):
+        name = _name(policy, "policies", location)
+        for resource in _items(policy.get("resources"), "resources", location):
+            key = (name, _name(resource, "resources", location))
+            values = _mapping(resource.get("values"), "values", location)
+            by_resource[key] = {**by_resource.get(key, {}), **values}
+        for rule in _items(policy.get("rules"), "rules", location):
+            key = (name, _name(rule, "rules", location))
+            foreach = _mapping(rule.get("foreachValues"), "foreachValues", location)
+            # Kyverno never counts the elements: the first value serves for all of them.
+            first = {
+                variable: values[0]
+                for variable, values in foreach.items()
+                if isinstance(values, list) and values
+            }
+            values = _mapping(rule.get("values"), "values", location)
+            by_rule.setdefault(key, {**values, **first})
     return UserValues(
         dict(_mapping(body.get("globalValues"), "globalValues", location)),
         by_resource,
@@ -114,29 +133,6 @@ def read_settings(texts: Sequence[str]) -> dict[str, str]:
 
 
 _Values = dict[tuple[str, str], Mapping[str, Json]]
-
-
-def _policies(policies: Json, location: Location) -> tuple[_Values, _Values]:
-    by_resource: _Values = {}
-    by_rule: _Values = {}
-    for policy in _items(policies, "policies", location):
-        name = _name(policy, "policies", location)
-        for resource in _items(policy.get("resources"), "resources", location):
-            key = (name, _name(resource, "resources", location))
-            values = _mapping(resource.get("values"), "values", location)
-            by_resource[key] = {**by_resource.get(key, {}), **values}
-        for rule in _items(policy.get("rules"), "rules", location):
-            key = (name, _name(rule, "rules", location))
-            foreach = _mapping(rule.get("foreachValues"), "foreachValues", location)
-            # Kyverno never counts the elements: the first value serves for all of them.
-            first = {
-                variable: values[0]
-                for variable, values in foreach.items()
-                if isinstance(values, list) and values
-            }
-            values = _mapping(rule.get("values"), "values", location)
-            by_rule.setdefault(key, {**values, **first})
-    return by_resource, by_rule
 
 
 def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[str, str]]:

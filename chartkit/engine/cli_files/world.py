@@ -62,7 +62,15 @@ class ObjectApi:
         path = _parse(url_path)
         found = self._by_resource.get((path.group, path.version, path.resource), {})
         if path.name:
-            return _named(path, found)
+            body = found.get((path.namespace, path.name))
+            if body is None:
+                kind = next((each["kind"] for each in found.values()), _singular(path.resource))
+                resource = f"{path.resource}.{path.group}" if path.group else path.resource
+                raise LookupFailed(
+                    f"failed to get resource {path.api_version}/{kind}/{path.name}: "
+                    f"{resource} {quote(path.name)} not found"
+                )
+            return body
         items = [
             body
             for (namespace, _), body in sorted(found.items(), key=lambda item: item[0])
@@ -100,18 +108,6 @@ class PartialApi(ObjectApi):
 
 
 _BESIDE: Final = "give the object, or the answer in a values file; nothing outside is asked"
-
-
-def _named(path: _Path, found: dict[tuple[str, str], Body]) -> Body:
-    body = found.get((path.namespace, path.name))
-    if body is None:
-        kind = next((each["kind"] for each in found.values()), _singular(path.resource))
-        resource = f"{path.resource}.{path.group}" if path.group else path.resource
-        raise LookupFailed(
-            f"failed to get resource {path.api_version}/{kind}/{path.name}: "
-            f"{resource} {quote(path.name)} not found"
-        )
-    return body
 
 
 def _singular(resource: str) -> str:
@@ -249,23 +245,19 @@ class UserGlobalContext:
 
     def data(self, name: str, projection: str, /) -> Json:
         if name in self._mocked:
-            return _mocked_data(self._mocked[name], projection)
+            data = _global_data(self._mocked[name])
+            if not projection:
+                return data
+            mock = f"global context mock: projection {quote(projection)}"
+            if not isinstance(data, dict):
+                raise LookupFailed(f"{mock} requested but value is not an object")
+            if projection not in data:
+                raise LookupFailed(f"{mock} not found")
+            return data[projection]
         if name in self._entries:
             return self._entries[name].data(projection, self._world)
         failure = UnknownEntry if self._mocked or self._entries else NoSource
         raise failure(f"failed to fetch entry key={name}")
-
-
-def _mocked_data(entry: Body, projection: str) -> Json:
-    data = _global_data(entry)
-    if not projection:
-        return data
-    mock = f"global context mock: projection {quote(projection)}"
-    if not isinstance(data, dict):
-        raise LookupFailed(f"{mock} requested but value is not an object")
-    if projection not in data:
-        raise LookupFailed(f"{mock} not found")
-    return data[projection]
 
 
 def _recorded_call(entry: Body) -> tuple[str, Recorded]:

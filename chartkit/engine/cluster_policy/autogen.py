@@ -68,7 +68,14 @@ def _can_extend(rules: Iterable[Rule]) -> bool:
         if rule.generate or _has_json_patch(rule.mutate):
             return False
         for one in _filters(rule.match, rule.exclude):
-            if _is_too_special(one):
+            is_too_special = bool(
+                one.name
+                or one.names
+                or one.selector is not None
+                or one.annotations is not None
+                or (len(one.kinds) > 1 and _has_kind(one.kinds, "Pod"))
+            )
+            if is_too_special:
                 return False
             needed = needed or any(kind == "Pod" or kind in _KINDS for kind in one.kinds)
     return needed
@@ -86,16 +93,6 @@ def _filters(match: Match, exclude: Match | None) -> Iterable[ResourceFilter]:
     for block in (match, exclude):
         if block is not None:
             yield from (block.direct, *block.any, *block.all)
-
-
-def _is_too_special(one: ResourceFilter) -> bool:
-    return bool(
-        one.name
-        or one.names
-        or one.selector is not None
-        or one.annotations is not None
-        or (len(one.kinds) > 1 and _has_kind(one.kinds, "Pod"))
-    )
 
 
 def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:

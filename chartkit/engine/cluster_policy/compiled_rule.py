@@ -80,7 +80,8 @@ class CompiledRule:
         context = base
         if body.has_context or base.world is not OFFLINE:
             context = base.child()
-            self._load(context)
+            with Reraise("failed to load context: "):
+                self.body.entries.attach(context)
         if body.preconditions is not None:
             unmet = self._unmet(body.preconditions, context)
             if unmet is not None:
@@ -93,7 +94,15 @@ class CompiledRule:
             result = replace(result, fields=self._applied_by(context, request, facts))
         if body.properties is None:
             return result
-        return _described(result, body.properties, context)
+        properties = body.properties
+        # The result with the rule's properties, substituted if all of them can be.
+        try:
+            texts = properties.resolve(context)
+        except ChartkitError:
+            texts = properties.value
+        if not all(isinstance(text, str) for text in texts.values()):
+            texts = properties.value
+        return _with_properties(result, texts)
 
     def _handle(self, context: Context, request: Request, facts: Facts) -> RuleResult | None:
         handle = self.body.handle
@@ -119,10 +128,6 @@ class CompiledRule:
         kind = request.kind or kind_of(resource)
         return pointers(matched_fields(self.rule.match, facts, kind, request.subresource))
 
-    def _load(self, context: Context) -> None:
-        with Reraise("failed to load context: "):
-            self.body.entries.attach(context)
-
     def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
         try:
             outcome = conditions.evaluate(context)
@@ -144,17 +149,6 @@ class CompiledRule:
         rule = self.rule
         result = RuleResult(self.policy, rule.name, rule.kind.type, status, message)
         return _with_properties(result, rule.properties) if rule.properties else result
-
-
-def _described(result: RuleResult, properties: Template, context: Context) -> RuleResult:
-    """The result with the rule's properties, substituted if all of them can be."""
-    try:
-        texts = properties.resolve(context)
-    except ChartkitError:
-        texts = properties.value
-    if not all(isinstance(text, str) for text in texts.values()):
-        texts = properties.value
-    return _with_properties(result, texts)
 
 
 def _with_properties(result: RuleResult, properties: Mapping[str, str]) -> RuleResult:

@@ -139,7 +139,11 @@ def _run(
         inner.set_element(element, index, nesting)
         is_object = isinstance(element, dict)
         if loop.scope and not is_object:
-            return _unscoped(element), applied
+            text = (
+                "failed to process foreach: cannot use elementScope=true foreach rules for "
+                f"elements that are not maps, expected type=map got type={go_type(element)}"
+            )
+            return Checked(Status.ERROR, text), applied
         scoped = is_object if loop.scope is None else loop.scope
         checked = _decide(loop, inner, request, element if scoped else outer)
         if checked is None or checked.status is Status.SKIP:
@@ -181,14 +185,6 @@ def _fields(fields: FindFields, place: _Place, origins: Origins) -> Iterable[Fie
     }
     judged = element if place.scoped else origins.judged
     return fields(origins.inside(place.inner, judged, names))
-
-
-def _unscoped(element: Json) -> Checked:
-    text = (
-        "failed to process foreach: cannot use elementScope=true foreach rules for "
-        f"elements that are not maps, expected type=map got type={go_type(element)}"
-    )
-    return Checked(Status.ERROR, text)
 
 
 def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Checked | None:

@@ -120,9 +120,19 @@ _Bind = Callable[[ResourceFilter, GroupVersionKind, str], Predicate | None]
 
 def _bind(block: Match, bind: _Bind, kind: GroupVersionKind, sub: str) -> Predicate | None:
     if block.any:
-        return _any_of([bind(one, kind, sub) for one in block.any])
+        parts = [bind(one, kind, sub) for one in block.any]
+        live = [part for part in parts if part is not None]
+        if not live:
+            return None
+        if always in live:
+            return always
+        if len(live) == 1:
+            return live[0]
+        return lambda facts: any(part(facts) for part in live)
     if block.all:
-        return _every([bind(one, kind, sub) for one in block.all])
+        parts = [bind(one, kind, sub) for one in block.all]
+        live = [part for part in parts if part is not None]
+        return _all_of(live) if len(live) == len(parts) else None
     return bind(block.direct, kind, sub)
 
 
@@ -282,22 +292,6 @@ def _all_of(parts: list[Predicate]) -> Predicate:
     if len(parts) == 1:
         return parts[0]
     return lambda facts: all(part(facts) for part in parts)
-
-
-def _any_of(parts: list[Predicate | None]) -> Predicate | None:
-    live = [part for part in parts if part is not None]
-    if not live:
-        return None
-    if always in live:
-        return always
-    if len(live) == 1:
-        return live[0]
-    return lambda facts: any(part(facts) for part in live)
-
-
-def _every(parts: list[Predicate | None]) -> Predicate | None:
-    live = [part for part in parts if part is not None]
-    return _all_of(live) if len(live) == len(parts) else None
 
 
 _ANY = "*"

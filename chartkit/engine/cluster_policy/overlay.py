@@ -19,7 +19,6 @@ from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.jmespath.traced import Traced
 from chartkit.errors import EvaluationError, raising
 from chartkit.go.int64 import mark_literals
 from chartkit.go.types import kind_of
@@ -84,7 +83,10 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
         for index, pattern in enumerate(patterns):
             mismatch = pattern.check(value, context.budget)
             if mismatch is None:
-                return _passed(passed, index, rule.name)
+                while len(passed) <= index:
+                    text = f"validation rule '{rule.name}' anyPattern[{len(passed)}] passed."
+                    passed.append(Checked(Status.PASS, text))
+                return passed[index]
             mismatches.append(mismatch)
         return _none_holds(mismatches, explain, context) if mismatches else empty
 
@@ -93,14 +95,15 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
 
 def _fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterator[FieldPath]:
     for mismatch in mismatches:
-        yield from _mismatched_fields(mismatch, origins.judged)
-
-
-def _passed(known: list[Checked], index: int, rule: str) -> Checked:
-    while len(known) <= index:
-        text = f"validation rule '{rule}' anyPattern[{len(known)}] passed."
-        known.append(Checked(Status.PASS, text))
-    return known[index]
+        # The fields that a mismatch is about, the most telling first.
+        if mismatch.place is None:
+            continue
+        part, places = mismatch.place
+        indices = iter(places)
+        steps = [next(indices) if step is None else step for step in part.path.steps]
+        found = origins.judged.inside(steps)
+        for inner in _inside(part, found.value):
+            yield from found.inside(inner).fields()
 
 
 def _none_holds(mismatches: list[Mismatch], explain: _Messages, context: Context) -> Checked:
@@ -232,21 +235,6 @@ def _identity(value: Json) -> object:
 _ITSELF: Final[tuple[FieldPath, ...]] = ((),)
 
 _scalar = lru_cache(maxsize=1024, typed=True)(compile_scalar)
-
-
-def _mismatched_fields(mismatch: Mismatch, judged: Traced) -> Iterator[FieldPath]:
-    """Yield the fields that a mismatch is about, the most telling first.
-
-    judged: the value that does not match.
-    """
-    if mismatch.place is None:
-        return
-    part, places = mismatch.place
-    indices = iter(places)
-    steps = [next(indices) if step is None else step for step in part.path.steps]
-    found = judged.inside(steps)
-    for inner in _inside(part, found.value):
-        yield from found.inside(inner).fields()
 
 
 def _inside(part: Part, value: Json) -> Sequence[FieldPath]:

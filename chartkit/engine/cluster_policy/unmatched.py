@@ -44,7 +44,15 @@ def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault
             hint = "names of namespaces have lower case letters, digits and '-'"
             yield ("namespaces", at), f"no namespace can be called '{namespace}'", hint
     if one.kinds and all(cluster_wide(kind) for kind in one.kinds):
-        yield from _of_cluster(one)
+        # What namespaces are asked of objects that have none; a Namespace is in itself.
+        if any(parse_kind_selector(kind).kind == "Namespace" for kind in one.kinds):
+            return
+        text = f"{', '.join(one.kinds)} is cluster-scoped, and in no namespace"
+        selector = one.namespace_selector
+        if one.namespaces:
+            yield ("namespaces",), text, "remove `namespaces`"
+        if selector is not None and not compile_selector(selector)({}):
+            yield ("namespaceSelector",), text, "remove `namespaceSelector`"
 
 
 def _of_kind(at: int, selector: str) -> Iterator[_Fault]:
@@ -54,15 +62,3 @@ def _of_kind(at: int, selector: str) -> Iterator[_Fault]:
     places = served_elsewhere((group,), (version,), lambda known: known.kind == kind)
     if places:
         yield ("kinds", at), f"no API server has the kind '{selector}'", f"{kind} is in {places}"
-
-
-def _of_cluster(one: ResourceFilter) -> Iterator[_Fault]:
-    """Yield what namespaces are asked of objects that have none; a Namespace is in itself."""
-    if any(parse_kind_selector(kind).kind == "Namespace" for kind in one.kinds):
-        return
-    text = f"{', '.join(one.kinds)} is cluster-scoped, and in no namespace"
-    selector = one.namespace_selector
-    if one.namespaces:
-        yield ("namespaces",), text, "remove `namespaces`"
-    if selector is not None and not compile_selector(selector)({}):
-        yield ("namespaceSelector",), text, "remove `namespaceSelector`"

@@ -88,7 +88,9 @@ class Context:
         made._level = self._level + 1
         made._shared = self._shared
         if slots := self._slots:
-            self._reload()
+            for index, slot in enumerate(self._slots):
+                if slot.loaded and slot not in self._held:
+                    self._load(slot, index, quiet=True)
             made.data = dict(self.data)
             for slot in slots:
                 slot.matched = False
@@ -197,7 +199,12 @@ class Context:
             if not (slot.loaded and slot.loader.cached):
                 slot.value = self._fetch(slot.loader)
             slot.loaded = True
-            self._store(slot)
+            if slot.value is not NOTHING:
+                name = slot.loader.name
+                if slot.loader.replaces:
+                    self.data[name] = slot.value
+                else:
+                    self.data = merge(self.data, {name: slot.value})
         except ChartkitError:
             # Rules without entries share the admission's own context: each meets the failure.
             slot.matched = self._level > 0
@@ -211,20 +218,6 @@ class Context:
         if timings is None:
             return loader.fetch(self)
         return timings.entry(loader.name, partial(loader.fetch, self))
-
-    def _store(self, slot: _Slot) -> None:
-        if slot.value is NOTHING:
-            return
-        name = slot.loader.name
-        if slot.loader.replaces:
-            self.data[name] = slot.value
-        else:
-            self.data = merge(self.data, {name: slot.value})
-
-    def _reload(self) -> None:
-        for index, slot in enumerate(self._slots):
-            if slot.loaded and slot not in self._held:
-                self._load(slot, index, quiet=True)
 
 
 def merge(base: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:

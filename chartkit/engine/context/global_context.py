@@ -15,7 +15,7 @@ from chartkit.engine.jmespath import Expression, JMESPathError, compile_expressi
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.services import NotAllowedError, ServiceSource
+from chartkit.engine.ports.services import NotAllowedError
 from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.duration import parse_duration
@@ -69,25 +69,21 @@ class GlobalContextEntry:
         url = call.get("urlPath") or "" if service is None else service["url"]
         answer = world.mocks.recorded(method, url)
         if answer is None and service is not None:
-            return _called(call, world.services, self.tries)
+            try:
+                return call_service("globalcontext", call, world.services, self.tries).value()
+            except NotAllowedError as error:
+                raise LookupFailed(error.message) from error
+            except NoSource as error:
+                raise LookupFailed("no data available", hint=error.hint) from error
+            except EvaluationError as error:
+                raise LookupFailed(error.message) from error
+            except JsonError as error:
+                raise LookupFailed(str(error)) from error
         if answer is None:
             raise LookupFailed("no data available", hint=f"record an answer to {method} {url}")
         if not 200 <= answer.status < 300:
             raise LookupFailed(f"HTTP {answer.status}")
         return answer.body
-
-
-def _called(call: Body, services: ServiceSource, tries: int) -> Json:
-    try:
-        return call_service("globalcontext", call, services, tries).value()
-    except NotAllowedError as error:
-        raise LookupFailed(error.message) from error
-    except NoSource as error:
-        raise LookupFailed("no data available", hint=error.hint) from error
-    except EvaluationError as error:
-        raise LookupFailed(error.message) from error
-    except JsonError as error:
-        raise LookupFailed(str(error)) from error
 
 
 def _listed(cluster: Cluster, resource: Body) -> list[Body]:
@@ -142,10 +138,7 @@ def _faults(spec: Body) -> list[str]:
             f"spec.resource.{key}: Required value: A Resource entry requires a {key}"
             for key in missing
         ]
-    return _call_faults(spec["apiCall"])
-
-
-def _call_faults(call: Body) -> list[str]:
+    call = spec["apiCall"]
     faults = []
     try:
         interval = parse_duration(call.get("refreshInterval") or "10m")

@@ -209,7 +209,10 @@ _NAMESPACE: Final = ("metadata", "namespace")
 
 def _entry(loader: Loader, origins: Origins) -> Traced:
     if isinstance(loader, ImagesLoader):
-        return _images(loader.fetch(None))
+        images = loader.fetch(None)
+        if not isinstance(images, dict):
+            return Traced(None)
+        return named({kind: named(_by_container(found)) for kind, found in images.items()})
     if isinstance(loader, VariableLoader):
         return _variable_entry(loader, origins)
     found = Traced(origins.context.data.get(loader.name))
@@ -244,12 +247,6 @@ def _read(loader: EntryLoader, origins: Origins) -> Iterator[Traced]:
             continue
         if found.fields():
             yield found
-
-
-def _images(images: Json) -> Traced:
-    if not isinstance(images, dict):
-        return Traced(None)
-    return named({kind: named(_by_container(found)) for kind, found in images.items()})
 
 
 def _by_container(images: Mapping[str, Json]) -> dict[str, Traced]:

@@ -132,16 +132,13 @@ def expect_scalar(value: Json) -> None:
 
 def wrong_kind(value: Json, expected: str) -> PatchError:
     """The error of a value that is not of the kind it must be."""
-    return PatchError(
-        f"wrong node kind: expected {expected} but got {_kind(value)}: "
-        f"node contents:\n{flow_text(value)}\n"
-    )
-
-
-def _kind(value: Json) -> str:
     if isinstance(value, dict):
-        return "MappingNode"
-    return "SequenceNode" if isinstance(value, list) else "ScalarNode"
+        kind = "MappingNode"
+    else:
+        kind = "SequenceNode" if isinstance(value, list) else "ScalarNode"
+    return PatchError(
+        f"wrong node kind: expected {expected} but got {kind}: node contents:\n{flow_text(value)}\n"
+    )
 
 
 def flow_text(value: Json) -> str:

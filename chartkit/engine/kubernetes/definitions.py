@@ -3,7 +3,6 @@ compact schemas from which the definitions are made (`chartkit.schemas`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Final
@@ -129,25 +128,22 @@ def check_schema(schema: Check, resource: Resource) -> None:
     if depth(resource.body) > MAX_DEPTH:
         text = f"is nested deeper than {MAX_DEPTH} levels"
         raise CompileError([_diagnostic((), text, resource.location)])
-    problems = _without_consequences(schema(resource.body, ()))
-    if problems:
-        raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
-
-
-def _without_consequences(problems: Sequence[Problem]) -> list[Problem]:
-    """Return problems without the required fields that are missing because they are misspelt."""
+    problems = schema(resource.body, ())
+    # Problems without the required fields that are missing because they are misspelt.
     meant = {
         (path[:-1], name)
         for path, text in problems
         if isinstance(text, UnknownField)
         for name in nearest(str(path[-1]), text.known, 1)
     }
-    return [
+    problems = [
         (path, text)
         for path, text in problems
         if not (path and text == REQUIRED and (path[:-1], path[-1]) in meant)
         and not (text.startswith(ONE_OF) and any(above == path for above, _ in meant))
     ]
+    if problems:
+        raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
 
 
 def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple[str, ...]) -> None:

@@ -49,7 +49,10 @@ def text(*, among: tuple[str, ...] = (), longest: int = 0) -> Check:
         if not isinstance(value, str):
             return [_wrong_type(value, path, "string")]
         if among and value not in among:
-            return [(path, _unsupported(value, among))]
+            shown = ", ".join(f'"{one}"' for one in among)
+            message = Unsupported(f'Unsupported value: "{value}": supported values: {shown}')
+            message.known, message.value = among, value
+            return [(path, message)]
         if longest and len(value) > longest:
             return [(path, f"Too long: may not be more than {longest} bytes")]
         return []
@@ -124,23 +127,12 @@ def struct(
             if field is not None:
                 problems += [] if entry is None else field(entry, (*path, key))
             elif not open_ended:
-                problems.append(((*path, key), _unknown_field(fields)))
+                message = UnknownField("value provided for unknown field")
+                message.known = fields
+                problems.append(((*path, key), message))
         return problems
 
     return check
-
-
-def _unknown_field(known: Iterable[str]) -> UnknownField:
-    message = UnknownField("value provided for unknown field")
-    message.known = known
-    return message
-
-
-def _unsupported(value: str, known: Iterable[str]) -> Unsupported:
-    shown = ", ".join(f'"{one}"' for one in known)
-    message = Unsupported(f'Unsupported value: "{value}": supported values: {shown}')
-    message.known, message.value = known, value
-    return message
 
 
 def _wrong_type(value: Json, path: tuple[str | int, ...], wanted: str) -> Problem:

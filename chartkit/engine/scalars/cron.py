@@ -117,24 +117,20 @@ def _is_free(text: str) -> bool:
 def _values(text: str, field: _Field) -> frozenset[int]:
     found: set[int] = set()
     for part in filter(None, text.split(",")):
-        found.update(_range(part, field))
+        span, slash, step = part.partition("/")
+        first, *last = span.split("-")
+        if first in ("*", "?"):
+            least, most = field.least, field.most
+        elif len(last) > 1:
+            raise ValueError(f"{field.name}: {part!r} is no range")
+        else:
+            least = _number(first, field)
+            most = _number(last[0], field) if last else field.most if slash else least
+        stride = _whole(step, field) if slash else 1
+        if least < field.least or most > field.most or least > most or not stride:
+            raise ValueError(f"{field.name}: {part!r} is outside {field.least}-{field.most}")
+        found.update(range(least, most + 1, stride))
     return frozenset(found)
-
-
-def _range(text: str, field: _Field) -> range:
-    span, slash, step = text.partition("/")
-    first, *last = span.split("-")
-    if first in ("*", "?"):
-        least, most = field.least, field.most
-    elif len(last) > 1:
-        raise ValueError(f"{field.name}: {text!r} is no range")
-    else:
-        least = _number(first, field)
-        most = _number(last[0], field) if last else field.most if slash else least
-    stride = _whole(step, field) if slash else 1
-    if least < field.least or most > field.most or least > most or not stride:
-        raise ValueError(f"{field.name}: {text!r} is outside {field.least}-{field.most}")
-    return range(least, most + 1, stride)
 
 
 def _number(text: str, field: _Field) -> int:

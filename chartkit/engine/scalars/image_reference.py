@@ -56,18 +56,14 @@ def parse_image(image: str, default_registry: str = DEFAULT_REGISTRY) -> ImageRe
 
     Raises `ImageReferenceError`.
     """
-    full = _with_registry(image, default_registry)
+    first, slash, _ = image.partition("/")
+    named = "." in first or ":" in first or first == "localhost" or to_lower(first) != first
+    full = image if slash and named else f"{default_registry}/{image}"
     try:
         return _parse(full)
     except ImageReferenceError as error:
         settings = f"defaultRegistry: {default_registry}, enableDefaultRegistryMutation: true"
         raise ImageReferenceError(f"bad image: {full}, {settings}: {error}") from None
-
-
-def _with_registry(image: str, default: str) -> str:
-    first, slash, _ = image.partition("/")
-    named = "." in first or ":" in first or first == "localhost" or to_lower(first) != first
-    return image if slash and named else f"{default}/{image}"
 
 
 def _parse(full: str) -> ImageReference:
@@ -80,17 +76,13 @@ def _parse(full: str) -> ImageReference:
         raise ImageReferenceError(f"repository name must not be more than {_MAX_PATH} characters")
     digest, tag = match["digest"] or "", match["tag"] or ""
     if digest:
-        _check_digest(digest)
+        algorithm, _, encoded = digest.partition(":")
+        if algorithm not in _DIGEST_LENGTHS:
+            raise ImageReferenceError("unsupported digest algorithm")
+        if len(encoded) != _DIGEST_LENGTHS[algorithm]:
+            raise ImageReferenceError("invalid checksum digest length")
+        if not _LOWER_HEX.match(encoded):
+            raise ImageReferenceError("invalid checksum digest format")
     elif not tag:
         tag = "latest"
     return ImageReference(match["domain"] or "", match["path"], tag, digest)
-
-
-def _check_digest(digest: str) -> None:
-    algorithm, _, encoded = digest.partition(":")
-    if algorithm not in _DIGEST_LENGTHS:
-        raise ImageReferenceError("unsupported digest algorithm")
-    if len(encoded) != _DIGEST_LENGTHS[algorithm]:
-        raise ImageReferenceError("invalid checksum digest length")
-    if not _LOWER_HEX.match(encoded):
-        raise ImageReferenceError("invalid checksum digest format")

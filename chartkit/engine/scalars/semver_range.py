@@ -112,12 +112,20 @@ def parse_range(text: str) -> InRange:
 
 def read_range(text: str) -> list[list[Comparison]]:
     """Return the alternatives of a range, the comparisons of each; raises `SemverError`."""
+    parts = _split(text)
+    groups: list[list[str]] = [[]]
+    for index, part in enumerate(parts):
+        if part != "||":
+            groups[-1].append(part)
+        elif index == 0:
+            raise SemverError("First element in range is '||'")
+        else:
+            groups.append([])
+    if not groups[-1]:
+        raise SemverError("Last element in range is '||'")
     alternatives = [
         [_condition(part) for part in expanded]
-        for expanded in [
-            [piece for part in parts for piece in _expand(part)]
-            for parts in _alternatives(_split(text))
-        ]
+        for expanded in [[piece for part in parts for piece in _expand(part)] for parts in groups]
     ]
     if not all(alternatives):
         raise SemverError("empty range")
@@ -139,20 +147,6 @@ def _split(text: str) -> list[str]:
     if last < len(text) - 1:
         parts.append(text[last:])
     return [part.replace(" ", "").encode("latin-1").decode("utf-8", "replace") for part in parts]
-
-
-def _alternatives(parts: list[str]) -> list[list[str]]:
-    groups: list[list[str]] = [[]]
-    for index, part in enumerate(parts):
-        if part != "||":
-            groups[-1].append(part)
-        elif index == 0:
-            raise SemverError("First element in range is '||'")
-        else:
-            groups.append([])
-    if not groups[-1]:
-        raise SemverError("Last element in range is '||'")
-    return groups
 
 
 def _expand(part: str) -> list[str]:

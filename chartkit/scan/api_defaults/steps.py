@@ -217,19 +217,15 @@ def of_type(spec: Body) -> None:
         spec["externalTrafficPolicy"] = "Cluster"
     if kind in _WITH_ADDRESS:
         spec.setdefault("internalTrafficPolicy", "Cluster")
-        _addresses(spec)
+        address, addresses = spec.get("clusterIP"), spec.get("clusterIPs")
+        if address and isinstance(address, str) and not addresses:
+            spec["clusterIPs"] = [address]
+        elif is_zero(address) and isinstance(addresses, list) and addresses:
+            spec["clusterIP"] = addresses[0]
+        is_dual = spec.get("clusterIP") == "None" and not spec.get("selector")
+        spec.setdefault("ipFamilyPolicy", "RequireDualStack" if is_dual else "SingleStack")
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
-
-
-def _addresses(spec: Body) -> None:
-    address, addresses = spec.get("clusterIP"), spec.get("clusterIPs")
-    if address and isinstance(address, str) and not addresses:
-        spec["clusterIPs"] = [address]
-    elif is_zero(address) and isinstance(addresses, list) and addresses:
-        spec["clusterIP"] = addresses[0]
-    is_dual = spec.get("clusterIP") == "None" and not spec.get("selector")
-    spec.setdefault("ipFamilyPolicy", "RequireDualStack" if is_dual else "SingleStack")
 
 
 def target_port(port: Body) -> None:

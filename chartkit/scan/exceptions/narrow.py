@@ -77,8 +77,14 @@ def _candidates(body: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Cha
 
 def _of_filters(match: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Change]]:
     filters = mappings_at(match, "any")
-    for each in filters if len(filters) > 1 else ():
-        yield f"a filter is not needed ({_shown(each)})", ("filter", each)
+    for filter_ in filters if len(filters) > 1 else ():
+        parts = [
+            f"{key} {', '.join(map(str, value))}"
+            for key, value in mapping_at(filter_, "resources").items()
+            if isinstance(value, list)
+        ]
+        shown = "; ".join(parts) or "any object"
+        yield f"a filter is not needed ({shown})", ("filter", filter_)
     spaces = sorted({each.resource.namespace for each in lifted})
     wide = [each for each in filters if _is_wide(mapping_at(each, "resources"))]
     if wide and all(spaces):
@@ -91,15 +97,6 @@ def _is_wide(resources: Body) -> bool:
     return not resources.get("namespaceSelector") and (
         not names or any(name in _ANY for name in names)
     )
-
-
-def _shown(filter_: Body) -> str:
-    parts = [
-        f"{key} {', '.join(map(str, value))}"
-        for key, value in mapping_at(filter_, "resources").items()
-        if isinstance(value, list)
-    ]
-    return "; ".join(parts) or "any object"
 
 
 def _apply(body: Body, change: Change) -> Body:

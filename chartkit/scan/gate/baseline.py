@@ -101,7 +101,12 @@ def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
     violations = enumerate(document.body["violations"])
     entries = tuple(_entry(document, index, body) for index, body in violations)
     baseline = Baseline(path, entries, document)
-    _require_unique(baseline)
+    first: dict[Violation, KnownViolation] = {}
+    for entry in baseline.entries:
+        other = first.setdefault(entry.violation, entry)
+        if other is not entry:
+            hint = f"the other is at {baseline.locate(other)}; write the number as 'count'"
+            raise InputError(f"{entry.violation} is here twice", baseline.locate(entry), hint)
     return baseline
 
 
@@ -143,15 +148,6 @@ def _entry(document: Document, index: int, body: Body) -> KnownViolation:
         until,
         index,
     )
-
-
-def _require_unique(baseline: Baseline) -> None:
-    first: dict[Violation, KnownViolation] = {}
-    for entry in baseline.entries:
-        other = first.setdefault(entry.violation, entry)
-        if other is not entry:
-            hint = f"the other is at {baseline.locate(other)}; write the number as 'count'"
-            raise InputError(f"{entry.violation} is here twice", baseline.locate(entry), hint)
 
 
 class BaselineMatcher:

@@ -113,20 +113,9 @@ def _parts(baseline: Baseline) -> _Parts:
         kept = "" if node.flow_style else head
         return _Parts(kept or _HEAD, (), "".join(lines[following:]))
     starts = [_start(lines, item.start_mark.line) for item in value.value]
-    return _split(lines, key.start_mark.line + 1, starts, following, head)
-
-
-def _start(lines: Sequence[str], line: int) -> int:
-    """Return the line with the dash of an item."""
-    while not lines[line].lstrip().startswith("-"):
-        line -= 1
-    return line
-
-
-def _split(
-    lines: Sequence[str], first: int, starts: Sequence[int], following: int, head: str
-) -> _Parts:
-    ends = [_end(lines, start, end) for start, end in _spans(starts, following)]
+    first = key.start_mark.line + 1
+    spans = zip(starts, [*starts[1:], following], strict=True)
+    ends = [_end(lines, start, end) for start, end in spans]
     items = []
     for start, end in zip(starts, ends, strict=True):
         items.append(("".join(lines[first:start]), "".join(lines[start:end])))
@@ -136,8 +125,11 @@ def _split(
     return _Parts(head, tuple(items), "".join(lines[first:]), indent)
 
 
-def _spans(starts: Sequence[int], following: int) -> Iterator[tuple[int, int]]:
-    return zip(starts, [*starts[1:], following], strict=True)
+def _start(lines: Sequence[str], line: int) -> int:
+    """Return the line with the dash of an item."""
+    while not lines[line].lstrip().startswith("-"):
+        line -= 1
+    return line
 
 
 def _end(lines: Sequence[str], start: int, end: int) -> int:

@@ -90,7 +90,11 @@ def exception_of(
     group = group_of(policy.policy.resource)
     if group not in (KYVERNO_GROUP, CEL_GROUP):
         return None
-    metadata: Body = {"name": _name(resource, suppression, policy), "namespace": namespace}
+    identity = (_own_kind(resource), resource.namespace, resource.name, policy.policy.id)
+    digest = hashlib.sha256("\0".join((*identity, suppression.rule)).encode()).hexdigest()[:8]
+    words = f"{policy.policy.name}-{resource.name}".lower()
+    name = f"{_NOT_IN_NAMES.sub('-', words)[: _LONGEST - 9].strip('-')}-{digest}"
+    metadata: Body = {"name": name, "namespace": namespace}
     if suppression.until is not None:
         after = suppression.until + timedelta(days=1)
         metadata["labels"] = {_TTL: after.isoformat()}
@@ -152,11 +156,3 @@ def _conditions(resource: Resource) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
-
-
-def _name(resource: Resource, suppression: Suppression, policy: RunnablePolicy) -> str:
-    """Return a name that differs for each object, policy and rule."""
-    identity = (_own_kind(resource), resource.namespace, resource.name, policy.policy.id)
-    digest = hashlib.sha256("\0".join((*identity, suppression.rule)).encode()).hexdigest()[:8]
-    words = f"{policy.policy.name}-{resource.name}".lower()
-    return f"{_NOT_IN_NAMES.sub('-', words)[: _LONGEST - 9].strip('-')}-{digest}"

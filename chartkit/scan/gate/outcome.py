@@ -70,9 +70,16 @@ def conclude(gate: Gate, options: GateOptions, is_broken: bool, is_partial: bool
     is_nothing = tally.is_empty and not is_partial
     # What is broken may be why nothing matched.
     if is_nothing and (options.fail_on_nothing or not is_broken):
-        found.append(_nothing(options.fail_on_nothing))
+        severity = Severity.ERROR if options.fail_on_nothing else Severity.NOTE
+        message = "no policy matched any object"
+        hint = "compare the kinds that the policies match with the objects"
+        found.append(Diagnostic(NOTHING, severity, message, None, hint))
     if tally.below:
-        found.append(_below(tally.below, options.fail_on or Threshold.NONE))
+        least = options.fail_on or Threshold.NONE
+        many = counted(tally.below, "violation", "violations")
+        what = f"{many} below {least}" if least != Threshold.NONE else many
+        message = f"{what} {'does' if tally.below == 1 else 'do'} not fail the run"
+        found.append(Diagnostic(THRESHOLD, Severity.NOTE, message, None, f"--fail-on {least}"))
     fails = is_broken or tally.failing or any(each.severity is Severity.ERROR for each in found)
     warns = tally.statuses[Status.WARN] or tally.below
     code = 1 if fails else (options.warn_exit_code or 0) if warns else 0
@@ -101,20 +108,6 @@ def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> 
     else:
         return False
     return True
-
-
-def _below(count: int, least: str) -> Diagnostic:
-    many = counted(count, "violation", "violations")
-    what = f"{many} below {least}" if least != Threshold.NONE else many
-    message = f"{what} {'does' if count == 1 else 'do'} not fail the run"
-    return Diagnostic(THRESHOLD, Severity.NOTE, message, None, f"--fail-on {least}")
-
-
-def _nothing(fails: bool) -> Diagnostic:
-    severity = Severity.ERROR if fails else Severity.NOTE
-    message = "no policy matched any object"
-    hint = "compare the kinds that the policies match with the objects"
-    return Diagnostic(NOTHING, severity, message, None, hint)
 
 
 def _stale(

@@ -136,13 +136,10 @@ class Selection:
         """Return whether objects of a kind and namespace are selected."""
         values = {"kind": (kind, f"{api_version}/{kind}"), "namespace": (namespace,)}
         if self._unseen:
-            self._note(values)
+            for key, each in values.items():
+                self._seen[key].add(each[0])
+            self._unseen -= {each for each in self._unseen if each.matches(values[each.key])}
         return self._has(_OF_OBJECTS, values.__getitem__)
-
-    def _note(self, values: Mapping[str, tuple[str, ...]]) -> None:
-        for key, each in values.items():
-            self._seen[key].add(each[0])
-        self._unseen -= {each for each in self._unseen if each.matches(values[each.key])}
 
     def has_rule(self, traits: PolicyTraits, identity: str, rule: str) -> bool:
         """Return whether a rule of a policy is selected; identity: the policy's ID."""

@@ -44,7 +44,17 @@ def read_applications(resource: Resource, repository: Repository) -> Iterator[De
         yield from _of_application(resource, resource.body, (), repository)
         return
     template = mapping_at(resource.body, "spec", "template")
-    elements, others = _elements(resource.body)
+    # The elements of list generators, and the names of the others.
+    elements: list[Body] = []
+    others: list[str] = []
+    for generator in mappings_at(resource.body, "spec", "generators"):
+        given = mapping_at(generator, "list").get("elements")
+        if isinstance(given, list):
+            elements += [each for each in given if isinstance(each, dict)]
+            if len(elements) > _MOST_ELEMENTS:
+                others.append(f"list (elements beyond {_MOST_ELEMENTS})")
+        others += [name for name in generator if name not in ("list", "selector")]
+    elements, others = elements[:_MOST_ELEMENTS], others
     for element in elements:
         filled = _filled(template, element, repository.room)
         if _LEFT in str(filled.get("spec")):
@@ -61,20 +71,6 @@ def read_applications(resource: Resource, repository: Repository) -> Iterator[De
     found.note(f"its Applications{listed} are not known: they are not rendered", found.pointer)
     found.origin = ""
     yield found
-
-
-def _elements(body: Body) -> tuple[list[Body], list[str]]:
-    """Return the elements of list generators, and the names of the others."""
-    elements: list[Body] = []
-    others: list[str] = []
-    for generator in mappings_at(body, "spec", "generators"):
-        given = mapping_at(generator, "list").get("elements")
-        if isinstance(given, list):
-            elements += [each for each in given if isinstance(each, dict)]
-            if len(elements) > _MOST_ELEMENTS:
-                others.append(f"list (elements beyond {_MOST_ELEMENTS})")
-        others += [name for name in generator if name not in ("list", "selector")]
-    return elements[:_MOST_ELEMENTS], others
 
 
 def _filled(value: Json, element: Body, room: Room) -> Json:

@@ -13,7 +13,6 @@ from typing import Final
 
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
-from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import (
     Body,
     FieldPath,
@@ -145,19 +144,16 @@ def _add_reference(
     if path:
         found.values.append(_at_path(found, path, text, pointer))
         return
-    values = _values(config, key, text)
-    if values is not None:
-        found.values.append(values)
-
-
-def _values(config: Resource, key: str, text: str) -> ValuesSource | None:
-    """Return a text of a ConfigMap or Secret as values; None for an empty one."""
+    # A text of a ConfigMap or Secret as values; None for an empty one.
     if config.kind == "Secret" and key not in mapping_at(config.body, "stringData"):
         # What is Base64 in the file has no lines there.
         place = config.location.within(pointer_of("data", key))
-        return text_document(Resource({}, replace(place, places=None)), text, "data", key)
-    section = "stringData" if config.kind == "Secret" else "data"
-    return text_document(config, text, section, key)
+        values = text_document(Resource({}, replace(place, places=None)), text, "data", key)
+    else:
+        section = "stringData" if config.kind == "Secret" else "data"
+        values = text_document(config, text, section, key)
+    if values is not None:
+        found.values.append(values)
 
 
 def _at_path(found: DeclaredRelease, path: str, text: str, pointer: str) -> Body:

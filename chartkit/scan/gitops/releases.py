@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.documents.checkout import checkout_top
 from chartkit.documents.unread import UNREAD
 from chartkit.engine.kubernetes.kinds import group_of
-from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.errors import InputError, RenderError
 from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.scan.gitops import ARGO, FLUX, argo, flux
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
@@ -118,7 +118,8 @@ def _rendered(
     except (RenderError, InputError) as error:
         rule, severity = (RULE, Severity.WARNING) if lacks_values else (UNREAD, Severity.ERROR)
         place = error.location or release.owner.location
-        note(Diagnostic(rule, severity, _failed(release, error), place, error.hint))
+        failed = f"{release.name}: its chart '{release.chart}' does not render: {error.message}"
+        note(Diagnostic(rule, severity, failed, place, error.hint))
         return []
 
 
@@ -131,7 +132,3 @@ def _name_chart(release: DeclaredRelease) -> None:
         told = "it names no chart, as a patch may: no object is scanned"
     hint = "helm template … | chartkit scan -" if release.chart else "scan the kustomization"
     release.note(told, release.pointer, hint)
-
-
-def _failed(release: DeclaredRelease, error: ChartkitError) -> str:
-    return f"{release.name}: its chart '{release.chart}' does not render: {error.message}"

@@ -68,7 +68,10 @@ class NamedValues:
         steps = steps_of(name)
         holder: Json = self.values
         for step, following in pairwise(steps):
-            inner = _member(holder, step)
+            if isinstance(step, int) and isinstance(holder, list):
+                inner = holder[step] if step < len(holder) else None
+            else:
+                inner = holder.get(step) if isinstance(holder, dict) else None
             kind = list if isinstance(following, int) else dict
             if not isinstance(inner, kind):
                 inner = kind()
@@ -84,9 +87,3 @@ class NamedValues:
                 raise ValueNameError(str(step))
             holder += [None] * missing
         holder[step] = value
-
-
-def _member(holder: Json, step: str | int) -> Json:
-    if isinstance(step, int) and isinstance(holder, list):
-        return holder[step] if step < len(holder) else None
-    return holder.get(step) if isinstance(holder, dict) else None

@@ -181,7 +181,11 @@ def _release(
     completion: Completion,
 ) -> None:
     """Write the notes, what was held, and what completed the results."""
-    _say(console, notes, policies)
+    for note in grouped(notes, console.detailed):
+        console.note(note)
+    require_policies(policies, console)
+    if policies.cleanup:
+        console.remark(CLEANUP)
     held.release()
     for line in completion.lines():
         console.remark(line)
@@ -215,14 +219,6 @@ def _part_judge(
         completed,
         report.shown if is_sent else None,
     )
-
-
-def _say(console: Console, notes: Iterable[Diagnostic], policies: PolicySet) -> None:
-    for note in grouped(notes, console.detailed):
-        console.note(note)
-    require_policies(policies, console)
-    if policies.cleanup:
-        console.remark(CLEANUP)
 
 
 def _answers(

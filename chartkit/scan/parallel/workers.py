@@ -160,7 +160,10 @@ class Pool(Generic[T, R]):
         task.attempts += 1
         if task.attempts == _ATTEMPTS:
             name, place = self._name(task.content)
-            message = f"the process at {name} {_end_of(status)}, and so was a second one"
+            code = os.waitstatus_to_exitcode(status)
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            end_of = f"was ended from outside ({how})"
+            message = f"the process at {name} {end_of}, and so was a second one"
             error = ChartkitError(message, place, _HINT)
             self._answers[ended.given.popleft()] = False, error
         if ended.given:
@@ -233,10 +236,3 @@ def _reap(process: int) -> int:
     with suppress(ChildProcessError):
         return os.waitpid(process, 0)[1]
     return 0
-
-
-def _end_of(status: int) -> str:
-    """Return how a process ended, in words."""
-    code = os.waitstatus_to_exitcode(status)
-    how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return f"was ended from outside ({how})"

@@ -111,18 +111,14 @@ class _Compiler:
     def _is_object(self, node: yaml.Node) -> bool:
         """Return whether a document can be an object once its placeholders have values."""
         if isinstance(node, yaml.ScalarNode):
-            return self._is_spliced(node)
+            if not self._interpolate or _OPEN not in node.value:
+                return False
+            segments = scan(node.value, line_of(node))
+            return len(segments) == 1 and isinstance(segments[0], tuple)
         return is_object(node) or (isinstance(node, yaml.MappingNode) and self._waits(node))
 
     def _waits(self, node: yaml.Node) -> bool:
         return self._interpolate and _mentions(node, set())
-
-    def _is_spliced(self, node: yaml.ScalarNode) -> bool:
-        """Return whether a scalar is a placeholder and nothing else."""
-        if not self._interpolate or _OPEN not in node.value:
-            return False
-        segments = scan(node.value, line_of(node))
-        return len(segments) == 1 and isinstance(segments[0], tuple)
 
     def _part(self, node: yaml.Node) -> Part:
         if not self._waits(node):
@@ -140,7 +136,7 @@ class _Compiler:
             line = line_of(key)
             if not isinstance(key, yaml.ScalarNode):
                 raise TemplateError(f"line {line}: only scalar mapping keys are supported")
-            if _has_placeholder(key.value):
+            if _OPEN in key.value.replace(_ESCAPED, ""):
                 raise TemplateError(
                     f"line {line}: placeholders are not supported in mapping keys; use a "
                     "whole-value placeholder on the parent field instead "
@@ -183,10 +179,6 @@ def _mentions(node: yaml.Node, seen: set[int]) -> bool:
     if isinstance(node, yaml.SequenceNode):
         return any(_mentions(member, seen) for member in node.value)
     return any(_mentions(one, seen) for pair in node.value for one in pair)
-
-
-def _has_placeholder(text: str) -> bool:
-    return _OPEN in text.replace(_ESCAPED, "")
 
 
 def scan(text: str, line: int) -> list[str | tuple[str, str]]:

@@ -59,25 +59,21 @@ _Loader.yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}
 def read_documents(text: str) -> list[yaml.Node]:
     """The documents that are not empty; raises TemplateError."""
     try:
-        _bound_depth(text)
+        depth = 0
+        for event in yaml.parse(text, Loader=_Loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    raise TemplateError(
+                        f"failed to parse YAML: it is nested deeper than {MAX_DEPTH} levels"
+                    )
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
         nodes = list(yaml.compose_all(text, Loader=_Loader))
     except yaml.YAMLError as error:
         problem = yaml_problem(text) or "yaml: control characters are not allowed"
         raise TemplateError(f"failed to parse YAML: {problem}") from error
     return [node for node in nodes if node is not None and not _is_null(node)]
-
-
-def _bound_depth(text: str) -> None:
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise TemplateError(
-                    f"failed to parse YAML: it is nested deeper than {MAX_DEPTH} levels"
-                )
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
 
 
 def line_of(node: yaml.Node) -> int:
@@ -190,7 +186,15 @@ def _resolved(text: str) -> Json:
         return text
     time = _TIME.fullmatch(text)
     if time is not None:
-        return _time(time)
+        # A time as JSON has it.
+        year, month, day, hour, minute, second, zone = time.groups()
+        date = f"{year}-{int(month):02}-{int(day):02}"
+        if hour is None:
+            return f"{date}T00:00:00Z"
+        whole, _, fraction = second.partition(".")
+        fraction = fraction.rstrip("0")
+        shown = f"{int(whole):02}" + (f".{fraction}" if fraction else "")
+        return f"{date}T{int(hour):02}:{int(minute):02}:{shown}{zone or 'Z'}"
     plain = text.replace("_", "")
     integer = _INTEGER.fullmatch(plain)
     if integer is not None:
@@ -202,15 +206,3 @@ def _resolved(text: str) -> Json:
         if -(2**63) <= number < 2**64:
             return number
     return float(plain) if _FLOAT.fullmatch(plain) else text
-
-
-def _time(match: re.Match[str]) -> str:
-    """A time as JSON has it."""
-    year, month, day, hour, minute, second, zone = match.groups()
-    date = f"{year}-{int(month):02}-{int(day):02}"
-    if hour is None:
-        return f"{date}T00:00:00Z"
-    whole, _, fraction = second.partition(".")
-    fraction = fraction.rstrip("0")
-    shown = f"{int(whole):02}" + (f".{fraction}" if fraction else "")
-    return f"{date}T{int(hour):02}:{int(minute):02}:{shown}{zone or 'Z'}"

@@ -64,7 +64,25 @@ class MutatingEvaluator(Evaluator):
         self._names_targets = bool(targets.get("resourceRules") or targets.get("expression"))
         self._exceptions = Exceptions(exceptions, compiler)
         self._annotations = compiler.audit_annotations(policy.annotations_made)
-        self._mutations = _compile_mutations(policy, compiler)
+        evaluation: Body = policy.spec.get("evaluation") or {}
+        atomic = evaluation.get("useServerSideApply") is True
+        found: list[Mutation] = []
+        for index, body in enumerate(policy.spec.get("mutations") or ()):
+            path = f"spec.mutations[{index}]"
+            if body.get("patchType") == "JSONPatch" and body.get("jsonPatch") is not None:
+                text = body["jsonPatch"].get("expression") or ""
+                program = compiler.one(f"{path}.jsonPatch.expression", text, (PATCHES,))
+                if program is not None:
+                    found.append(json_patching(program))
+            elif body.get("patchType") == "ApplyConfiguration" and (
+                body.get("applyConfiguration") is not None
+            ):
+                text = body["applyConfiguration"].get("expression") or ""
+                program = compiler.one(f"{path}.applyConfiguration.expression", text, (OBJECT,))
+                if program is not None:
+                    found.append(applying(program, atomic))
+            compiler.check()
+        self._mutations = tuple(found)
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the results for the request's object, and for existing targets."""
@@ -196,30 +214,6 @@ def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Target
         return _Targets(None, program, compiled)
     selected = Constraints(of_any_operation(constraints), selects_nothing=False)
     return _Targets(selected, program, compiled)
-
-
-def _compile_mutations(policy: CelPolicy, compiler: ExpressionCompiler) -> tuple[Mutation, ...]:
-    evaluation: Body = policy.spec.get("evaluation") or {}
-    atomic = evaluation.get("useServerSideApply") is True
-    found: list[Mutation] = []
-    for index, body in enumerate(policy.spec.get("mutations") or ()):
-        path = f"spec.mutations[{index}]"
-        if body.get("patchType") == "JSONPatch" and body.get("jsonPatch") is not None:
-            text = body["jsonPatch"].get("expression") or ""
-            program = compiler.one(f"{path}.jsonPatch.expression", text, (PATCHES,))
-            if program is not None:
-                found.append(json_patching(program))
-        elif body.get("patchType") == "ApplyConfiguration" and _configures(body):
-            text = body["applyConfiguration"].get("expression") or ""
-            program = compiler.one(f"{path}.applyConfiguration.expression", text, (OBJECT,))
-            if program is not None:
-                found.append(applying(program, atomic))
-        compiler.check()
-    return tuple(found)
-
-
-def _configures(body: Body) -> bool:
-    return body.get("applyConfiguration") is not None
 
 
 def json_patching(program: Program) -> Mutation:

@@ -7,7 +7,7 @@ the schema calls atomic is refused. Messages are those of Kubernetes' structured
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
@@ -102,7 +102,15 @@ def _faults(place: Place, value: Json, path: str, duplicates: bool) -> Iterator[
         return
     sort = _fitting(resolve(place), value)
     if sort.map is not None:
-        yield from _map_faults(sort.map, value, path, duplicates)
+        if not isinstance(value, dict):
+            yield from _told(path, f"expected map, got {_shown(value)}")
+            return
+        for name, member in value.items():
+            place = sort.map.place(name)
+            if place is None:
+                yield f"{path}.{name}: field not declared in schema"
+                return
+            yield from _faults(place, member, f"{path}.{name}", duplicates)
     elif sort.scalar is not None:
         yield from _told(path, _scalar_fault(sort.scalar, value))
     elif sort.list is not None:
@@ -123,18 +131,6 @@ def _fitting(sort: Sort, value: Json) -> Sort:
 def _told(path: str, fault: str | None) -> Iterator[str]:
     if fault is not None:
         yield f"{path}: {fault}" if path else fault
-
-
-def _map_faults(sort: MapSort, value: Json, path: str, duplicates: bool) -> Iterator[str]:
-    if not isinstance(value, dict):
-        yield from _told(path, f"expected map, got {_shown(value)}")
-        return
-    for name, member in value.items():
-        place = sort.place(name)
-        if place is None:
-            yield f"{path}.{name}: field not declared in schema"
-            return
-        yield from _faults(place, member, f"{path}.{name}", duplicates)
 
 
 def _list_faults(sort: ListSort, value: Json, path: str, duplicates: bool) -> Iterator[str]:
@@ -194,7 +190,8 @@ def _step(sort: ListSort, element: Json) -> str:
         raise _NoKeyError("associative list with keys may not have a null element")
     if not isinstance(element, dict):
         raise _NoKeyError("associative list with keys may not have non-map elements")
-    defaults = _defaults(sort)
+    elements = resolve(sort.elements).map
+    defaults = elements.defaults if elements is not None else {}
     found = {key: element.get(key, defaults.get(key)) for key in sort.keys}
     parts = [
         f"{key}={_key_text(found[key])}"
@@ -212,11 +209,6 @@ def _step(sort: ListSort, element: Json) -> str:
 
 def _key_text(value: Json) -> str:
     return go_text(value) if isinstance(value, Native) else go_json(value)
-
-
-def _defaults(sort: ListSort) -> Mapping[str, Json]:
-    elements = resolve(sort.elements).map
-    return elements.defaults if elements is not None else {}
 
 
 # What is merged as a whole, and may not be touched.

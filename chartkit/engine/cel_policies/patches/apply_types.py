@@ -96,15 +96,6 @@ def resolve(place: Place) -> Sort:
     """Return the sorts allowed at a place."""
     if isinstance(place, str):
         return _named(place[1:]) if place.startswith("@") else _SORTS[place]
-    return _made(place)
-
-
-@cache
-def _named(name: str) -> Sort:
-    return resolve(_table()["types"][name])
-
-
-def _made(place: Place) -> Sort:
     if isinstance(place, dict):
         others = _UNKNOWN if place.get("open") else None
         defaults = MappingProxyType(place.get("defaults", {}))
@@ -117,6 +108,11 @@ def _made(place: Place) -> Sort:
         return Sort(map=MapSort(others=rest[0], atomic=form == "values!"))
     keys = {"map": tuple(rest[0]) if form == "map" else None, "set": (), "atomic": None}[form]
     return Sort(list=ListSort(rest[-1], keys))
+
+
+@cache
+def _named(name: str) -> Sort:
+    return resolve(_table()["types"][name])
 
 
 @cache

@@ -149,7 +149,12 @@ def _other_equals(key: Json, value: Json) -> bool:
     if isinstance(key, bool):
         return isinstance(value, bool) and key == value
     if isinstance(key, Int64):
-        return _int_equals(key, value)
+        if isinstance(value, Int64):
+            return key == value
+        if is_number(value):
+            number = as_float(value)
+            return number.is_integer() and truncate_to_int64(number) == key
+        return isinstance(value, str) and read_int(value) == key
     if is_number(key):
         return _float_equals(as_float(key), value)
     if isinstance(key, dict):
@@ -163,15 +168,6 @@ def _float_equals(key: float, value: Json) -> bool:
     if is_number(value):
         return key == as_float(value)
     return isinstance(value, str) and read_float(value) == key
-
-
-def _int_equals(key: int, value: Json) -> bool:
-    if isinstance(value, Int64):
-        return key == value
-    if is_number(value):
-        number = as_float(value)
-        return number.is_integer() and truncate_to_int64(number) == key
-    return isinstance(value, str) and read_int(value) == key
 
 
 def _deep_equal(left: Json, right: Json) -> bool:
@@ -212,7 +208,16 @@ def compare_numbers(sign: str) -> Prepare:
     def prepare(value: Json) -> Compare:
         def compare(key: Json) -> bool:
             if isinstance(key, str):
-                return _text_holds(key, value, holds)
+                if durations := pair_durations(key, value):
+                    return holds(*durations)
+                if isinstance(value, str):
+                    left, right = quantity_or_none(key), quantity_or_none(value)
+                    if left is not None and right is not None:
+                        return holds(left, right)
+                number = read_float(key)
+                if number is not None:
+                    return _number_holds(number, value, holds)
+                return isinstance(value, str) and _versions_hold(key, value, holds)
             return is_number(key) and _number_holds(key, value, holds)
 
         return compare
@@ -249,19 +254,6 @@ def _number_holds(key: float, value: Json, holds: Holds) -> bool:
         return holds(*durations)
     number = read_float(value)
     return number is not None and holds(as_float(key), number)
-
-
-def _text_holds(key: str, value: Json, holds: Holds) -> bool:
-    if durations := pair_durations(key, value):
-        return holds(*durations)
-    if isinstance(value, str):
-        left, right = quantity_or_none(key), quantity_or_none(value)
-        if left is not None and right is not None:
-            return holds(left, right)
-    number = read_float(key)
-    if number is not None:
-        return _number_holds(number, value, holds)
-    return isinstance(value, str) and _versions_hold(key, value, holds)
 
 
 def _versions_hold(key: str, value: str, holds: Holds) -> bool:

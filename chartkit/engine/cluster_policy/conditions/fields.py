@@ -47,7 +47,13 @@ def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldP
         found: list[Traced] = []
         for condition in traced:
             try:
-                found += _sources(condition, origins)
+                # What a condition was about, the most telling first; nothing where it does not
+                # hold.
+                key, value = condition.key(origins), condition.value(origins)
+                holds = condition.compare or condition.operator(value.value)
+                if holds(key.value) and not _is_lost(key, value, holds):
+                    found += _deciding(key, value, holds)
+                    found += compared(key, value)
             except (ChartkitError, ValueError):
                 # Nothing is told of a condition that has no value; another one decided.
                 continue
@@ -90,15 +96,6 @@ def _query_reads(query: str) -> bool:
     except JMESPathError:
         return True
     return roots != {"request"} or any(word in query for word in _OF_THE_OBJECT)
-
-
-def _sources(condition: _Traced, origins: Origins) -> Iterator[Traced]:
-    """Yield what a condition was about, the most telling first; nothing where it does not hold."""
-    key, value = condition.key(origins), condition.value(origins)
-    holds = condition.compare or condition.operator(value.value)
-    if holds(key.value) and not _is_lost(key, value, holds):
-        yield from _deciding(key, value, holds)
-        yield from compared(key, value)
 
 
 def _is_lost(key: Traced, value: Traced, holds: Compare) -> bool:

@@ -115,7 +115,8 @@ def _keys(
     value: Json, decide: Decide, decide_range: Decide, *, takes_scalar: bool, negated: bool = False
 ) -> Callable[[list[str]], bool] | None:
     if isinstance(value, str):
-        return _keys_in_text(value, decide, decide_range, negated)
+        decide_rest = _decide_text(value, decide, decide_range, negated)
+        return lambda keys: not negated if keys == [value] else decide_rest(keys)
     if isinstance(value, list):
         contains = members([sprint(member) for member in value])
     elif takes_scalar and value is not None and not isinstance(value, dict):
@@ -123,13 +124,6 @@ def _keys(
     else:
         return None
     return lambda keys: decide(keys, contains)
-
-
-def _keys_in_text(
-    value: str, decide: Decide, decide_range: Decide, negated: bool
-) -> Callable[[list[str]], bool]:
-    decide_rest = _decide_text(value, decide, decide_range, negated)
-    return lambda keys: not negated if keys == [value] else decide_rest(keys)
 
 
 def _decide_text(
@@ -228,7 +222,12 @@ def _keys_old(
     value: Json, decide: Callable[[list[str], frozenset[str]], bool]
 ) -> Callable[[list[str]], bool]:
     text = value if isinstance(value, str) else None
-    listed = _members(value)
+    if isinstance(value, str):
+        listed = _string_list(value)
+    elif isinstance(value, list) and all(isinstance(member, str) for member in value):
+        listed = value
+    else:
+        listed = None
     among = None if listed is None else frozenset(listed)
 
     def compare(keys: list[str]) -> bool:
@@ -238,14 +237,6 @@ def _keys_old(
         return among is not None and decide(keys, among)
 
     return compare
-
-
-def _members(value: Json) -> list[str] | None:
-    if isinstance(value, str):
-        return _string_list(value)
-    if isinstance(value, list) and all(isinstance(member, str) for member in value):
-        return value
-    return None
 
 
 def _string_list(text: str) -> list[str] | None:

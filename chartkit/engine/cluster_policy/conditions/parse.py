@@ -157,8 +157,9 @@ def _operation_fault(value: Json) -> tuple[str, str] | None:
             return None
         return f"value: {value}", _unknown(value)
     if not isinstance(value, list):
+        kind = "map" if isinstance(value, dict) else _go_type(value)
         return "value", (
-            f"'value' field found to be of the type {_kind(value)}. The provided value/values are "
+            f"'value' field found to be of the type {kind}. The provided value/values are "
             "expected to be either in the form of a string or list"
         )
     for index, member in enumerate(value):
@@ -174,10 +175,6 @@ def _operation_fault(value: Json) -> tuple[str, str] | None:
 
 def _unknown(value: str) -> str:
     return f"unknown value '{value}' found under the 'value' field. Only {_KNOWN}"
-
-
-def _kind(value: Json) -> str:
-    return "map" if isinstance(value, dict) else _go_type(value)
 
 
 def _go_type(value: Json) -> str:

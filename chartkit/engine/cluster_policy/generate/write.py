@@ -241,9 +241,19 @@ class Writer:
             return
         found = store.find(source)
         if found is None:
-            missing = f"{_resource(source)} {quote(source.name)} not found"
+            group, _ = parse_api_version(source.api_version)
+            resource = ".".join(filter(None, (resource_name(source.kind), group)))
+            missing = f"{resource} {quote(source.name)} not found"
             raise EvaluationError(f"source resource {'/'.join(target)} not found: {missing}")
-        self._put(_clone_of(found, target), target, store)
+        metadata = dict(mapping_at(found, "metadata"))
+        if key_of(found).namespace != target.namespace:
+            metadata.pop("ownerReferences", None)
+        metadata["labels"] = {**labels_of(found), **source_labels(found)}
+        clone_of = {
+            **found,
+            "metadata": {key: value for key, value in metadata.items() if key not in _NOT_CLONED},
+        }
+        self._put(clone_of, target, store)
 
     def _clone_all(self, wanted: CloneList, namespace: str, store: Store) -> None:
         if wanted.selector == LabelSelector():
@@ -273,25 +283,8 @@ class Writer:
         store.write(target, _finished(data, target, labels))
 
 
-def _resource(key: ObjectKey) -> str:
-    """A kind as API servers name it in errors: `secrets`, `deployments.apps`."""
-    group, _ = parse_api_version(key.api_version)
-    return ".".join(filter(None, (resource_name(key.kind), group)))
-
-
 class CloneListError(EvaluationError):
     """A cloneList that cannot be listed; Kyverno's command-line program ends there."""
-
-
-def _clone_of(source: Body, target: ObjectKey) -> Body:
-    metadata = dict(mapping_at(source, "metadata"))
-    if key_of(source).namespace != target.namespace:
-        metadata.pop("ownerReferences", None)
-    metadata["labels"] = {**labels_of(source), **source_labels(source)}
-    return {
-        **source,
-        "metadata": {key: value for key, value in metadata.items() if key not in _NOT_CLONED},
-    }
 
 
 def _finished(data: Body, target: ObjectKey, labels: dict[str, str]) -> Body:

@@ -91,7 +91,16 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
 
     domain: of the annotations with the signature; listed: `ignoreFields` of the rule.
     """
-    reference = _reference(body)
+    metadata = body.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    group, _, version = text_of(body.get("apiVersion")).rpartition("/")
+    reference = {
+        "group": group,
+        "version": version,
+        "kind": text_of(body.get("kind")),
+        "name": text_of(named.get("name")),
+        "namespace": text_of(named.get("namespace")),
+    }
     fields = [f"metadata.annotations.{domain}/{name}" for name in _SIGNING]
     fields += [*_ALWAYS, *_BY_KIND.get(reference["kind"], ())]
     if reference["kind"] == "Route" and reference["group"] == "route.openshift.io":
@@ -101,19 +110,6 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
         if any(_fits(wanted, reference) for wanted in objects):
             fields += one.get("fields") or ()
     return fields
-
-
-def _reference(body: Body) -> Mapping[str, str]:
-    metadata = body.get("metadata")
-    named = metadata if isinstance(metadata, dict) else {}
-    group, _, version = text_of(body.get("apiVersion")).rpartition("/")
-    return {
-        "group": group,
-        "version": version,
-        "kind": text_of(body.get("kind")),
-        "name": text_of(named.get("name")),
-        "namespace": text_of(named.get("namespace")),
-    }
 
 
 def _fits(wanted: Body, reference: Mapping[str, str]) -> bool:
@@ -158,7 +154,9 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
             others.append(Difference(key, _typed(old), _typed(new)))
         elif old != new:
             plain.append(Difference(key, old, new))
-    found = [one for one in _unmoved(plain) if not _is_default(one)] + others
+    there = {(_place(one.key), one.before, one.after) for one in plain}
+    unmoved = [one for one in plain if not _is_moved(one, there)]
+    found = [one for one in unmoved if not _is_default(one)] + others
     is_ignored = _matcher(ignored)
     kept = [
         one
@@ -229,12 +227,6 @@ def _typed(value: Json) -> str:
     kind = _type(value)
     shown = value if kind == "string" else f"%!s({kind}={go_sprint(value)})"
     return f"(type: {kind}) {shown}"
-
-
-def _unmoved(found: Sequence[Difference]) -> list[Difference]:
-    """Without what stands at another index of the same list."""
-    there = {(_place(one.key), one.before, one.after) for one in found}
-    return [one for one in found if not _is_moved(one, there)]
 
 
 def _is_moved(one: Difference, there: Set[tuple[str, Json, Json]]) -> bool:

@@ -200,17 +200,13 @@ def _undecided(error: PatchError) -> PatchError:
 
 def _decide(patch: Json, resource: Json, budget: Budget) -> None:
     if isinstance(patch, dict):
-        _decide_object(patch, resource, budget)
+        _add_what_is_missing(patch, resource)
+        _check_conditions(patch, resource, GLOBAL, _GlobalUnmetError)
+        _check_conditions(patch, resource, CONDITION, _UnmetError)
+        for key in plain_keys(patch):
+            _decide(patch[key], get_field(resource, key), budget)
     elif isinstance(patch, list) and patch and isinstance(patch[0], dict):
         _decide_elements(patch, resource, budget)
-
-
-def _decide_object(patch: Body, resource: Json, budget: Budget) -> None:
-    _add_what_is_missing(patch, resource)
-    _check_conditions(patch, resource, GLOBAL, _GlobalUnmetError)
-    _check_conditions(patch, resource, CONDITION, _UnmetError)
-    for key in plain_keys(patch):
-        _decide(patch[key], get_field(resource, key), budget)
 
 
 def _add_what_is_missing(patch: Json, resource: Json) -> bool:

@@ -43,7 +43,19 @@ def join(target: list[Json], patch: Json, schema: Schema, budget: Budget, walk: 
     walk: merges elements of the target, and changes them.
     """
     keys = schema.keys or _SCALARS
-    regular = _join_regular(target, patch, keys, schema, walk)
+    old, new = _indexed(target, keys), _indexed(patch, keys)
+    if old is None or new is None:
+        regular = None
+    else:
+        elements = schema.elements()
+        made: dict[Texts, Json] = {}
+        for key in {**new, **old}:
+            merged = walk(old.get(key, MISSING), new.get(key, MISSING), elements)
+            if is_absent(merged) or merged == {}:
+                old.pop(key, None)
+            else:
+                made[key] = merged
+        regular = list(_ordered(made, old, keys).values())
     if regular is not None:
         return regular
     _count_stepwise(target, patch, schema, budget)
@@ -83,23 +95,6 @@ def _count_stepwise(target: list[Json], patch: Json, schema: Schema, budget: Bud
             f"{', '.join(schema.keys) if schema.keys else 'a value'} or with the same"
         )
     budget.spend(count * count, "a list whose elements have no keys of their own")
-
-
-def _join_regular(
-    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, walk: Walk
-) -> list[Json] | None:
-    old, new = _indexed(target, keys), _indexed(patch, keys)
-    if old is None or new is None:
-        return None
-    elements = schema.elements()
-    made: dict[Texts, Json] = {}
-    for key in {**new, **old}:
-        merged = walk(old.get(key, MISSING), new.get(key, MISSING), elements)
-        if is_absent(merged) or merged == {}:
-            old.pop(key, None)
-        else:
-            made[key] = merged
-    return list(_ordered(made, old, keys).values())
 
 
 def _ordered(
@@ -172,9 +167,21 @@ def _key_texts(element: Json, keys: Sequence[str]) -> tuple[str, ...]:
 def _join_stepwise(
     target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, walk: Walk
 ) -> list[Json]:
-    wanted = _wanted(patch, target, keys)
+    # The keys of all elements, each once, the patch's first.
+    found: dict[tuple[str, ...], None] = {}
+    for source in (patch, target):
+        for element in () if is_absent(source) else source:
+            texts = (scalar_text(element),) if keys == _SCALARS else _key_texts(element, keys)
+            found.setdefault(texts)
+    wanted = list(found)
     if len(keys) > 1:
-        _fill_gaps(wanted)
+        # Makes one of those that differ only in a key that one of them lacks.
+        for index, _ in enumerate(wanted):
+            left = wanted[index]
+            for other in range(len(wanted)):
+                filled = _filled(left, wanted[other])
+                if filled is not None:
+                    wanted[index] = wanted[other] = filled
     elements = schema.elements()
     added: list[Json] = []
     used: Sequence[str] = keys
@@ -190,26 +197,6 @@ def _join_stepwise(
                     set_field(merged, key, text)
         set_element(added, merged, used, known)
     return _appended(added, target, used) if wanted else target
-
-
-def _wanted(patch: Json, target: list[Json], keys: Sequence[str]) -> list[tuple[str, ...]]:
-    """The keys of all elements, each once, the patch's first."""
-    found: dict[tuple[str, ...], None] = {}
-    for source in (patch, target):
-        for element in () if is_absent(source) else source:
-            texts = (scalar_text(element),) if keys == _SCALARS else _key_texts(element, keys)
-            found.setdefault(texts)
-    return list(found)
-
-
-def _fill_gaps(wanted: list[tuple[str, ...]]) -> None:
-    """Makes one of those that differ only in a key that one of them lacks."""
-    for index, _ in enumerate(wanted):
-        left = wanted[index]
-        for other in range(len(wanted)):
-            filled = _filled(left, wanted[other])
-            if filled is not None:
-                wanted[index] = wanted[other] = filled
 
 
 def _filled(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -295,18 +295,14 @@ def _run(
         if done.status is Status.ERROR:
             return done
         resource = done.body
-    status = Status.SKIP if _is_untouched(before, resource) else Status.PASS
+    # Whether a loop left the object as it was, in the eyes of Go's `reflect.DeepEqual`. Each
+    # patch that changes something reads the object anew, whole numbers as int64: an object that
+    # had them as float64 differs then, even where a later element takes the change back. A
+    # strategic merge into a list moves what it names to the front, so two elements are enough
+    # for that.
+    is_untouched = resource is before or (same(before, resource) and not has_float64(before))
+    status = Status.SKIP if is_untouched else Status.PASS
     return Patched(status, resource, "")
-
-
-def _is_untouched(before: Body, after: Body) -> bool:
-    """Return whether a loop left the object as it was, in the eyes of Go's `reflect.DeepEqual`.
-
-    Each patch that changes something reads the object anew, whole numbers as int64: an object that
-    had them as float64 differs then, even where a later element takes the change back. A strategic
-    merge into a list moves what it names to the front, so two elements are enough for that.
-    """
-    return after is before or (same(before, after) and not has_float64(before))
 
 
 def _patch_element(

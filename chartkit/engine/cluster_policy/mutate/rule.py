@@ -153,7 +153,13 @@ def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
     place = namespace or selected.get("namespace", "")
     name = selected.get("name", "")
     key = ObjectKey(selected.get("apiVersion", ""), selected.get("kind", ""), place, name)
-    versions = _versions(key, cluster)
+    # An apiVersion means itself, and as a bare version or with wildcards, others of the kind.
+    group, slash, version = key.api_version.rpartition("/")
+    names_version = bool(_VERSION.fullmatch(group if slash else version))
+    if "/" in group or names_version is bool(slash):
+        # Kyverno takes `apiVersion/kind` for something else then: a kind and its subresource.
+        raise EvaluationError("not found")
+    versions = _fitting(key, group if slash else "*", version, cluster)
     by_name = place and name and not has_wildcard(place) and not has_wildcard(name)
     for version in versions:
         key = key._replace(api_version=version)
@@ -168,17 +174,6 @@ def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
     group, _ = parse_api_version(key.api_version)
     kind = ".".join(filter(None, (cluster.plural(key.api_version, key.kind), group)))
     raise EvaluationError(f"{kind} {quote(name)} not found")
-
-
-def _versions(key: ObjectKey, cluster: Cluster) -> Iterator[str]:
-    """Return the meanings of an apiVersion: itself, and for a bare version or wildcards, others of
-    the kind; raises `EvaluationError` for one that names no kind."""
-    group, slash, version = key.api_version.rpartition("/")
-    names_version = bool(_VERSION.fullmatch(group if slash else version))
-    if "/" in group or names_version is bool(slash):
-        # Kyverno takes `apiVersion/kind` for something else then: a kind and its subresource.
-        raise EvaluationError("not found")
-    return _fitting(key, group if slash else "*", version, cluster)
 
 
 def _fitting(key: ObjectKey, group: str, version: str, cluster: Cluster) -> Iterator[str]:

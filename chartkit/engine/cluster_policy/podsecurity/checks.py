@@ -152,19 +152,16 @@ def versions_of_checks(level: str, version: str) -> dict[str, int]:
 
 
 def _forms(level: str, version: str) -> Iterator[tuple[Check, tuple[int, Judge]]]:
-    minor = _minor(version)
+    if version in ("", "latest"):
+        minor = _LATEST
+    else:
+        match = _VERSION.fullmatch(version)
+        if match is None:
+            raise ValueError('must be "latest" or "v1.x"')
+        minor = int(match[1])
     for check in CHECKS:
         if level != _BASELINE or check.level == _BASELINE:
             yield check, check.form(minor)
-
-
-def _minor(version: str) -> float:
-    if version in ("", "latest"):
-        return _LATEST
-    match = _VERSION.fullmatch(version)
-    if match is None:
-        raise ValueError('must be "latest" or "v1.x"')
-    return int(match[1])
 
 
 def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Finding]:

@@ -76,9 +76,6 @@ class PodSecurityHandler(ExceptedHandler):
                     f"rule is skipped due to policy exception {one.key}",
                     {"exceptions": _name(one)},
                 )
-        return self._result(self._check_of(exceptions), context, request)
-
-    def _check_of(self, exceptions: Sequence[PolicyException]) -> Check:
         keys = tuple(one.key for one in exceptions)
         check = self._excepted.get(keys)
         if check is None:
@@ -88,7 +85,7 @@ class PodSecurityHandler(ExceptedHandler):
                 self._standard.check(lifted, keys, names), self._rule, self._policy
             )
             self._excepted[keys] = check
-        return check
+        return self._result(check, context, request)
 
     def _result(self, check: Check, context: Context, request: Request) -> RuleResult | None:
         if request.operation is Operation.DELETE:
@@ -161,20 +158,17 @@ class _Standard:
             prefix = POD_SPECS.get(request.resource.kind)
             text = self._failed + "".join(_group(found, prefix) for found in findings)
             fields = partial(_fields_of, findings, request.resource.kind)
-            properties = self._properties(findings, request.resource)
+            image_of = _images(request.resource)
+            controls = ",".join(_control(found, image_of) for found in findings)
+            properties = {
+                "standard": self._level,
+                "version": self._version,
+                "controls": ",".join(found.check for found in findings),
+                "controlsJSON": f"[{controls}]",
+            }
             return _Judged(Status.FAIL, text, fields, properties)
 
         return check
-
-    def _properties(self, findings: Sequence[Finding], resource: Resource) -> dict[str, str]:
-        image_of = _images(resource)
-        controls = ",".join(_control(found, image_of) for found in findings)
-        return {
-            "standard": self._level,
-            "version": self._version,
-            "controls": ",".join(found.check for found in findings),
-            "controlsJSON": f"[{controls}]",
-        }
 
 
 def _group(found: Finding, prefix: str | None) -> str:
@@ -207,19 +201,15 @@ def _images(resource: Resource) -> Callable[[str], str]:
         for kind in ("containers", "initContainers", "ephemeralContainers"):
             parts = (images.get(kind) or {}).get(name)
             if parts:
-                return _reference(parts)
+                image = parts.get("path") or ""
+                if parts.get("registry"):
+                    image = f"{parts['registry']}/{image}"
+                if parts.get("digest"):
+                    return f"{image}@{parts['digest']}"
+                return f"{image}:{parts.get('tag') or ''}"
         return name
 
     return image_of
-
-
-def _reference(parts: Body) -> str:
-    image = parts.get("path") or ""
-    if parts.get("registry"):
-        image = f"{parts['registry']}/{image}"
-    if parts.get("digest"):
-        return f"{image}@{parts['digest']}"
-    return f"{image}:{parts.get('tag') or ''}"
 
 
 _ANNOTATION: Final = "metadata.annotations["

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.policy import Rule, RuleKind, Validation
+from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import InputError
@@ -80,7 +80,18 @@ def same_kind_fault(rule: Rule) -> str | None:
 def _validate_fault(rule: Rule) -> str | None:
     validate = rule.validate
     listed = rule.body["validate"].get("foreach") is not None
-    fault = _one_of(_elements(validate) + listed, "pattern, anyPattern, deny, foreach, cel")
+    manifests = (validate.manifests or {}).get("attestors")
+    elements = sum(
+        (
+            validate.pattern is not None,
+            validate.any_pattern is not None,
+            validate.deny is not None,
+            validate.pod_security is not None,
+            validate.cel is not None,
+            bool(manifests),
+        )
+    )
+    fault = _one_of(elements + listed, "pattern, anyPattern, deny, foreach, cel")
     if fault:
         return f"validate..: {fault}"
     if found := _pattern_fault(validate.pattern, "/", _KNOWN_ANCHORS):
@@ -93,20 +104,6 @@ def _validate_fault(rule: Rule) -> str | None:
     if rule.cel_preconditions and validate.cel is None:
         return f"validate..: {_CEL_ONLY}"
     return None
-
-
-def _elements(validate: Validation) -> int:
-    manifests = (validate.manifests or {}).get("attestors")
-    return sum(
-        (
-            validate.pattern is not None,
-            validate.any_pattern is not None,
-            validate.deny is not None,
-            validate.pod_security is not None,
-            validate.cel is not None,
-            bool(manifests),
-        )
-    )
 
 
 def _one_of(count: int, names: str) -> str | None:

@@ -67,7 +67,18 @@ class _Check:
         if self._namespaced and (fault := self._leaves(body)):
             yield (f"{place}.namespace: Forbidden: target resource scope mismatched: {fault} ")
         if body.get("kind"):
-            yield from self._scope(body, place)
+            named = bool(body.get("namespace"))
+            cluster_wide = self._cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
+            if cluster_wide is False and not named:
+                yield (
+                    f"{place}.namespace: Forbidden: target namespace must be set for a namespaced "
+                    "resource"
+                )
+            elif cluster_wide and named:
+                yield (
+                    f"{place}.namespace: Forbidden: target namespace must not be set for a "
+                    "cluster-wide resource"
+                )
         kinds = (body.get("cloneList") or {}).get("kinds") or ()
         if kinds:
             yield from self._clone_list(body["cloneList"], f"{place}.cloneList")
@@ -94,20 +105,6 @@ class _Check:
                 f"{self._own}, received: {source}"
             )
         return ""
-
-    def _scope(self, body: Body, place: str) -> Iterator[str]:
-        named = bool(body.get("namespace"))
-        cluster_wide = self._cluster_wide(f"{body.get('apiVersion') or ''}/{body['kind']}")
-        if cluster_wide is False and not named:
-            yield (
-                f"{place}.namespace: Forbidden: target namespace must be set for a namespaced "
-                "resource"
-            )
-        elif cluster_wide and named:
-            yield (
-                f"{place}.namespace: Forbidden: target namespace must not be set for a "
-                "cluster-wide resource"
-            )
 
     def _clone_list(self, body: Body, place: str) -> Iterator[str]:
         kinds, namespace = body["kinds"], body.get("namespace") or ""

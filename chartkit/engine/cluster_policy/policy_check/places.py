@@ -193,7 +193,7 @@ def _named(text: str, is_query: bool, pattern: re.Pattern[str]) -> Sequence[tupl
     )
     for query, start in queries:
         begin = max(text.find(query, start), 0)
-        for match in pattern.finditer(_without_literals(query)):
+        for match in pattern.finditer(_LITERAL.sub(lambda literal: " " * len(literal[0]), query)):
             found.append((match[1], begin + match.start(1)))
     return found
 
@@ -207,8 +207,3 @@ _REQUEST_FIELDS: Final = (
 )
 """The fields of an admission request, with those that Kyverno adds."""
 _LITERAL: Final = re.compile(r"'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|\"(?:\\.|[^\"\\])*\"")
-
-
-def _without_literals(query: str) -> str:
-    """Return a query with blanks for what is quoted in it."""
-    return _LITERAL.sub(lambda literal: " " * len(literal[0]), query)

@@ -194,7 +194,12 @@ def _resources_fault(rule: Rule) -> str | None:
     blocks = body.get("any") or body.get("all") or [body]
     if not all(_describes(block) for block in blocks):
         return "match.resources.: match resources not specified"
-    return _conditions_fault(rule)
+    if fault := check_conditions(rule.preconditions, "preconditions"):
+        return f"validate.{fault}"
+    if fault := check_conditions((rule.validate.deny or {}).get("conditions"), "conditions"):
+        return f"validate.deny.{fault}"
+    fault = _foreach_fault(rule.validate.foreach, "validate.foreach")
+    return fault or _foreach_fault((rule.mutate or {}).get("foreach") or (), "mutate.foreach")
 
 
 def _describes(block: Body) -> bool:
@@ -202,15 +207,6 @@ def _describes(block: Body) -> bool:
     Kyverno."""
     resources: Body = block.get("resources") or {}
     return any(value is not None and value != "" for value in resources.values())
-
-
-def _conditions_fault(rule: Rule) -> str | None:
-    if fault := check_conditions(rule.preconditions, "preconditions"):
-        return f"validate.{fault}"
-    if fault := check_conditions((rule.validate.deny or {}).get("conditions"), "conditions"):
-        return f"validate.deny.{fault}"
-    fault = _foreach_fault(rule.validate.foreach, "validate.foreach")
-    return fault or _foreach_fault((rule.mutate or {}).get("foreach") or (), "mutate.foreach")
 
 
 def _foreach_fault(blocks: Iterable[Json], place: str) -> str | None:

@@ -35,8 +35,26 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
         yield f"name: Too long: may not be more than {_NAME_LENGTH} bytes"
     spec: Body = policy.resource.body["spec"]
     yield from _deprecated_faults(spec)
-    yield from _target_faults(policy, spec)
-    yield from _timeout_faults(spec)
+    for index, rule in enumerate(policy.rules):
+        if rule.kind is not RuleKind.MUTATE or not rule.mutate:
+            continue
+        if spec.get("mutateExistingOnPolicyUpdate") or rule.mutate.get(
+            "mutateExistingOnPolicyUpdate"
+        ):
+            yield (
+                f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has "
+                "to be specified when mutateExistingOnPolicyUpdate is set"
+            )
+    webhook: Body = spec.get("webhookConfiguration") or {}
+    for place, seconds in (
+        ("webhookTimeoutSeconds", spec.get("webhookTimeoutSeconds")),
+        ("webhookConfiguration.timeoutSeconds", webhook.get("timeoutSeconds")),
+    ):
+        if seconds is not None and not 1 <= seconds <= 30:
+            yield (
+                f"spec.{place}: Invalid value: {seconds}: the timeout value must be between 1 and "
+                "30 seconds"
+            )
     seen: set[str] = set()
     for index, rule in enumerate(policy.rules):
         if rule.name in seen:
@@ -72,45 +90,7 @@ def _deprecated_faults(spec: Body) -> Iterator[str]:
         )
 
 
-def _target_faults(policy: Policy, spec: Body) -> Iterator[str]:
-    for index, rule in enumerate(policy.rules):
-        if rule.kind is not RuleKind.MUTATE or not rule.mutate:
-            continue
-        if spec.get("mutateExistingOnPolicyUpdate") or rule.mutate.get(
-            "mutateExistingOnPolicyUpdate"
-        ):
-            yield (
-                f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has "
-                "to be specified when mutateExistingOnPolicyUpdate is set"
-            )
-
-
-def _timeout_faults(spec: Body) -> Iterator[str]:
-    webhook: Body = spec.get("webhookConfiguration") or {}
-    for place, seconds in (
-        ("webhookTimeoutSeconds", spec.get("webhookTimeoutSeconds")),
-        ("webhookConfiguration.timeoutSeconds", webhook.get("timeoutSeconds")),
-    ):
-        if seconds is not None and not 1 <= seconds <= 30:
-            yield (
-                f"spec.{place}: Invalid value: {seconds}: the timeout value must be between 1 and "
-                "30 seconds"
-            )
-
-
 def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
-    yield from _type_faults(rule, place)
-    if matches_nothing(rule):
-        shown = rule_json(rule.body, policy.resource.api_version)
-        yield f"{place}: Invalid value: {shown}: Rule is matching an empty set"
-    yield from _block_faults(rule.match, rule.body.get("match"), f"{place}.match", policy)
-    if rule.exclude is not None:
-        yield from _block_faults(rule.exclude, rule.body.get("exclude"), f"{place}.exclude", policy)
-    yield from _target_namespace_faults(policy, rule, place)
-    yield from _control_faults(rule, place)
-
-
-def _type_faults(rule: Rule, place: str) -> Iterator[str]:
     body = rule.body
     mutate = (body.get("mutate") or {}).values()
     given = [any(value is not None and value != "" for value in mutate)]
@@ -132,6 +112,23 @@ def _type_faults(rule: Rule, place: str) -> Iterator[str]:
             f"{place}.imageExtractors: Invalid value: {rule_json(body)}: Invalid rule spec for "
             f"rule '{rule.name}', imageExtractors can only be defined for verifyImages rule"
         )
+    if matches_nothing(rule):
+        shown = rule_json(rule.body, policy.resource.api_version)
+        yield f"{place}: Invalid value: {shown}: Rule is matching an empty set"
+    yield from _block_faults(rule.match, rule.body.get("match"), f"{place}.match", policy)
+    if rule.exclude is not None:
+        yield from _block_faults(rule.exclude, rule.body.get("exclude"), f"{place}.exclude", policy)
+    yield from _target_namespace_faults(policy, rule, place)
+    security: Body = rule.validate.pod_security or {}
+    for index, one in enumerate(security.get("exclude") or ()):
+        where = f"{place}.podSecurity.exclude[{index}]"
+        yield from control_faults(one, where)
+        name = one["controlName"]
+        if security.get("level") == "baseline" and name in _RESTRICTED_CONTROLS:
+            yield (
+                f'{where}.controlName: Invalid value: "{name}": Invalid control name defined at '
+                "the given level"
+            )
 
 
 def _block_faults(block: Match, body: Json, place: str, policy: Policy) -> Iterator[str]:
@@ -210,19 +207,6 @@ _RESTRICTED_CONTROLS: Final = (
     "Running as Non-root",
     "Running as Non-root user",
 )
-
-
-def _control_faults(rule: Rule, place: str) -> Iterator[str]:
-    security: Body = rule.validate.pod_security or {}
-    for index, one in enumerate(security.get("exclude") or ()):
-        where = f"{place}.podSecurity.exclude[{index}]"
-        yield from control_faults(one, where)
-        name = one["controlName"]
-        if security.get("level") == "baseline" and name in _RESTRICTED_CONTROLS:
-            yield (
-                f'{where}.controlName: Invalid value: "{name}": Invalid control name defined at '
-                "the given level"
-            )
 
 
 def control_faults(one: Body, place: str) -> Iterator[str]:

@@ -115,11 +115,6 @@ def _of_policy(policy: Policy) -> Iterator[_Warning]:
         yield _NO_RULES, "add rules, or remove the policy"
     if spec.get("schemaValidation") is not None:
         yield _NO_EFFECT, "remove it"
-    if _has_small_letters(policy):
-        yield _ACTIONS, None
-
-
-def _has_small_letters(policy: Policy) -> bool:
     overrides: list[Body] = list(policy.resource.body["spec"].get(_OVERRIDES) or ())
     given: list[Json] = [policy.failure_action]
     for rule in policy.rules:
@@ -127,7 +122,9 @@ def _has_small_letters(policy: Policy) -> bool:
         given.append(validate.get("failureAction"))
         overrides += validate.get("failureActionOverrides") or ()
     given += [override.get("action") for override in overrides]
-    return any(action in ("enforce", "audit") for action in given)
+    has_small_letters = any(action in ("enforce", "audit") for action in given)
+    if has_small_letters:
+        yield _ACTIONS, None
 
 
 _OVERRIDES: Final = "validationFailureActionOverrides"
@@ -136,7 +133,11 @@ _OVERRIDES: Final = "validationFailureActionOverrides"
 def _of_rules(policy: Policy) -> Iterator[_Warning]:
     for index, rule in enumerate(policy.rules):
         yield from _generation(rule, f"spec.rules[{index}].generate")
-    leaves_controllers_out = _leaves_controllers_out(policy)
+    named = policy.annotations.get(ANNOTATION)
+    if named is None or named == "none":
+        leaves_controllers_out = False
+    else:
+        leaves_controllers_out = sorted(named.lower().split(",")) != _CONTROLLERS
     for rule in all_rules(policy):
         kinds = rule.match.kinds
         if "Pod" in rule.match.direct.kinds and (rule.mutate or {}).get("patchesJson6902"):
@@ -144,7 +145,11 @@ def _of_rules(policy: Policy) -> Iterator[_Warning]:
         if leaves_controllers_out and {_kind(kind) for kind in kinds} == {"Pod"}:
             yield _EXCLUDED_PODS, None
         yield from _subresources(rule, kinds)
-        yield from _predicate_types(rule)
+        for image in rule.verify_images:
+            for attestation in image.get("attestations") or ():
+                if kind := attestation.get("predicateType"):
+                    instead = f"use 'type: {kind}' instead of 'predicateType: {kind}'"
+                    yield f"predicateType has been deprecated {instead}", None
         yield from _operators(rule)
 
 
@@ -159,13 +164,6 @@ def _generation(rule: Rule, path: str) -> Iterator[_Warning]:
         if has_variable(go_json(named)):
             text = "would lead to incorrect synchronization behavior"
             yield f"variables in {place}.clone/cloneList {text}", None
-
-
-def _leaves_controllers_out(policy: Policy) -> bool:
-    named = policy.annotations.get(ANNOTATION)
-    if named is None or named == "none":
-        return False
-    return sorted(named.lower().split(",")) != _CONTROLLERS
 
 
 def _kind(selector: str) -> str:
@@ -196,14 +194,6 @@ def _judged(validate: Body) -> Body:
     if not isinstance(deny, dict):
         return validate
     return {**validate, "deny": {key: deny[key] for key in deny if key != "conditions"}}
-
-
-def _predicate_types(rule: Rule) -> Iterator[_Warning]:
-    for image in rule.verify_images:
-        for attestation in image.get("attestations") or ():
-            if kind := attestation.get("predicateType"):
-                instead = f"use 'type: {kind}' instead of 'predicateType: {kind}'"
-                yield f"predicateType has been deprecated {instead}", None
 
 
 def _operators(rule: Rule) -> Iterator[_Warning]:

@@ -41,7 +41,9 @@ def _faults(
     for index, rule in enumerate(policy.rules):
         for path, one in filters_of(rule):
             at = ("spec", "rules", index, *path)
-            shown = _shown(at)
+            shown = ""
+            for part in at:
+                shown += f"[{part}]" if isinstance(part, int) else f".{part}" if shown else part
             for number, kind in enumerate(one.kinds):
                 where = (*at, "resources", "kinds", number)
                 if policy.namespace and cluster_wide(kind):
@@ -65,13 +67,6 @@ def filters_of(rule: Rule) -> Iterator[tuple[_Path, ResourceFilter]]:
             yield from (((name, "any", at), one) for at, one in enumerate(block.any))
             yield from (((name, "all", at), one) for at, one in enumerate(block.all))
             yield (name,), block.direct
-
-
-def _shown(path: _Path) -> str:
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
 
 
 def _is_scanned(policy: Policy, rule: Rule) -> bool:

@@ -105,7 +105,10 @@ def _entry(entry: Body, base: VerificationRequest, path: str) -> Attestor | Atte
 
 def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
     if base.kind == NOTARY:
-        return _notary(entry, base)
+        body = entry.get("certificates")
+        if body is None:
+            return Unusable(_NO_CERTIFICATES, is_refusal=False)
+        return Attestor("", _overridden(_by_certificates(base, body), entry))
     question = replace(base, algorithm=entry.get("signatureAlgorithm") or "")
     place = ""
     method = next((name for name in METHODS if entry.get(name) is not None), None)
@@ -113,13 +116,6 @@ def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
         place = f".{method}"
         question = _READERS[method](_logged(question, entry[method]), entry[method])
     return Attestor(place, _overridden(question, entry))
-
-
-def _notary(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
-    body = entry.get("certificates")
-    if body is None:
-        return Unusable(_NO_CERTIFICATES, is_refusal=False)
-    return Attestor("", _overridden(_by_certificates(base, body), entry))
 
 
 def _overridden(question: VerificationRequest, entry: Body) -> VerificationRequest:

@@ -240,23 +240,20 @@ class AttestationCheck:
             fault = fault_of(error)
             return fault if fault.is_open else replace(fault, status=Status.FAIL)
         try:
-            self._see(attestation.name, found)
+            # Puts the first predicate under an attestation's name.
+            predicates = (one.get("predicate") for one in found.statements)
+            predicate = next((one for one in predicates if isinstance(one, dict)), None)
+            if predicate is None:
+                raise EvaluationError("predicate not found in any statement")
+            with Reraise("", UnsupportedValueError):
+                size = len(go_json(predicate).encode())
+            self.context.count(size)
+            self.context.add((attestation.name,), predicate)
         except ChartkitError as error:
             return Fault(error.message)
         self.digest = self.digest or found.digest
         wrong = self._wrong(attestation, found.statements)
         return None if wrong is None else Fault(wrong).under(place + entry.place)
-
-    def _see(self, name: str, found: Verified) -> None:
-        """Puts the first predicate under an attestation's name."""
-        predicates = (one.get("predicate") for one in found.statements)
-        predicate = next((one for one in predicates if isinstance(one, dict)), None)
-        if predicate is None:
-            raise EvaluationError("predicate not found in any statement")
-        with Reraise("", UnsupportedValueError):
-            size = len(go_json(predicate).encode())
-        self.context.count(size)
-        self.context.add((name,), predicate)
 
     def _wrong(self, attestation: Attestation, statements: Sequence[Body]) -> str | None:
         """Return why statements do not satisfy the attestation; None if they do."""
@@ -306,18 +303,14 @@ def _unmet(conditions: Template, statement: Body, context: Context) -> str | Non
         raise EvaluationError(f"failed to extract predicate from statement: {text}")
     seen = context.child()
     seen.add((), predicate)
-    for body in _resolved(conditions, seen):
+    # All conditions with their variables replaced, before any of them is asked; Kyverno decodes
+    # them anew.
+    with Reraise("failed to substitute variables in attestation conditions: ", SubstitutionError):
+        resolved = conditions.resolve(seen)
+    with Reraise("", UnsupportedValueError):
+        made: list[Json] = json.loads(go_json(resolved))
+    for body in made:
         outcome = compile_conditions(body).evaluate(seen)
         if not outcome.holds:
             return outcome.message
     return None
-
-
-def _resolved(conditions: Template, context: Context) -> Sequence[Json]:
-    """All conditions with their variables replaced, before any of them is asked; Kyverno decodes
-    them anew."""
-    with Reraise("failed to substitute variables in attestation conditions: ", SubstitutionError):
-        resolved = conditions.resolve(context)
-    with Reraise("", UnsupportedValueError):
-        made: list[Json] = json.loads(go_json(resolved))
-    return made

@@ -16,7 +16,6 @@ from chartkit.engine.ports.services import (
     BadUrlError,
     Ending,
     NotAllowedError,
-    ServiceAnswer,
     ServiceCall,
     ServiceSource,
     posted,
@@ -53,29 +52,6 @@ def call_service(name: str, body: Body, services: ServiceSource, tries: int = 1)
 
     Raises EvaluationError in Kyverno's words, and NoSource where no service is called.
     """
-    call = replace(_built(name, body), tries=tries)
-    try:
-        answer = services.ask(call)
-    except NoSource:
-        raise
-    except BadUrlError as error:
-        raise EvaluationError(
-            f"failed to build HTTP request for APICall {name}: "
-            f"failed to build request for APICall {name}: {error.message}"
-        ) from error
-    except LookupFailed as error:
-        raise EvaluationError(f"{UNMADE} {name}: {error}") from error
-    return _read(name, answer, call)
-
-
-def request_data(data: Json) -> Body:
-    """The pairs of `data` as one object."""
-    if not isinstance(data, list):
-        return {}
-    return {str(item.get("key")): item.get("value") for item in data if isinstance(item, dict)}
-
-
-def _built(name: str, body: Body) -> ServiceCall:
     method, service = body.get("method") or "GET", body.get("service")
     if service is None:
         raise EvaluationError(f"missing service for APICall {name}")
@@ -87,26 +63,25 @@ def _built(name: str, body: Body) -> ServiceCall:
             f"failed to build HTTP request for APICall {name}: "
             f"invalid request type {method} for APICall {name}"
         )
-    return ServiceCall(
+    built = ServiceCall(
         method,
         service.get("url") or "",
         _headers(service.get("headers")),
         posted(request_data(body.get("data"))) if method == "POST" else None,
         authorities,
     )
-
-
-def _headers(headers: Json) -> tuple[tuple[str, str], ...]:
-    if not isinstance(headers, list):
-        return ()
-    return tuple(
-        (str(item.get("key")), str(item.get("value", "")))
-        for item in headers
-        if isinstance(item, dict)
-    )
-
-
-def _read(name: str, answer: ServiceAnswer, call: ServiceCall) -> Reply:
+    call = replace(built, tries=tries)
+    try:
+        answer = services.ask(call)
+    except NoSource:
+        raise
+    except BadUrlError as error:
+        raise EvaluationError(
+            f"failed to build HTTP request for APICall {name}: "
+            f"failed to build request for APICall {name}: {error.message}"
+        ) from error
+    except LookupFailed as error:
+        raise EvaluationError(f"{UNMADE} {name}: {error}") from error
     shown = said(answer, call)
     if not 200 <= answer.status < 300:
         status = f"HTTP {answer.status} {printed(answer.reason, call)}".rstrip()
@@ -118,6 +93,23 @@ def _read(name: str, answer: ServiceAnswer, call: ServiceCall) -> Reply:
     if answer.ending is Ending.CUT:
         raise EvaluationError(f"failed to read data from APICall {name}: unexpected EOF")
     return Reply(answer.body.decode("utf-8", "replace"), len(answer.body), shown)
+
+
+def request_data(data: Json) -> Body:
+    """The pairs of `data` as one object."""
+    if not isinstance(data, list):
+        return {}
+    return {str(item.get("key")): item.get("value") for item in data if isinstance(item, dict)}
+
+
+def _headers(headers: Json) -> tuple[tuple[str, str], ...]:
+    if not isinstance(headers, list):
+        return ()
+    return tuple(
+        (str(item.get("key")), str(item.get("value", "")))
+        for item in headers
+        if isinstance(item, dict)
+    )
 
 
 def _cleaned(path: str) -> str:
@@ -216,7 +208,18 @@ class ApiCallLoader(EntryLoader):
         call = self._resolve(context, place)
         self._check_namespace(call.get("urlPath") or "")
         try:
-            return self._ask(call, context)
+            path = call.get("urlPath")
+            if not path:
+                return self._ask_service(call, context)
+            method = call.get("method") or "GET"
+            try:
+                return context.world.api.call(method, path, request_data(call.get("data")))
+            except NoSource:
+                raise
+            except LookupFailed as error:
+                raise EvaluationError(
+                    f"failed to {method} resource with raw url: {path}: {error.message}"
+                ) from error
         except NoSource:
             if self._default is _MISSING or not context.world.uses_defaults:
                 raise
@@ -252,20 +255,6 @@ class ApiCallLoader(EntryLoader):
                 f"path {path} refers to namespace {match[1]}, which is different from the policy "
                 f"namespace {self.namespace}"
             )
-
-    def _ask(self, call: Body, context: Context) -> Json | Reply:
-        path = call.get("urlPath")
-        if not path:
-            return self._ask_service(call, context)
-        method = call.get("method") or "GET"
-        try:
-            return context.world.api.call(method, path, request_data(call.get("data")))
-        except NoSource:
-            raise
-        except LookupFailed as error:
-            raise EvaluationError(
-                f"failed to {method} resource with raw url: {path}: {error.message}"
-            ) from error
 
     def _ask_service(self, call: Body, context: Context) -> Reply:
         try:

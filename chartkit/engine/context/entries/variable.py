@@ -27,7 +27,11 @@ class VariableLoader(EntryLoader):
         self._default = _template(self.body.get("default"))
 
     def fetch(self, context: Context) -> Json:
-        path = self._resolve_path(context)
+        path = self._resolve(self._path.template, context, self._path.text)
+        if not isinstance(path, str):
+            raise EvaluationError(
+                f"jmespath value must be a string {self.name} {self._path.text}: <nil>"
+            )
         default = self._resolve(self._default, context)
         value = self._resolve(self._value, context)
         if self._value is None:
@@ -41,14 +45,6 @@ class VariableLoader(EntryLoader):
                 f"failed to add context entry for variable {self.name} since it evaluated to nil"
             )
         return stored(output, context, f"failed to add context entry for variable {self.name}")
-
-    def _resolve_path(self, context: Context) -> str:
-        path = self._resolve(self._path.template, context, self._path.text)
-        if not isinstance(path, str):
-            raise EvaluationError(
-                f"jmespath value must be a string {self.name} {self._path.text}: <nil>"
-            )
-        return path
 
     def _resolve(
         self, template: Template | None, context: Context, written: str | None = None

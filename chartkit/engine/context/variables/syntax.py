@@ -105,14 +105,6 @@ def own_query(path: str, root: str) -> str:
     The first two components (or the two behind `foreach`) name the part of the rule and are left
     out, as Kyverno's substitution does.
     """
-    parts = _split(path)
-    if "foreach" in parts:
-        parts = parts[parts.index("foreach") + 1 :]
-    parts = [] if len(parts) < 3 else parts[2:]
-    return _jmespath(root.split(".") + parts)
-
-
-def _split(path: str) -> list[str]:
     parts: list[str] = []
     part = ""
     escaped = False
@@ -128,7 +120,11 @@ def _split(path: str) -> list[str]:
         elif character != '"':
             part += character
     parts.append(part)
-    return [part for part in parts if part]
+    parts = [part for part in parts if part]
+    if "foreach" in parts:
+        parts = parts[parts.index("foreach") + 1 :]
+    parts = [] if len(parts) < 3 else parts[2:]
+    return _jmespath(root.split(".") + parts)
 
 
 def _jmespath(parts: list[str]) -> str:

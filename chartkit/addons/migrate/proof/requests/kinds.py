@@ -166,7 +166,6 @@ def least_object(kind: GroupVersionKind) -> Body:
             body["spec"]["selector"] = {"matchLabels": {"app": "x"}}
         elif kind.group == "batch":
             template["spec"]["restartPolicy"] = "Never"
-        return body
     return body
 
 

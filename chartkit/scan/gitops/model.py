@@ -63,19 +63,19 @@ class DeclaredRelease:
         """Return whether its chart is Kyverno's, by its name."""
         return self.chart.rstrip("/").rpartition("/")[2] == _ENGINE
 
-    def fault(self, message: str, pointer: str, hint: str | None = None) -> None:
+    def fault(self, message: str, pointer: str, hint: str | None = None, rule: str = RULE) -> None:
         """Add a warning about a field of the object."""
-        self.faults.append(self._diagnostic(Severity.WARNING, message, pointer, hint))
+        self._add(rule, Severity.WARNING, message, pointer, hint)
 
-    def note(self, message: str, pointer: str, hint: str | None = None) -> None:
+    def note(self, message: str, pointer: str, hint: str | None = None, rule: str = RULE) -> None:
         """Add a note about a field of the object."""
-        self.faults.append(self._diagnostic(Severity.NOTE, message, pointer, hint))
+        self._add(rule, Severity.NOTE, message, pointer, hint)
 
-    def _diagnostic(
-        self, severity: Severity, message: str, pointer: str, hint: str | None
-    ) -> Diagnostic:
+    def _add(
+        self, rule: str, severity: Severity, message: str, pointer: str, hint: str | None
+    ) -> None:
         place = self.owner.location.within(pointer)
-        return Diagnostic(RULE, severity, f"{self.name}: {message}", place, hint)
+        self.faults.append(Diagnostic(rule, severity, f"{self.name}: {message}", place, hint))
 
 
 def mapping_document(resource: Resource, value: Json, *path: str | int) -> ValuesSource | None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.model import Diagnostic, Severity, mapping_at, texts_of
+from chartkit.model import Diagnostic, Severity
+from chartkit.scan.gitops.deployment import add_faults
 from chartkit.scan.gitops.model import RULE, DeclaredRelease, Repository
 from chartkit.scan.gitops.releases import checkout_of, declared_releases, declares_release
 from chartkit.scan.inputs import Note, is_chart, objects_of
-
-_OTHERS_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def released_values(
     repository = Repository(sorted({file.parent for file in files}), checkout_of)
     for release in declared_releases([*own, *configs], repository, note):
         if release.is_engine:
-            _look_at_deployer(release)
+            add_faults(release)
         for fault in release.faults:
             note(fault)
         folder = None if release.origin else repository.find(release.owner, release.chart)
@@ -63,23 +61,6 @@ def released_values(
         found = values_documents(release)
         if release.chart or found:
             yield ReleasedValues(release, tuple(found), folder, is_engine or folder is not None)
-
-
-def _look_at_deployer(release: DeclaredRelease) -> None:
-    """Add what is wrong with how and where an object deploys Kyverno."""
-    if release.namespace in _OTHERS_NAMESPACES:
-        message = f"Kyverno goes into the namespace '{release.namespace}', beside others"
-        release.fault(message, "/spec", "give Kyverno a namespace of its own, such as kyverno")
-    body = release.owner.body
-    if release.owner.kind == "ApplicationSet":
-        body = mapping_at(body, "spec", "template")
-    elif release.owner.kind != "Application":
-        return
-    options = texts_of(mapping_at(body, "spec", "syncPolicy").get("syncOptions"))
-    if not {"ServerSideApply=true", "Replace=true"} & set(options):
-        message = "without ServerSideApply=true Argo CD cannot apply Kyverno's definitions, "
-        message += "which are too large for its annotation"
-        release.fault(message, "/spec", "add ServerSideApply=true to spec.syncPolicy.syncOptions")
 
 
 def values_documents(release: DeclaredRelease) -> list[Document]:

@@ -22,7 +22,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "lint.md"
 GROUPS = {
     "CK1": "Versions, availability, files",
     "CK5": "Policy libraries",
-    "CK6": "The gate of a scan",
+    "CK60": "The gate of a scan",
+    "CK61": "Kyverno in Argo CD and Flux",
     "": "Ids that are words",
 }
 """The topics of the ids that are not about values, by how they begin."""

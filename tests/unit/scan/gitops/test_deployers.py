@@ -11,10 +11,18 @@ from chartkit.scan.gitops.values import released_values
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
 kind: Application
-metadata: {name: kyverno, namespace: argocd}
+metadata:
+  name: kyverno
+  namespace: argocd
+  annotations: {argocd.argoproj.io/compare-options: ServerSideDiff=true}
 spec:
+  ignoreDifferences: [{group: rbac.authorization.k8s.io, kind: ClusterRole}]
   destination: {namespace: %s}
-  source: {chart: kyverno, repoURL: "https://charts.example.com", targetRevision: 3.9.1}
+  source:
+    chart: kyverno
+    repoURL: https://charts.example.com
+    targetRevision: 3.9.1
+    helm: {valuesObject: {config: {preserve: false}}}
   syncPolicy: {syncOptions: [%s]}
 """
 RELEASE = """\
@@ -32,7 +40,20 @@ spec:
         (APPLICATION % ("kyverno", "CreateNamespace=true, ServerSideApply=true"), []),
         (APPLICATION % ("kyverno", "CreateNamespace=true"), ["without ServerSideApply=true"]),
         (APPLICATION % ("default", "ServerSideApply=true"), ["the namespace 'default'"]),
+        (APPLICATION % ("kyverno", "Replace=true"), ["Replace=true replaces objects"]),
         (RELEASE, ["the namespace 'kube-system'"]),
+        (
+            (APPLICATION % ("kyverno", "ServerSideApply=true")).replace("ServerSideDiff", "X"),
+            ["has no argocd.argoproj.io/compare-options: ServerSideDiff=true"],
+        ),
+        (
+            (APPLICATION % ("kyverno", "ServerSideApply=true")).replace("ClusterRole", "Role"),
+            ["has no ClusterRole in ignoreDifferences"],
+        ),
+        (
+            (APPLICATION % ("kyverno", "ServerSideApply=true")).replace("false", "true"),
+            ["config.preserve is true"],
+        ),
     ],
 )
 def test_faults(text: str, wanted: list[str]) -> None:

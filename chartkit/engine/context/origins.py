@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.context import Context, ImagesLoader, Loader
-from chartkit.engine.context.entries.loader import EntryLoader
-from chartkit.engine.context.entries.variable import VariableLoader
 from chartkit.engine.context.variables.syntax import (
     OPEN,
     find_variables,
@@ -25,10 +23,13 @@ from chartkit.engine.context.variables.syntax import (
 )
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, listed, made, named
-from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json
 from chartkit.model import Body, FieldPath, Json, path_step, pointer_of, pointer_steps
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.entries.loader import EntryLoader
+    from chartkit.engine.context.entries.variable import VariableLoader
 
 _MOST_STEPS: Final = 100_000
 """The most steps of looking for the fields of one failure: some tenths of a second."""
@@ -60,6 +61,8 @@ class Origins(NamedTuple):
         if self.context.is_delete:
             text = text.replace("request.object", "request.oldObject")
         names = Traced(self.context.data, None, (), (), _Names(self))
+        from chartkit.engine.jmespath.tracing import compile_trace
+
         return compile_trace(text)(names, self.budget)
 
     def resolve(self, value: Json) -> Traced:
@@ -213,6 +216,9 @@ def _entry(loader: Loader, origins: Origins) -> Traced:
         if not isinstance(images, dict):
             return Traced(None)
         return named({kind: named(_by_container(found)) for kind, found in images.items()})
+    from chartkit.engine.context.entries.loader import EntryLoader
+    from chartkit.engine.context.entries.variable import VariableLoader
+
     if isinstance(loader, VariableLoader):
         return _variable_entry(loader, origins)
     found = Traced(origins.context.data.get(loader.name))
@@ -220,6 +226,8 @@ def _entry(loader: Loader, origins: Origins) -> Traced:
 
 
 def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
+    from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
+
     path = origins.resolve(loader.text("jmesPath"))
     value, default = loader.body.get("value"), loader.body.get("default")
     found = Traced(None) if value is None else origins.resolve(value)

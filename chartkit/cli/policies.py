@@ -13,7 +13,7 @@ from chartkit.cli.lint import lint
 from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.jobs import jobs_option
 from chartkit.cli.options.numbers import download_timeout_option
-from chartkit.cli.options.output import DATA, OutputOptions, reports
+from chartkit.cli.options.output import OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import take_back, track
@@ -21,7 +21,7 @@ from chartkit.cli.terminal import take_back, track
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
 
-_output = reports(formats=DATA)
+_output = reports()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ def _list(words: Sequence[str], selection: _Selection, options: OutputOptions) -
     from chartkit.catalog.search import Query, checked, search
     from chartkit.kyverno.versions import parse_version
 
-    options.parsed(DATA)
+    options.parsed()
     folders = libraries(selection.project)
     catalogue = read_catalogue(folders)
     query = Query(
@@ -144,7 +144,7 @@ def show(options: OutputOptions, name: str, project: Path) -> None:
     from chartkit.catalog.search import find, others, passed_over
     from chartkit.catalog.show import details, report
 
-    options.parsed(DATA)
+    options.parsed()
     folders = libraries(project)
     catalogue = read_catalogue(folders)
     rank = ranks(folders)
@@ -356,7 +356,7 @@ def coverage(options: OutputOptions, standard: str, project: Path | None) -> Non
     from chartkit.catalog.coverage.standards import read_standard
     from chartkit.project.project import read_project
 
-    options.parsed(DATA)
+    options.parsed()
     found = coverage(read_standard(standard), None if project is None else read_project(project))
     show_report(report(found), options)
 

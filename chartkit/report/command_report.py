@@ -1,4 +1,5 @@
-"""The output of commands that have no results of rules, in every format."""
+"""The output of commands that have no results of rules, in every format: what a command says for
+programs, and its findings, are all that a format needs."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from typing import Final, TextIO
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Body, Severity
-from chartkit.report.finding import Finding, FindingSink
+from chartkit.model import Body, Location, Severity
+from chartkit.report.finding import Finding, FindingRule, FindingSink
 from chartkit.report.formats import writer_of
 from chartkit.report.json_text import json_text
 from chartkit.report.junit import TestCase, junit_xml
@@ -20,10 +21,14 @@ from chartkit.report.model import SCHEMA_VERSION, ReportOptions
 from chartkit.report.outputs import Output, write_pieces
 from chartkit.report.query import Query
 from chartkit.report.text.layout import PLAIN, Screen, fold
+from chartkit.wording import shortened
 
 _OWN: Final = frozenset({"text", "json", "yaml", "ndjson", "markdown", "junit"})
 _OUTCOMES: Final = {Severity.ERROR: "failure", Severity.WARNING: "", Severity.NOTE: "skipped"}
 _VERSION: Final = "schemaVersion"
+_PLACE: Final = frozenset({"file", "line", "location"})
+_LONGEST: Final = 400
+"""The most characters of the message that is made of a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,20 +38,27 @@ class CommandReport:
     text: its writer for people, called with what shows it; value: of the JSON object; rows: the key
     of the list in it whose items are the lines of `ndjson`; own: further writers by format, such as
     `markdown` and `junit` where they have more than the findings; findings: for the formats of
-    pipelines; has_code: whether the text has lines of code, which are not folded.
+    pipelines, None for a command that has rows alone, which are notes there; has_code: whether the
+    text has lines of code, which are not folded.
     """
 
     text: Callable[[Screen], str]
     value: Callable[[], Body]
     rows: str
     own: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    findings: Callable[[], Iterable[Finding]] = lambda: ()
+    findings: Callable[[], Iterable[Finding]] | None = None
     has_code: bool = False
 
     @property
     def body(self) -> Body:
         """The value of the JSON report, with the version of its schema."""
         return {_VERSION: SCHEMA_VERSION, **json.loads(json.dumps(self.value()))}
+
+    def found(self) -> Iterable[Finding]:
+        """Return the findings, or the rows as notes."""
+        if self.findings is not None:
+            return self.findings()
+        return [_note(self.rows, row) for row in self.body[self.rows]]
 
 
 def require_findings(outputs: Sequence[Output]) -> None:
@@ -83,12 +95,26 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
         return [text if report.has_code else fold(text, screen.width)]
     if name in report.own or name in _OF_FINDINGS:
         own = report.own.get(name)
-        text = own() if own else _OF_FINDINGS[name](report.findings())
+        text = own() if own else _OF_FINDINGS[name](report.found())
         return [cut_comment(text) if name == "markdown" else text]
     writer = _writer(name)
-    for finding in report.findings():
+    for finding in report.found():
         writer.write(finding)
     return writer.finish(Counter())
+
+
+def _note(rows: str, row: Body) -> Finding:
+    """Return a row for programs as a note: its title or message, or its texts and numbers."""
+    name = next((row[key] for key in ("reference", "name", "id") if row.get(key)), rows)
+    location = str(row.get("file") or row.get("location") or "")
+    place = Location(location, row.get("line") or 0) if location else None
+    values = (
+        f"{key}: {value}"
+        for key, value in row.items()
+        if value and isinstance(value, str | int) and key not in _PLACE
+    )
+    message = row.get("title") or row.get("message") or shortened(", ".join(values), _LONGEST)
+    return Finding(FindingRule(name, name), Severity.NOTE, "note", message, place)
 
 
 def _data(report: CommandReport, name: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +11,6 @@ import click
 
 from chartkit.cli.options.groups import Option, takes
 from chartkit.cli.terminal import screen
-from chartkit.errors import InputError
 from chartkit.report.formats import FORMATS, names
 from chartkit.report.outputs import Output, parse_all, with_query
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
 TEXT: Final = Output("text")
 """The default: text on standard output."""
-DATA: Final = ("text", "json", "yaml", "ndjson", "markdown")
-"""The formats of commands that have no findings."""
 
 
 class _FormatsOption(click.Option):
@@ -42,17 +39,16 @@ def one_of(names: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def formats_option(*declared: str, formats: Collection[str] = FORMATS) -> Option:
-    """Return the option `-o FORMAT[=FILE]`, which is repeatable; declared: its names; formats:
-    those that the command has."""
+def formats_option(*declared: str) -> Option:
+    """Return the option `-o FORMAT[=FILE]`, which is repeatable; declared: its names."""
     return click.option(
         *(declared or ("-o", "--output")),
         "outputs",
-        cls=_FormatsOption if formats is FORMATS else click.Option,
+        cls=_FormatsOption,
         multiple=True,
         default=("text",),
         metavar="FORMAT[=FILE]",
-        help=f"{one_of(formats)}; repeatable. Without =FILE it goes to standard output.",
+        help=f"{one_of(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
     )
 
 
@@ -71,29 +67,22 @@ class OutputOptions:
     outputs: tuple[str, ...]
     query: str | None
 
-    def parsed(self, formats: Collection[str] = ()) -> list[Output]:
+    def parsed(self) -> list[Output]:
         """Return the reports that the options name; raise InputError, also for formats that are
-        for results of policies alone, and for others than those given."""
+        for results of policies alone."""
         from chartkit.report.command_report import require_findings
         from chartkit.report.query import queried
 
         outputs = parse_all(with_query(self.outputs, self.query))
-        for each in outputs:
-            if formats and each.format not in formats:
-                message = f"-o {each.format} is for findings, and this command has none"
-                raise InputError(message, hint=f"write {one_of(formats)}")
         require_findings(outputs)
         queried([each.format for each in outputs], self.query)
         return outputs
 
 
-def reports(
-    *declared: str, formats: Collection[str] = FORMATS
-) -> Callable[[Callable[..., Any]], Any]:
+def reports(*declared: str) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that adds `-o FORMAT[=FILE]` and `--query EXPR` to a command, which gets
-    `OutputOptions` as its first argument; declared: the names of the first; formats: those that
-    the command has."""
-    return takes(OutputOptions, formats_option(*declared, formats=formats), query_option)
+    `OutputOptions` as its first argument; declared: the names of the first."""
+    return takes(OutputOptions, formats_option(*declared), query_option)
 
 
 def show(report: CommandReport, options: OutputOptions, without: Output | None = None) -> None:

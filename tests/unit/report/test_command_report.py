@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,10 +15,10 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Explanation, Location, Severity
-from chartkit.report import FORMATS
+from chartkit.model import Diagnostic, Explanation, Location, Severity, Status
+from chartkit.report import FORMATS, formats
 from chartkit.report.command_report import CommandReport, require_findings, write_report
-from chartkit.report.finding import diagnostic_findings
+from chartkit.report.finding import Finding, FindingFormat, diagnostic_findings
 from chartkit.report.outputs import Output, parse_all
 from chartkit.report.query import Query, queried
 from chartkit.report.text.layout import Screen
@@ -112,6 +113,47 @@ def test_junit_has_a_suite_for_each_file() -> None:
 def test_tables_have_a_row_for_each_finding() -> None:
     assert len(list(csv.DictReader(io.StringIO(written("csv"))))) == 3
     assert written("markdown").splitlines()[2].startswith("| error | values.yaml:3:5 | CK001 |")
+
+
+def rows_alone() -> CommandReport:
+    rows = [
+        {"reference": "a/one", "title": "One", "file": "a/one.yaml", "line": 3, "kinds": ["Pod"]},
+        {"name": "two", "ends": None, "location": "two.yaml:1:1", "state": "open"},
+    ]
+    return CommandReport(
+        text=lambda _screen: "two\n", value=lambda: {"policies": rows}, rows="policies"
+    )
+
+
+@pytest.mark.parametrize("name", OF_COMMANDS)
+def test_rows_without_findings_are_in_every_format(name: str) -> None:
+    text = written(name, rows_alone())
+    assert "two" in text
+    assert name == "text" or "one.yaml" in text
+
+
+def test_rows_are_notes_with_their_places() -> None:
+    first, second = csv.DictReader(io.StringIO(written("csv", rows_alone())))
+    assert (first["policy"], first["rule"], first["result"]) == ("a/one", "", "note")
+    assert (first["file"], first["line"], first["message"]) == ("a/one.yaml", "3", "One")
+    assert second["message"] == "name: two, state: open"
+
+
+class Shouted(FindingFormat):
+    """A format that one declaration adds for results and for every command."""
+
+    def write(self, finding: Finding) -> None:
+        self.lines = [*getattr(self, "lines", ()), f"{finding.rule.id.upper()}\n"]
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - lines alone
+        return iter(self.lines)
+
+
+def test_a_format_that_is_registered_serves_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "FORMATS", {**FORMATS, "shouted": Shouted})
+    assert written("shouted") == "CK001\nCK002\nHELM\n"
+    assert written("shouted", rows_alone()) == "A/ONE\nTWO\n"
+    require_findings([Output.parse("shouted")])
 
 
 def test_files_appear_next_to_standard_output(tmp_path: Path) -> None:

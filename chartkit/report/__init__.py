@@ -1,7 +1,7 @@
 """Writers of results and findings, one for each format.
 
-A new format is one module and one line in `BUILT_IN`; a package adds one by an entry point of the
-group `chartkit.reports` (`formats.py`).
+A new format is one module in `formats/`; a package adds one by an entry point of the group
+`chartkit.reports`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from chartkit.engine.ports.timings import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
 from chartkit.report import ReportOptions, ReportPer
-from chartkit.report.formats import BUILT_IN
+from chartkit.report.formats import FORMATS
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
 from chartkit.report.notes import grouping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner, Deletion
 
 _GUIDING: Final = frozenset({"html", "sarif"})
-_WITHOUT_EXCERPTS: Final = BUILT_IN.keys() - {"html"}
+_WITHOUT_EXCERPTS: Final = FORMATS.keys() - {"html"}
 """The formats that show no lines around findings."""
 _PLACES: Final = {"text": PLACES} | dict.fromkeys(
     ("policyreport", "openreports", "github", "azure", "gitlab", "csv"), 1

@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def writers() -> Iterator[type]:
     """Yield the classes of the package that write results."""
-    for each in pkgutil.iter_modules(report.__path__, "chartkit.report."):
+    for each in pkgutil.walk_packages(report.__path__, "chartkit.report."):
         module = import_module(each.name)
         declared = (one for one in vars(module).values() if isinstance(one, type))
         for one in declared:

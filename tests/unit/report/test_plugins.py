@@ -10,6 +10,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.report import FORMATS, ReportOptions, formats
+from chartkit.report.finding import FindingSink
 from tests.unit.report.samples import options, samples, written
 
 PLUGIN = """\
@@ -78,3 +79,11 @@ def test_built_in_formats_read_no_entry_points(monkeypatch: pytest.MonkeyPatch) 
     formats._added.cache_clear()
     for name in FORMATS:
         formats.writer_of(name)(ReportOptions())
+
+
+def test_a_module_of_the_folder_is_a_format() -> None:
+    folder = Path(formats.__file__).parent
+    modules = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    assert {"csv", "gitlab", "sarif"} <= modules <= FORMATS.keys()
+    for name in modules:
+        assert isinstance(formats.writer_of(name)(ReportOptions()), FindingSink)

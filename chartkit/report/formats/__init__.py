@@ -1,8 +1,9 @@
 """The formats of reports by their names: those of chartkit, and those of other packages.
 
-A package adds a format by an entry point of the group `chartkit.reports`, which names a callable:
-`ReportOptions` in, `Writer` out. Modules of formats are imported when their format is asked for,
-entry points are read when a format is not built in or help lists all.
+A module of this folder is a format: its name is that of the module, and `writer` makes its writers.
+Another package adds a format by an entry point of the group `chartkit.reports`, which names a
+callable: `ReportOptions` in, `Writer` out. Modules of formats are imported when their format is
+asked for, entry points are read when a format is not built in or help lists all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -29,19 +31,19 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
         "json": "chartkit.report.json_report:JsonWriter",
         "yaml": "chartkit.report.yaml_report:YamlWriter",
         "ndjson": "chartkit.report.json_report:NdjsonWriter",
-        "sarif": "chartkit.report.sarif:SarifWriter",
         "github": "chartkit.report.annotations:GithubWriter",
-        "gitlab": "chartkit.report.gitlab:GitlabWriter",
         "azure": "chartkit.report.annotations:AzureWriter",
         "junit": "chartkit.report.junit:JUnitWriter",
         "markdown": "chartkit.report.markdown:MarkdownWriter",
-        "csv": "chartkit.report.csv_report:CsvWriter",
         "html": "chartkit.report.html:HtmlWriter",
         "policyreport": "chartkit.report.policyreport:policy_report_writer",
         "openreports": "chartkit.report.policyreport:open_report_writer",
     }
 )
-"""Each format's writer (`module:attribute`)."""
+"""The writers (`module:attribute`) of formats that share modules or are used elsewhere."""
+
+_MODULES: Final = sorted({file.stem for file in Path(__file__).parent.glob("*.py")} - {"__init__"})
+"""The modules of this folder, each a format of its name."""
 
 QUERIED: Final = ("json", "yaml", "ndjson")
 """The formats that `--query` chooses a part of."""
@@ -59,6 +61,7 @@ def _built_in(place: str) -> MakeWriter:
 
 FORMATS: Final[Mapping[str, MakeWriter]] = MappingProxyType(
     {name: _built_in(place) for name, place in BUILT_IN.items()}
+    | {name: _built_in(f"{__name__}.{name}:writer") for name in _MODULES}
 )
 """The writers of the formats that are built in."""
 
@@ -86,7 +89,7 @@ def _added() -> Mapping[str, EntryPoint]:
     """Return the formats of other packages, which cannot replace those that are built in."""
     from importlib.metadata import entry_points
 
-    return {each.name: each for each in entry_points(group=GROUP) if each.name not in BUILT_IN}
+    return {each.name: each for each in entry_points(group=GROUP) if each.name not in FORMATS}
 
 
 def _loaded(entry: EntryPoint) -> MakeWriter:

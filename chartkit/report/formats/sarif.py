@@ -104,6 +104,9 @@ class SarifWriter(FindingFormat):
         yield "\n]}]}\n" if self._spool.size else "]}]}\n"
 
 
+writer: Final = SarifWriter
+
+
 def _message(finding: Finding, subject: str) -> str:
     """Return the message, with the object, which the location alone does not name."""
     lines = [finding.message or finding.rule.id]

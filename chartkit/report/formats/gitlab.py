@@ -64,6 +64,9 @@ class GitlabWriter(FindingFormat):
         yield "\n]\n" if self._spool.size else "]\n"
 
 
+writer: Final = GitlabWriter
+
+
 def _fingerprint(finding: Finding) -> str:
     """Return a fingerprint that differs between files, for GitLab shows one issue for each."""
     text = f"{finding.file}\0{finding.fingerprint}".encode("utf-8", "replace")

@@ -80,6 +80,9 @@ class CsvWriter(FindingFormat):
         yield from self._spool.pieces()
 
 
+writer: Final = CsvWriter
+
+
 @lru_cache(maxsize=512)
 def _cell(text: str) -> str:
     """Return a text that a spreadsheet shows as it is, after an apostrophe where it would not."""

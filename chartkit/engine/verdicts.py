@@ -251,7 +251,10 @@ class Shared(Generic[V]):
         """Return the verdict on an equal request, and the reads that led to it."""
         self._tried += 1
         tree = self._trees.get(place)
-        found = None if tree is None else tree.find(*_roots(request))
+        try:
+            found = None if tree is None else tree.find(*_roots(request))
+        except RecursionError:
+            found = None
         if found is not None:
             self._hits += 1
         return found
@@ -285,11 +288,19 @@ def judged(
     resource = Resource(body, request.resource.location)
     own = replace(request, resource=resource, review=None if request.review is None else fields)
     results: list[RuleResult] = []
-    with reads.recording():
-        policy.run_phase(Run(own, world), Phase.VALIDATE, results)
+    try:
+        with reads.recording():
+            policy.run_phase(Run(own, world), Phase.VALIDATE, results)
+        is_error = any(each.status is Status.ERROR for each in results)
+        is_again = is_error and reads.is_repeatable
+    except RecursionError:
+        is_error = is_again = True
+    if is_again:
+        # It may come of the limits of one request, of which records take a part.
+        results = []
+        policy.run_phase(Run(request, world), Phase.VALIDATE, results)
     verdict = tuple(results)
-    # An error may come of the limits of one request.
-    if not reads.is_repeatable or any(each.status is Status.ERROR for each in verdict):
+    if is_error or not reads.is_repeatable:
         return verdict, None
     shared.keep(reads, place, verdict)
     return verdict, reads.course

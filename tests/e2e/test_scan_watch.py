@@ -39,9 +39,8 @@ class _Watch:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self._lines: queue.Queue[str] = queue.Queue()
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+        assert process.stdout is not None
+        threading.Thread(target=self._read, args=(process.stdout,), daemon=True).start()
 
     def _read(self, stream: IO[str]) -> None:
         for line in stream:
@@ -58,8 +57,10 @@ class _Watch:
 @contextmanager
 def _watching(folder: Path) -> Iterator[_Watch]:
     command = [str(PROGRAM), "scan", "manifests", "-p", "policy.yaml", "--watch"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
+    # Through one pipe, lines keep the order in which they are written.
+    with subprocess.Popen(
+        command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
         try:
             yield _Watch(process)
         finally:

@@ -71,6 +71,11 @@ class Library:
                 return self._instead(policy, reference) if look_up == self._own else policy
         raise self._unknown(reference, location)
 
+    def has(self, reference: str) -> bool:
+        """Report whether there is a policy of a reference, or several."""
+        look_ups = (self._qualified, self._own, self._built_in, self._vendored)
+        return any(look_up(reference) for look_up in look_ups)
+
     def hides(self, reference: str) -> bool:
         """Return whether a project's own policy goes before the built-in one of a reference."""
         return bool(self._own(reference))

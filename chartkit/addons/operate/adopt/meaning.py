@@ -81,7 +81,8 @@ def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:
         if title and each.title.casefold() == title.casefold()
     ]
     seen: set[str] = set()
-    for reference in (policy.name, *same_title):
+    # `find` looks for similar names where there is none.
+    for reference in filter(library.has, (policy.name, *same_title)):
         with contextlib.suppress(InputError):
             found = library.find(reference)
             if found.qualified not in seen:

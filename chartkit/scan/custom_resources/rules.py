@@ -19,7 +19,7 @@ from chartkit.engine.cel.errors import CostLimitExceeded
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.times import Duration, timestamp_of_text
 from chartkit.engine.cel.tracing.datum import Datum
-from chartkit.engine.cel.tracing.failure import causes_of
+from chartkit.engine.cel.tracing.planner import causes_of
 from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.types import BOOL, DYN, STRING, Type, optional_of

@@ -9,14 +9,22 @@ from typing import Final
 
 from chartkit.engine.cel.ast import Call, Expr, Literal, Select
 from chartkit.engine.cel.declarations import Overload
-from chartkit.engine.cel.interpreter.callers import bounded, caller, matcher, metered_caller
-from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, dispatch_for
+from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch, dispatch_for
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.frame import CALL_WORK
-from chartkit.engine.cel.interpreter.runtime import LONG, LONG_LIST, LONG_TEXT, Fields
+from chartkit.engine.cel.interpreter.runtime import (
+    LONG,
+    LONG_LIST,
+    LONG_TEXT,
+    Fields,
+    Meter,
+    Undecided,
+    charge,
+    small,
+)
 from chartkit.engine.cel.library.searching import searched
 from chartkit.engine.cel.types import TypeKind
-from chartkit.engine.cel.values import OPTIONAL_TYPE, KeyedMap, OptionalValue
+from chartkit.engine.cel.values import OPTIONAL_TYPE, KeyedMap, OptionalValue, Value
 from chartkit.go.regexp import compile_regex
 
 Arguments = tuple[Expr, ...]
@@ -347,6 +355,59 @@ def _certain_kind(declared: tuple[Overload, ...], ids: tuple[str, ...]) -> type 
     return kinds.pop() if len(kinds) == 1 else None
 
 
+def caller(dispatch: Dispatch) -> Callable[..., Value]:
+    """A call that costs 1."""
+    find = dispatch.find
+
+    def run(*args: Value) -> Value:
+        return find(args).implementation(*args)
+
+    return run
+
+
+def metered_caller(dispatch: Dispatch) -> Callable[..., Value]:
+    """A call whose cost or work its overload declares."""
+    find = dispatch.find
+
+    def run(meter: Meter, *args: Value) -> Value:
+        overload = find(args)
+        result = overload.implementation(*args)
+        charge(meter, 1 if overload.cost is None else overload.cost(args, result))
+        if overload.work is not None:
+            charge(meter, overload.work(args, result))
+        return result
+
+    return run
+
+
+def bounded(run: Callable[..., Value]) -> Callable[..., Value]:
+    """A call within a macro: what it gets and gives must be small, for it is made many times."""
+
+    def run_bounded(*args: Value) -> Value:
+        for arg in args:
+            if arg.__class__ in _SIZED:
+                small(arg)
+        result = run(*args)
+        if result.__class__ in _SIZED and len(result) > LONG_TEXT:
+            raise Undecided
+        return result
+
+    return run_bounded
+
+
+def matcher(pattern: str) -> Callable[[Value], bool]:
+    """`text.matches(pattern)` for a pattern that the author wrote; raises `RegexError`."""
+    matches = compile_regex(pattern).matches
+
+    def run(text: Value) -> bool:
+        if text.__class__ is str and len(text) <= LONG_TEXT:
+            return matches(text)
+        raise Undecided
+
+    return run
+
+
+_SIZED: Final = frozenset({list, dict, str, bytes})
 _LAZY = frozenset({"@not_strictly_false", "or", "_[?_]", "_?._"})
 
 EMITTERS: Final[dict[tuple[str, int], Emit]] = {

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.checker.checked import Checked, function_and_arguments, variable_name
 from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.attributes import KEY_CLASSES
 from chartkit.engine.cel.interpreter.constant_folding import Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.library.printing import go_type
 from chartkit.engine.cel.tracing import folds, junctions, literals
@@ -26,7 +30,9 @@ from chartkit.engine.cel.tracing.calls import (
 from chartkit.engine.cel.tracing.datum import (
     NO_CAUSES,
     UNKNOWN,
+    Causes,
     Datum,
+    Entries,
     Step,
     TraceError,
     TraceFrame,
@@ -35,6 +41,9 @@ from chartkit.engine.cel.tracing.datum import (
 from chartkit.engine.cel.tracing.selections import Key, chain, child, presence
 from chartkit.engine.cel.values import Value
 from chartkit.model import FieldPath
+
+_MOST_STEPS: Final = 30_000
+"""Units of cost of one trace; longer ones tell nothing."""
 
 Scope: TypeAlias = Mapping[str, int]
 """The variables of macros, by their places in `TraceFrame.locals`."""
@@ -258,3 +267,31 @@ _PLANS: Final[dict[type, Callable[[Planner, Any, Scope, FieldPath], Step]]] = {
     ast.StructLiteral: Planner.struct_literal,
     ast.Comprehension: Planner.comprehension,
 }
+
+
+def causes_of(program: Program, roots: Entries, host: Host, value: Value = False) -> Causes | None:
+    """Return the reads that gave an expression a value, or left it without any; None if it has
+    another value, or takes too long.
+
+    roots: the variables; host: a `RepeatHost`.
+    """
+    try:
+        found = traced(program, roots, host)
+    except TraceError as error:
+        return error.causes
+    except (CelError, RecursionError):
+        return None
+    return found if found.value is value or found.value is UNKNOWN else None
+
+
+def traced(program: Program, roots: Entries, host: Host) -> Datum:
+    """Return the value of an expression with its provenance; raises `CelError`."""
+    step, slots = _planned(program)
+    return step(TraceFrame(roots, host, _MOST_STEPS, slots))
+
+
+@lru_cache(maxsize=512)
+def _planned(program: Program) -> tuple[Step, int]:
+    planner = Planner(program.checked, program.environment, program.folded)
+    step = planner.plan(program.root, {})
+    return step, planner.slots

@@ -7,8 +7,8 @@ candidate's own examples.
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +25,11 @@ from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body, Resource, Track, mapping_at, untracked
 from chartkit.wording import counted
 
-BUDGET: Final = 1.0
-"""Seconds of processor time for the proof of one candidate."""
-_TOTAL: Final = 5.0
-"""Seconds of processor time for the proofs of all candidates, which share them."""
+BUDGET: Final = 2_500
+"""The steps of the proof of one candidate, about a second of processor time; time itself would
+decide otherwise on a busy machine."""
+_TOTAL: Final = 12_500
+"""The steps of the proofs of all candidates, which share them."""
 _MOST: Final = 100
 """The most candidates that are compared."""
 _PASSED_OVER: Final = frozenset((Aspect.MESSAGE, Aspect.ADMISSION, Aspect.WARNING, Aspect.REPORT))
@@ -50,13 +51,12 @@ def compare_meanings(
         for candidate in candidates(policy.piece.resource, library)
     ]
     rendered = {each.policy.qualified: each for each in _templates(found[:_MOST])}
-    end = time.process_time() + _TOTAL
-    compared = found[:_MOST]
+    compared, step = found[:_MOST], count().__next__
     for done, (policy, candidate) in enumerate(track(compared)):
         template = rendered.get(candidate.qualified)
         if template is not None and template.bodies:
-            budget = max(0.0, min(BUDGET, (end - time.process_time()) / (len(compared) - done)))
-            yield from _compared(policy, template, budget)
+            budget = max(0, min(BUDGET, (_TOTAL - step()) // (len(compared) - done)))
+            yield from _compared(policy, template, budget, step)
     for policy, candidate in found[_MOST:]:
         message = (
             f"has the name of {candidate.qualified}, and was not compared: {_MOST} others were"
@@ -103,11 +103,13 @@ def _is_proof(proof: Proof) -> bool:
     return proof.equal and proof.coverage.reached == proof.coverage.total
 
 
-def _compared(policy: AdoptedPolicy, template: RenderedPolicy, budget: float) -> Iterator[Row]:
+def _compared(
+    policy: AdoptedPolicy, template: RenderedPolicy, budget: int, step: Callable[[], int]
+) -> Iterator[Row]:
     resource, name = policy.piece.resource, template.policy.qualified
     place = resource.location
     equal = any(_says_the_same(resource.body, each) for each in _forms(template))
-    proof = None if equal else _proof(resource, template, budget=budget)
+    proof = None if equal else _proof(resource, template, (), budget, step)
     if proof is None and not equal:
         return
     if proof is None or _is_proof(proof):
@@ -147,11 +149,13 @@ def _proof(
     resource: Resource,
     template: RenderedPolicy,
     examples: Sequence[Resource] = (),
-    budget: float = BUDGET,
+    budget: int = BUDGET,
+    step: Callable[[], int] | None = None,
 ) -> Proof | None:
     """Return the comparison of a policy with another one, a ClusterPolicy before one in CEL; None
-    for one that has another kind of answer."""
-    options = ProofOptions(budget=budget, passed_over=_PASSED_OVER, stops_early=True)
+    for one that has another kind of answer. budget: the most steps; step: counts them."""
+    clock = step or count().__next__
+    options = ProofOptions(budget=budget, clock=clock, passed_over=_PASSED_OVER, stops_early=True)
     own, other = (_alike(each) for each in (resource.body, template.bodies[0]))
     legacy, new = (own, other) if is_legacy(own) else (other, own)
     if not is_legacy(legacy):

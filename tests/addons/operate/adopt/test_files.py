@@ -339,12 +339,8 @@ spec:
 
 @pytest.mark.parametrize(("forbidden", "same"), [("hostPath", True), ("nfs", False)])
 def test_a_policy_in_cel_is_compared_with_that_of_its_name(
-    team: Team, monkeypatch: pytest.MonkeyPatch, forbidden: str, same: bool
+    team: Team, forbidden: str, same: bool
 ) -> None:
-    if not same:
-        # A difference ends the comparison, which a busy machine must not end before.
-        monkeypatch.setattr("chartkit.addons.operate.adopt.meaning.BUDGET", 60.0)
-        monkeypatch.setattr("chartkit.addons.operate.adopt.meaning._TOTAL", 60.0)
     team.write(legacy__p=_HOST_PATH_IN_CEL.replace("FORBIDDEN", forbidden))
     _, body = team.adopt("legacy", "--kyverno", "1.19.1", "--kubernetes", "1.34")
     [message] = [each for _, each in team.rows(body, "note") if "disallow-host-path" in each]

@@ -12,6 +12,7 @@ from tests.e2e.transcript import DOCS, check_page
 _PAGE = "how-to/adopt.md"
 
 
+@pytest.mark.slow
 def test_page_about_adoption_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     text = (DOCS / _PAGE).read_text("utf-8")
     files = re.findall(r"`([a-z]+/\w+\.yaml)`[^`]*:\n\n```yaml\n(.*?)```", text, re.DOTALL)

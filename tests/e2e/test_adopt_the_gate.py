@@ -31,6 +31,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_page_about_adopting_the_gate_is_true(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

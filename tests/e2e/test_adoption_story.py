@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import is_exception, is_policy
 from tests.addons.operate.rescue.locked_cluster import LockedCluster
@@ -94,6 +96,7 @@ def _adopted(folder: Path) -> Path:
     return folder / "platform"
 
 
+@pytest.mark.slow
 def test_from_three_legacy_files_to_a_promotion(tmp_path: Path) -> None:
     platform = _adopted(tmp_path)
     _done(platform, "render")

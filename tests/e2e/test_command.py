@@ -29,6 +29,7 @@ def test_every_command_has_help(tmp_path: Path, command: str) -> None:
     assert done.out.startswith(f"Usage: chartkit {command}")
 
 
+@pytest.mark.slow
 def test_an_unknown_command(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "rendr")
     assert done.code == 2

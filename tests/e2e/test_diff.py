@@ -59,6 +59,7 @@ def test_diff_page_is_true(edited: Path, request: pytest.FixtureRequest) -> None
     check_page("reference/diff.md", edited, request.config.getoption("--update-golden"), who)
 
 
+@pytest.mark.slow
 def test_three_kinds_of_change_are_ranked(edited: Path) -> None:
     done = chartkit(edited, "diff", "prd", "--against", "main", "--fail-on", "medium", "-o", "json")
     assert (done.code, done.err) == (1, "")
@@ -77,6 +78,7 @@ def test_three_kinds_of_change_are_ranked(edited: Path) -> None:
     assert other["changes"] == []
 
 
+@pytest.mark.slow
 def test_environments_and_folders(project: Path) -> None:
     done = chartkit(project, "diff", "--from", "dev", "--to", "prd", "-o", "markdown")
     assert done.code == 0
@@ -91,6 +93,7 @@ def test_environments_and_folders(project: Path) -> None:
     assert chartkit(project, "diff", "--from", "qa", "--to", "qa", "--fail-on", "low").code == 0
 
 
+@pytest.mark.slow
 def test_files_without_objects_in_a_folder_are_passed_over(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "rendered/prd", tmp_path / "today")
     (tmp_path / "today/values.yaml").write_text("admissionController: {replicas: 3}\n")
@@ -99,6 +102,7 @@ def test_files_without_objects_in_a_folder_are_passed_over(project: Path, tmp_pa
     assert f"1 file without Kubernetes objects: {tmp_path}/today/values.yaml" in done.err
 
 
+@pytest.mark.slow
 def test_a_file_of_a_folder_that_cannot_be_read_is_a_row(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "rendered/prd", tmp_path / "today")
     (tmp_path / "today/open.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {\n", "utf-8")
@@ -107,6 +111,7 @@ def test_a_file_of_a_folder_that_cannot_be_read_is_a_row(project: Path, tmp_path
     assert f"{tmp_path}/today/open.yaml:4:1: error unread: is not YAML" in done.err
 
 
+@pytest.mark.slow
 def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (
@@ -124,12 +129,14 @@ def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     assert "there is no such values file (`chartkit render` writes the charts)" in done.line
 
 
+@pytest.mark.slow
 def test_a_revision_that_is_not_there(committed: Path) -> None:
     done = chartkit(committed, "diff", "--against", "v9")
     assert done.code == 2
     assert "there is no commit 'v9' in it (give a branch, a tag or a commit)" in done.line
 
 
+@pytest.mark.slow
 def test_what_helm_warns_of_is_said_once_and_not_of_earlier_charts(tmp_path: Path) -> None:
     write_project(tmp_path)
     schema = tmp_path / "charts" / "kyverno-policies" / "values.schema.json"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.e2e.test_install import Cluster, cluster, server
 from tests.small_charts import POLICY_NAMES
 
@@ -11,6 +13,7 @@ __all__ = ["cluster", "server"]
 VALUES = "charts/kyverno-policies/values_prd.yaml"
 
 
+@pytest.mark.slow
 def test_the_releases_of_a_cluster_are_a_side(cluster: Cluster) -> None:
     none = cluster.run("diff", "prd", "--against", "release")
     assert none.code == 2
@@ -28,6 +31,7 @@ def test_the_releases_of_a_cluster_are_a_side(cluster: Cluster) -> None:
     }
 
 
+@pytest.mark.slow
 def test_it_compares_one_environment(cluster: Cluster) -> None:
     done = cluster.run("diff", "--against", "release")
     assert (done.code, "compares one ENV" in done.err) == (2, True)

@@ -118,6 +118,7 @@ def test_what_the_project_wants_is_checked(folder: Path) -> None:
     assert (ids(found), done.code) == (["without-mark", "without-end"], 1)
 
 
+@pytest.mark.slow
 def test_those_of_an_environment_in_cel(folder: Path) -> None:
     (folder / "exceptions.yaml").write_text(
         EXCEPTION.replace("RULES", '"*"')

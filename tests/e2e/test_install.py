@@ -81,6 +81,7 @@ def cluster(server: ApiServer, tmp_path: Path) -> Cluster:
     return Cluster(server, write_project(tmp_path / "small"), file)
 
 
+@pytest.mark.slow
 def test_install_page_is_true(
     project: Path, server: ApiServer, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -97,6 +98,7 @@ def test_install_page_is_true(
     assert not any(server.of_kind(kind) for kind in (*HOOKS, "Deployment"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "part"),
     [
@@ -116,6 +118,7 @@ def test_killed_midway_the_next_call_repairs(cluster: Cluster, method: str, part
     assert statuses <= {"deployed", "superseded"}
 
 
+@pytest.mark.slow
 def test_uninstall_killed_midway(cluster: Cluster) -> None:
     assert cluster.run("install", "prd", "--allow-drift", "--yes").code == 0
     uninstall = ("uninstall", "prd", "--yes")
@@ -126,6 +129,7 @@ def test_uninstall_killed_midway(cluster: Cluster) -> None:
     assert cluster.server.of_kind("CustomResourceDefinition")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
@@ -143,6 +147,7 @@ def test_interrupted_it_says_what_stands(
     assert on == "go on with: chartkit install prd --allow-drift --yes"
 
 
+@pytest.mark.slow
 def test_through_the_program(cluster: Cluster) -> None:
     program = shutil.which("helm")
     if program is None:

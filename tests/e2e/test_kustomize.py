@@ -38,6 +38,7 @@ def by_identity(found: list[Resource]) -> dict[tuple[str, str, str], Body]:
     return bodies
 
 
+@pytest.mark.slow
 def test_the_overlays_are_the_manifests(written: Path) -> None:
     for environment in ("dev", "qa", "prd"):
         policies = built(written / "kustomize/kyverno-policies/overlays" / environment)
@@ -52,6 +53,7 @@ def test_the_overlays_are_the_manifests(written: Path) -> None:
         assert "managed-by: Helm" not in json.dumps(list(engine.values()))
 
 
+@pytest.mark.slow
 def test_kustomize_builds_them(written: Path) -> None:
     program = shutil.which("kustomize") or shutil.which("kustomize", path=go_programs())
     if program is None:
@@ -72,6 +74,7 @@ def go_programs() -> str | None:
     return str(Path(done.stdout.strip()) / "bin")
 
 
+@pytest.mark.slow
 def test_a_gone_environment_and_drift(written: Path, tmp_path: Path) -> None:
     project = Path(shutil.copytree(written, tmp_path / "project"))
     gone = project / "chartkit.yaml"
@@ -93,6 +96,7 @@ def _deploys(file: Path) -> bool:
     return "\nkind: Deployment\n" in file.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_one_environment_has_no_base(written: Path) -> None:
     done = chartkit(written, "render", "prd", "--kustomize")
     assert done.code == 2

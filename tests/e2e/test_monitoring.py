@@ -65,6 +65,7 @@ def test_load_balancers_beside_policies_about_them(cluster: str, tmp_path: Path)
     assert "the controllers serve their metrics without TLS" in values
 
 
+@pytest.mark.slow
 def test_policy_reporter(project: Path) -> None:
     """Its values files alone are written."""
     file = project / "chartkit.yaml"

@@ -27,6 +27,7 @@ def _vendored(folder: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_lists_and_finds_policies_of_every_library(tmp_path: Path) -> None:
     _vendored(tmp_path)
     done = chartkit(tmp_path, "policies", "list", "-o", "json")
@@ -44,6 +45,7 @@ def test_lists_and_finds_policies_of_every_library(tmp_path: Path) -> None:
     assert done.line == "no policy has the severity 'hihg' (did you mean 'high'?)"
 
 
+@pytest.mark.slow
 def test_shows_a_policy(tmp_path: Path) -> None:
     root = _vendored(tmp_path)
     done = chartkit(tmp_path, "policies", "show", "best/require-team")
@@ -66,6 +68,7 @@ def test_shows_a_policy(tmp_path: Path) -> None:
     assert done.line.endswith("require-team.yaml: was changed since it was vendored")
 
 
+@pytest.mark.slow
 def test_vendors_a_library_and_updates_it(tmp_path: Path) -> None:
     changed = dict(FILES) | {"best/two/two.yaml": FILES["best/two/two.yaml"] + b"# more\n"}
     answer = in_turn(body(tar_gz(FILES)), body(tar_gz(changed)))
@@ -93,6 +96,7 @@ def test_vendors_a_library_and_updates_it(tmp_path: Path) -> None:
     assert "need the NAME" in done.err
 
 
+@pytest.mark.slow
 def test_what_is_refused_is_told_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     answers = {"/bomb.tar.gz": body(announced_bomb(10 * 2**30)), "/hangs.zip": hang}
     with serving(answers) as server:
@@ -132,6 +136,7 @@ def test_a_library_of_another_type(tmp_path: Path, library: str, command: list[s
     assert done.line.startswith("chartkit.yaml:2:1: library must be a list of folders")
 
 
+@pytest.mark.slow
 def test_a_changed_vendored_library_is_refused(tmp_path: Path) -> None:
     root = _vendored(tmp_path)
     done = chartkit(tmp_path, "policies", "check", "vendor/public")
@@ -167,6 +172,7 @@ def test_shows_what_covers_a_standard(tmp_path: Path) -> None:
     assert done.line.startswith("there is no standard 'nist' (")
 
 
+@pytest.mark.slow
 def test_writes_pages_and_tells_when_they_are_not_in_step(tmp_path: Path) -> None:
     _vendored(tmp_path)
     command = ("policies", "docs", "public", "--output", "pages")

@@ -132,6 +132,7 @@ def _by_name(
     return found
 
 
+@pytest.mark.slow
 def test_every_policy_makes_the_trip(trip: Trip) -> None:
     assert set(trip.rendered) == {Path(each.location.file) for each in trip.policies}
     for policy in trip.policies:
@@ -159,6 +160,7 @@ def _said(spec: Body) -> Body:
     }
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_before_and_after(trip: Trip, tmp_path: Path) -> None:
     after = tmp_path / "after"
     shutil.copytree(trip.root, after)
@@ -188,6 +190,7 @@ def entries(project: Path) -> tuple[Entry, ...]:
     return catalogue.entries
 
 
+@pytest.mark.slow
 def test_every_policy_is_there_once_under_its_folders_name(project: Path) -> None:
     root = project / "vendor" / "kyverno"
     assert verify(root) == []
@@ -217,6 +220,7 @@ def test_every_policy_says_what_it_is(entries: tuple[Entry, ...]) -> None:
         assert entry.minimum, entry.qualified
 
 
+@pytest.mark.slow
 def test_policies_are_found_and_shown(project: Path, entries: tuple[Entry, ...]) -> None:
     found = search(entries, Query(("probes",), library="kyverno"))
     assert "best-practices/require-probes" in {entry.reference for entry in found}
@@ -228,6 +232,7 @@ def test_policies_are_found_and_shown(project: Path, entries: tuple[Entry, ...])
     assert "an example that it accepts: " in text
 
 
+@pytest.mark.slow
 def test_it_is_listed_and_searched(project: Path) -> None:
     done = chartkit(project, "policies", "list", "--library", "kyverno")
     assert done.out.splitlines()[-1] == "359 policies"

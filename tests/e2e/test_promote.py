@@ -13,6 +13,7 @@ from tests.e2e.transcript import DOCS, check_page
 _PAGE = "how-to/promote.md"
 
 
+@pytest.mark.slow
 def test_page_about_promotion_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     text = (DOCS / _PAGE).read_text("utf-8")
     files = re.findall(r"`([\w/-]+\.yaml)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)

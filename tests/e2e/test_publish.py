@@ -53,6 +53,7 @@ def charts(folder: Path) -> list[str]:
     return sorted(map(str, folder.glob("*.tgz")))
 
 
+@pytest.mark.slow
 def test_package_writes_the_same_bytes_each_time_with_their_digest(
     project: Path, packed: tuple[Path, Done]
 ) -> None:
@@ -84,6 +85,7 @@ def test_helm_renders_a_packed_chart_as_its_folder(
         assert render(archive) == render(project / "charts" / name)
 
 
+@pytest.mark.slow
 def test_charts_that_have_drifted_are_not_packed(project: Path) -> None:
     template = min((project / "charts" / "kyverno" / "templates").rglob("*.yaml"))
     template.write_text(f"{template.read_text()}# more\n")
@@ -93,6 +95,7 @@ def test_charts_that_have_drifted_are_not_packed(project: Path) -> None:
     assert not (project / "dist").exists()
 
 
+@pytest.mark.slow
 def test_project_without_charts_has_nothing_to_pack(project: Path) -> None:
     (project / "charts").rename(project / "elsewhere")
     done = chartkit(project, "package")
@@ -116,6 +119,7 @@ def test_helm_verifies_what_was_signed(
     assert verify().returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"), [("no key", "is not a secret OpenPGP key"), (None, "no such file")]
 )
@@ -149,6 +153,7 @@ def test_pushed_charts_are_in_the_registry_with_what_was_signed(
     assert registry.writes == writes
 
 
+@pytest.mark.slow
 def test_version_with_other_content_is_replaced_on_request_alone(
     project: Path, dist: Path, registry: WritableRegistry
 ) -> None:

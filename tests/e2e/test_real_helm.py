@@ -44,6 +44,7 @@ def identity(resource: Resource) -> tuple[str, str, str, str]:
     return resource.api_version, resource.kind, resource.namespace, resource.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_lint_and_template(helm_program: str, project: Path, chart: str, environment: str) -> None:
@@ -61,6 +62,7 @@ def test_lint_and_template(helm_program: str, project: Path, chart: str, environ
     assert theirs == ours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_a_dry_run_shows_notes(project: Path, chart: str, environment: str) -> None:
@@ -78,6 +80,7 @@ def test_a_dry_run_shows_notes(project: Path, chart: str, environment: str) -> N
         assert "Kyverno" in done.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("version", [OLDER, NEWER, f"{NEWER}-eks-ad4801"])
 def test_a_cluster_outside_the_range_is_refused(
@@ -95,6 +98,7 @@ def test_a_cluster_outside_the_range_is_refused(
     assert ("is not supported by" in done.stderr) is (version != OLDER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("version", [[], ["--kube-version", NEWER]])
 def test_offline_a_chart_renders_for_any_newer_version(
@@ -110,6 +114,7 @@ def test_offline_a_chart_renders_for_any_newer_version(
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 def test_an_unknown_key_fails_in_helm_itself(helm_program: str, project: Path, chart: str) -> None:
     arguments = ["--set", "reportController.x=1", "--kube-version", "v1.34.0"]
@@ -123,6 +128,7 @@ def test_an_unknown_key_fails_in_helm_itself(helm_program: str, project: Path, c
     assert "additional properties 'reportController' not allowed" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_program_stands_in_for_the_library(
     helm_program: str, rendered: Path, tmp_path: Path
 ) -> None:

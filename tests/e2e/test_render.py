@@ -57,6 +57,7 @@ def test_init_with_a_mistake_writes_nothing(
     assert snapshot(tmp_path) == {}
 
 
+@pytest.mark.slow
 def test_a_new_project_renders_and_passes(rendered: Path) -> None:
     for chart in ("kyverno", "kyverno-policies"):
         folder = rendered / "charts" / chart
@@ -69,6 +70,7 @@ def test_a_new_project_renders_and_passes(rendered: Path) -> None:
             assert "kind: ValidatingPolicy" in text or "kind: Deployment" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "profile", ["pss-baseline", "eks-best-practices", "multi-tenancy", "supply-chain"]
 )
@@ -79,6 +81,7 @@ def test_a_new_project_of_another_profile_passes_too(tmp_path: Path, profile: st
     assert "warning: 0, fail: 0" in done.out
 
 
+@pytest.mark.slow
 def test_rendering_again_changes_nothing(project: Path) -> None:
     before = snapshot(project)
     done = chartkit(project, "render")
@@ -90,6 +93,7 @@ def test_rendering_again_changes_nothing(project: Path) -> None:
     assert check.out.endswith("the charts have not drifted\n")
 
 
+@pytest.mark.slow
 def test_the_summary_for_programs(project: Path) -> None:
     done = chartkit(project, "render", "qa", "-o", "json")
     report = json.loads(done.out)
@@ -101,6 +105,7 @@ def test_the_summary_for_programs(project: Path) -> None:
     assert report["summary"]["fail"] == 0
 
 
+@pytest.mark.slow
 def test_check_fails_with_a_diff_where_charts_drift(project: Path) -> None:
     template = next((project / "charts" / "kyverno-policies" / "templates").rglob("*.yaml"))
     template.write_text(template.read_text() + "# by hand\n")
@@ -113,6 +118,7 @@ def test_check_fails_with_a_diff_where_charts_drift(project: Path) -> None:
     assert "was changed by hand and is written anew" in chartkit(project, "render", "dev").out
 
 
+@pytest.mark.slow
 def test_hand_edits_of_values_survive(project: Path) -> None:
     values = project / "charts" / "kyverno" / "values_prd.yaml"
     replace(values, "replicas: 3", "replicas: 5  # busy cluster")
@@ -126,6 +132,7 @@ def test_hand_edits_of_values_survive(project: Path) -> None:
     assert "Enforce" in policies.read_text() + (policies.parent / "values.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_a_conflict_is_shown_and_goes_where_the_user_says(project: Path) -> None:
     values = project / "charts" / "kyverno" / "values_prd.yaml"
     replace(values, "replicas: 3", "replicas: 4")
@@ -140,6 +147,7 @@ def test_a_conflict_is_shown_and_goes_where_the_user_says(project: Path) -> None
     assert "replicas: 4" in values.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -173,6 +181,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_an_enforced_violation_fails_and_an_audited_one_is_reported(project: Path) -> None:
     file = project / "bad.yaml"
     file.write_text(POD)
@@ -229,6 +238,7 @@ BAD_PROJECTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", BAD_PROJECTS)
 def test_a_mistake_in_the_project_is_one_line(project: Path, mistake: str) -> None:
     old, new, marker, expected = BAD_PROJECTS[mistake]
@@ -243,12 +253,14 @@ def test_a_mistake_in_the_project_is_one_line(project: Path, mistake: str) -> No
     assert snapshot(project) == before
 
 
+@pytest.mark.slow
 def test_an_unknown_environment(project: Path) -> None:
     done = chartkit(project, "render", "prod")
     assert (done.code, done.out) == (2, "")
     assert done.line.endswith("there is no environment 'prod' (did you mean 'prd'?)")
 
 
+@pytest.mark.slow
 def test_an_empty_folder(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "render")
     assert (done.code, done.out) == (2, "")
@@ -256,6 +268,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == {}
 
 
+@pytest.mark.slow
 def test_an_unreadable_file(project: Path) -> None:
     (project / "workloads" / "binary.yaml").write_bytes(b"apiVersion: v1\nkind: \xff\n")
     done = chartkit(project, "render")
@@ -264,6 +277,7 @@ def test_an_unreadable_file(project: Path) -> None:
     assert row in done.out
 
 
+@pytest.mark.slow
 def test_a_cycle_in_extends(project: Path) -> None:
     for name, other in (("one", "two"), ("two", "one")):
         (project / f"{name}.yaml").write_text(
@@ -277,6 +291,7 @@ def test_a_cycle_in_extends(project: Path) -> None:
     assert done.line.startswith("two.yaml:6:")
 
 
+@pytest.mark.slow
 def test_two_policies_of_one_name(project: Path) -> None:
     from chartkit.bundled import library_dir
 
@@ -294,6 +309,7 @@ def test_two_policies_of_one_name(project: Path) -> None:
     assert "two policies 'disallow-host-path'" in done.line
 
 
+@pytest.mark.slow
 def test_a_chart_that_does_not_render(project: Path) -> None:
     chart = project / "broken"
     (chart / "templates").mkdir(parents=True)
@@ -307,6 +323,7 @@ def test_a_chart_that_does_not_render(project: Path) -> None:
     assert done.out.endswith("nothing was written\n")
 
 
+@pytest.mark.slow
 def test_two_renders_at_once(project: Path) -> None:
     import fcntl
     import os
@@ -321,6 +338,7 @@ def test_two_renders_at_once(project: Path) -> None:
     assert "another render of this project is running (wait until it has ended)" in done.line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.3, 0.8, 1.1, 1.4])
 def test_a_killed_render_leaves_whole_charts(project: Path, delay: float) -> None:
     replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
@@ -343,6 +361,7 @@ def test_a_killed_render_leaves_whole_charts(project: Path, delay: float) -> Non
     assert sorted(path.name for path in charts.iterdir()) == ["kyverno", "kyverno-policies"]
 
 
+@pytest.mark.slow
 def test_check_compares_the_manifests(project: Path) -> None:
     manifest = project / "rendered" / "dev" / "kyverno-policies.yaml"
     assert chartkit(project, "render", "dev", "--check").code == 0
@@ -359,6 +378,7 @@ def test_check_compares_the_manifests(project: Path) -> None:
     assert "is not there, and was not compared" in done.out
 
 
+@pytest.mark.slow
 def test_values_edited_by_hand_leave_older_manifests(project: Path) -> None:
     values = project / "charts" / "kyverno" / "values_prd.yaml"
     replace(values, "replicas: 3", "replicas: 5")
@@ -389,6 +409,7 @@ main(["render", "dev"])
 """
 
 
+@pytest.mark.slow
 def test_a_render_killed_between_two_folders_is_seen_and_repaired(project: Path) -> None:
     replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
     command = [sys.executable, "-c", _KILLED_AFTER_A_FOLDER]
@@ -399,6 +420,7 @@ def test_a_render_killed_between_two_folders_is_seen_and_repaired(project: Path)
     assert chartkit(project, "render", "dev", "--check").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["charts", "charts/kyverno", "rendered", "rendered/dev"])
 def test_render_writes_through_no_link_out_of_the_project(project: Path, link: str) -> None:
     elsewhere = project.parent / "elsewhere"
@@ -412,6 +434,7 @@ def test_render_writes_through_no_link_out_of_the_project(project: Path, link: s
     assert snapshot(elsewhere) == before
 
 
+@pytest.mark.slow
 def test_what_helm_warns_of_is_one_row_for_all_environments(project: Path) -> None:
     chart = project / "mine"
     (chart / "templates").mkdir(parents=True)

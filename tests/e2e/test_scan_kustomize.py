@@ -132,6 +132,7 @@ def test_changes_of_an_overlay_are_judged(folder: Path) -> None:
     assert "deploy/prd/host.yaml:8:7" in done.out
 
 
+@pytest.mark.slow
 def test_workloads_of_a_project_are_built(folder: Path, project: Path) -> None:
     shutil.copytree(folder / "deploy", project / "deploy")
     done = chartkit(project, "render", "dev", "--check", "--workloads", "deploy/prd")
@@ -143,6 +144,7 @@ def test_workloads_of_a_project_are_built(folder: Path, project: Path) -> None:
     assert "Deployment/shop/web-dev" in done.out
 
 
+@pytest.mark.slow
 def test_adopt_takes_what_kustomizations_build(folder: Path) -> None:
     shutil.copy(folder / "policy.yaml", folder / "deploy/base/policy.yaml")
     resources = "resources: [deployment.yaml, policy.yaml]\n"

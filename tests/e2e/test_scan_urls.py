@@ -325,6 +325,7 @@ def test_tests_of_a_repository_are_run(server: Served, tmp_path: Path) -> None:
     assert "note remote: is not pinned" in done.err
 
 
+@pytest.mark.slow
 def test_a_library_is_vendored_from_a_repository(server: Served, tmp_path: Path) -> None:
     files = {"best/require/require.yaml": REQUIRE_LABELS, "other/x.yaml": "a: 1\n"}
     commit = repository(server.root / "library.git", files)

@@ -44,6 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AdmissionServer
         yield running
 
 
+@pytest.mark.slow
 def test_it_denies_and_allows(server: AdmissionServer) -> None:
     denied = server.send("/validate?timeout=10s", review())
     assert denied.status == 200
@@ -53,12 +54,14 @@ def test_it_denies_and_allows(server: AdmissionServer) -> None:
     assert server.send("/validate?timeout=10s", review(GOOD)).review["allowed"] is True
 
 
+@pytest.mark.slow
 def test_it_mutates(server: AdmissionServer) -> None:
     response = server.send("/mutate", review()).review
     patch = json.loads(base64.b64decode(response["patch"]))
     assert patch == [{"op": "add", "path": "/metadata/labels", "value": {"managed": "yes"}}]
 
 
+@pytest.mark.slow
 def test_a_connection_takes_many_reviews(server: AdmissionServer) -> None:
     with closing(server.client()) as client:
         for number in range(50):
@@ -66,6 +69,7 @@ def test_a_connection_takes_many_reviews(server: AdmissionServer) -> None:
             assert found.review == {"uid": f"u{number}", "allowed": True}
 
 
+@pytest.mark.slow
 def test_many_clients_at_once_get_their_own_answers(server: AdmissionServer) -> None:
     wrong: list[object] = []
 
@@ -86,6 +90,7 @@ def test_many_clients_at_once_get_their_own_answers(server: AdmissionServer) -> 
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "method", "media", "content", "status"),
     [
@@ -110,6 +115,7 @@ def test_other_requests_get_a_status(
     assert found.status == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("media", ["application/json"])
 def test_a_body_of_ten_megabytes_is_refused(server: AdmissionServer, media: str) -> None:
     large = changed(POD, annotations={"text": "x" * 10_000_000})
@@ -117,6 +123,7 @@ def test_a_body_of_ten_megabytes_is_refused(server: AdmissionServer, media: str)
     assert server.send("/validate", review()).status == 200
 
 
+@pytest.mark.slow
 def test_a_chunked_body_is_bounded_too(server: AdmissionServer) -> None:
     with closing(server.connect()) as client:
         head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -130,11 +137,13 @@ def test_a_chunked_body_is_bounded_too(server: AdmissionServer) -> None:
         assert b" 413 " in client.recv(200)
 
 
+@pytest.mark.slow
 def test_a_body_of_six_megabytes_is_judged(server: AdmissionServer) -> None:
     large = changed(POD, annotations={"text": "x" * 6_000_000})
     assert server.send("/validate", review(large)).review["allowed"] is False
 
 
+@pytest.mark.slow
 def test_a_slow_client_is_given_up(server: AdmissionServer) -> None:
     with closing(server.connect()) as client:
         head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -142,12 +151,14 @@ def test_a_slow_client_is_given_up(server: AdmissionServer) -> None:
         assert b" 408 " in client.recv(200)
 
 
+@pytest.mark.slow
 def test_a_client_that_sends_nothing_is_given_up(server: AdmissionServer) -> None:
     with closing(server.connect()) as silent, contextlib.suppress(ConnectionResetError):
         assert silent.recv(1) == b""
     assert at_length(lambda: bool(server.logged("connections that sent no request were closed")))
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does(server: AdmissionServer) -> None:
     server.send("/validate", review(name="noted"))
     assert at_length(lambda: any(each["name"] == "noted" for each in server.logged("denied")))
@@ -157,6 +168,7 @@ def test_it_says_what_it_does(server: AdmissionServer) -> None:
     assert "require-team" in line["reason"]
 
 
+@pytest.mark.slow
 def test_metrics_have_kyvernos_names(server: AdmissionServer) -> None:
     server.send("/validate", review())
     text = server.send("/metrics", method="GET").body
@@ -179,11 +191,13 @@ def test_metrics_have_kyvernos_names(server: AdmissionServer) -> None:
     assert "kyverno_validating_policy_results_total{" in text
 
 
+@pytest.mark.slow
 def test_health_is_told(server: AdmissionServer) -> None:
     for path in ("/livez", "/readyz", "/health/liveness", "/health/readiness"):
         assert server.send(path, method="GET").status == 200
 
 
+@pytest.mark.slow
 def test_audit_results_are_reports(server: AdmissionServer) -> None:
     body = changed(GOOD, name="reported", uid="11111111-2222-4333-8444-555555555555")
     audited = {**body, "metadata": {**body["metadata"], "labels": {"team": ""}}}
@@ -196,6 +210,7 @@ def test_audit_results_are_reports(server: AdmissionServer) -> None:
     assert at_length(lambda: not file.exists())
 
 
+@pytest.mark.slow
 def test_dry_runs_have_no_report(server: AdmissionServer) -> None:
     body = changed(GOOD, name="dry", uid="99999999-2222-4333-8444-555555555555")
     assert server.send("/validate", review(body, dryRun=True)).review["allowed"]

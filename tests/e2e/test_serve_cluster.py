@@ -47,6 +47,7 @@ def _environment(api: ApiServer, folder: Path) -> dict[str, str]:
     return {"KUBECONFIG": str(file)}
 
 
+@pytest.mark.slow
 def test_webhooks_are_there_as_long_as_the_server(api: ApiServer, tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     policies.mkdir()
@@ -72,6 +73,7 @@ def test_webhooks_are_there_as_long_as_the_server(api: ApiServer, tmp_path: Path
     assert server.logged("webhooks deleted")
 
 
+@pytest.mark.slow
 def test_a_cluster_that_refuses_webhooks_ends_the_server(api: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "team.yaml").write_text(TEAM)
     environment = _environment(api, tmp_path)
@@ -88,6 +90,7 @@ def test_a_cluster_that_refuses_webhooks_ends_the_server(api: ApiServer, tmp_pat
     assert "does not know you (401)" in server.lines[-1]["message"]
 
 
+@pytest.mark.slow
 def test_reports_go_to_the_cluster(api: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDITED)
     with admission_server(
@@ -104,6 +107,7 @@ def test_reports_go_to_the_cluster(api: ApiServer, tmp_path: Path) -> None:
     assert report["metadata"]["ownerReferences"][0]["name"] == "web"
 
 
+@pytest.mark.slow
 def test_policies_come_from_the_cluster_and_are_watched(api: ApiServer, tmp_path: Path) -> None:
     api.put(f"{_POLICIES}/require-team", _body(TEAM))
     with admission_server(

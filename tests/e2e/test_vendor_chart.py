@@ -46,6 +46,7 @@ def charts() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.slow
 def test_vendor_chart_page_is_true(
     project: Path, charts: Server, request: pytest.FixtureRequest
 ) -> None:
@@ -63,6 +64,7 @@ def test_vendor_chart_page_is_true(
     check_page("how-to/vendor-chart.md", project, update, {"CHARTS": charts.url}, scrub)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -88,6 +90,7 @@ def test_vendor_chart_refusals(project: Path, content: bytes | None, said: str) 
     assert snapshot(project) == before
 
 
+@pytest.mark.slow
 def test_vendor_chart_usage_errors(project: Path) -> None:
     done = chartkit(project, "vendor", "chart", "kyverno")
     assert done.code == 2

@@ -45,6 +45,7 @@ def test_an_expression_gives_the_same_twice(source: str, body: dict[str, Any]) -
     assert repr(body) == before
 
 
+@pytest.mark.slow
 @given(expressions(depth=5))
 @draws(150)
 def test_text_of_a_tree_parses_to_the_tree(source: str) -> None:
@@ -127,6 +128,7 @@ def ours(source: str, body: dict[str, Any]) -> object:
         return ERROR
 
 
+@pytest.mark.slow
 @given(expressions(), objects)
 @draws(150)
 def test_gives_what_another_cel_gives(oracle: Oracle, source: str, body: dict[str, Any]) -> None:

@@ -61,12 +61,14 @@ def _check(source: str, width: int) -> None:
     assert format_expression(read(text, VPOL), width) == text
 
 
+@pytest.mark.slow
 @given(expressions(depth=5), WIDTHS)
 @draws(150)
 def test_a_formatted_text_is_the_same_expression(source: str, width: int) -> None:
     _check(source, width)
 
 
+@pytest.mark.slow
 @given(trees(), WIDTHS)
 @draws(300)
 def test_a_printed_tree_reads_as_itself(expr: Expr, width: int) -> None:
@@ -76,6 +78,7 @@ def test_a_printed_tree_reads_as_itself(expr: Expr, width: int) -> None:
     assert again == _without_comments(expr)
 
 
+@pytest.mark.slow
 @given(trees(commented=True), WIDTHS)
 @draws(300)
 def test_comments_stay_where_they_are_printed(expr: Expr, width: int) -> None:
@@ -93,6 +96,7 @@ def _count(expr: Expr) -> int:
     return own + sum(map(_count, children(expr)))
 
 
+@pytest.mark.slow
 @given(expressions(depth=4), st.lists(st.integers(0, 60), max_size=3), WIDTHS)
 @draws(200)
 def test_comments_between_any_tokens_are_kept(source: str, places: list[int], width: int) -> None:

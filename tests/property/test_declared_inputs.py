@@ -141,6 +141,7 @@ def test_definitions_of_any_shape() -> None:
         _results(definition, body)
 
 
+@pytest.mark.slow
 def test_custom_resources_of_any_shape() -> None:
     definition = parse_yaml(_DEFINITION)
     for body in _variants(_OBJECT, 1500):

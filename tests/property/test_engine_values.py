@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
@@ -134,6 +135,7 @@ def _judged(text: str) -> tuple[str, ...]:
     return tuple(problems(json.loads(text)))
 
 
+@pytest.mark.slow
 @settings(draws(100), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(_engine_values().filter(lambda values: _schema().is_valid(_coalesced(_defaults(), values))))
 def test_values_within_the_schema_give_real_objects(values: Body) -> None:

@@ -88,10 +88,12 @@ def _body(one: Input) -> dict[str, Any]:
     return {name: getattr(one, name) for name in one.__slots__}
 
 
+@pytest.mark.slow
 def test_mutated_inputs(tmp_path: Path) -> None:
     assert findings([make_input(seed, FAST) for seed in range(1, SEEDS)], tmp_path) == []
 
 
+@pytest.mark.slow
 def test_mutated_inputs_of_commands_with_helm(tmp_path: Path) -> None:
     assert findings([make_input(seed, WITH_HELM) for seed in range(1, 5)], tmp_path) == []
 
@@ -131,6 +133,7 @@ def _fields(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
             yield from _fields(member, depth + 1)
 
 
+@pytest.mark.slow
 def test_fields_of_another_type(tmp_path: Path) -> None:
     """Of more than 10,000 inputs few are in the suite; FUZZ_STEP=1 runs all."""
     assert findings(list(wrong_types())[:: int(os.environ.get("FUZZ_STEP", "181"))], tmp_path) == []
@@ -165,6 +168,7 @@ os.kill(os.getpid(), signal.SIGABRT)
 """Ends a process without a report among the lines of the test run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "wrong"),
     [
@@ -288,6 +292,7 @@ def test_each_input_starts_with_its_own_files(
     assert seen == [files] * 7 + [changed, files]
 
 
+@pytest.mark.slow
 def test_totals_of_a_run_that_is_ended(tmp_path: Path) -> None:
     """SIGTERM has it print what was run so far."""
     program = [sys.executable, "-m", "tools.fuzz_commands", "--only", "eval jmespath"]
@@ -339,6 +344,7 @@ FAILS_ALONE = ("kubeconfig", "install", "rescue", "urls")
 """Scenarios of a server that does not answer, whose inputs are refused where it is asked."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
 def test_what_is_mutated_is_not_refused_as_it_is(
     scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

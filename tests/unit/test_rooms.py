@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import chartkit
 
 PACKAGE = Path(chartkit.__file__).parent
@@ -40,6 +42,7 @@ def test_no_room_is_crowded() -> None:
     assert {str(each): count for each, count in modules.items() if count > MOST} == {}
 
 
+@pytest.mark.slow
 def test_no_function_and_no_module_is_long() -> None:
     """What is read from top to bottom fits a page."""
     long = {}
@@ -77,6 +80,7 @@ def test_imports_point_downwards() -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_names_of_tests_are_unique() -> None:
     """A red line of CI names what broke, without its path."""
     files: dict[str, list[str]] = defaultdict(list)

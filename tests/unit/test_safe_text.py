@@ -60,6 +60,7 @@ def test_whole_outputs() -> None:
     assert escape_controls("a\tb\n") == "a\tb\n"
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_yaml_is_the_same_when_it_is_written_out(text: str) -> None:
     written = dump_yaml({"a": text, text: [text]})

@@ -89,6 +89,7 @@ def fails(policies: list[Resource], exceptions: list[Resource], resource: Resour
 _MATCH = "match: {any: [{resources: {kinds: [%s]}}]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [["host"], ["*"], ["host", "autogen-host"], ["host*", "pid"]])
 @pytest.mark.parametrize(
     "spec",

@@ -37,6 +37,7 @@ def test_they_are_read(tmp_path: Path, profile: str) -> None:
     assert "disallow-privileged-containers" in prd.policies
 
 
+@pytest.mark.slow
 def test_they_render(tmp_path: Path) -> None:
     project = read_project(_uncommented(tmp_path, "eks-best-practices"))
     done = render_project(project, RenderOptions((project.environments["prd"],)))

@@ -159,6 +159,7 @@ def test_kyverno_of_others_is_told_what_to_set(tmp_path: Path) -> None:
     assert "webhookTimeout: 30" in row.hint
 
 
+@pytest.mark.slow
 def test_the_row_says_how_long_webhooks_wait(tmp_path: Path) -> None:
     given = project(tmp_path, MANY)
     [row] = rows(given)

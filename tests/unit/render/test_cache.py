@@ -188,6 +188,7 @@ environments:
 """
 
 
+@pytest.mark.slow
 def test_environments_whose_inputs_are_as_they_were_are_not_checked(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

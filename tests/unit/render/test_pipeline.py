@@ -141,6 +141,7 @@ def test_a_violation_of_several_environments_is_one_row(tmp_path: Path) -> None:
     assert row.subject == "Pod/default/pod"
 
 
+@pytest.mark.slow
 def test_what_a_project_writes_is_no_workload_of_its_own(tmp_path: Path) -> None:
     environment = '    kyverno: "1.19"\n    kubernetes: "1.34"\n    action: Audit\n'
     folder = project(tmp_path, environment, "workloads: [.]\n")

@@ -73,6 +73,7 @@ FORMS = [(name, ReportPer.NAMESPACE) for name in sorted(FORMATS)]
 FORMS += [("policyreport", ReportPer.OBJECT)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "per"), FORMS)
 def test_no_format_keeps_results_in_memory(
     name: str, per: ReportPer, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import sys
 import chartkit.scan.pipeline, chartkit.scan.policies, chartkit.scan.run
@@ -27,6 +29,7 @@ def loads(module: str, validate: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.slow
 def test_cel_is_loaded_when_a_policy_needs_it() -> None:
     assert loads("chartkit.engine.cel", PATTERN) == "False"
     assert loads("chartkit.engine.cel", "{cel: {expressions: [{expression: 'true'}]}}") == "True"

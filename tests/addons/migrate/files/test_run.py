@@ -148,6 +148,7 @@ except ChartkitError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_the_system_ends_is_no_bug(tmp_path: Path) -> None:
     """A program of its own: what has several threads proves without other processes."""
     _folder(tmp_path, "a", "b")
@@ -209,6 +210,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p") + _EXCEPTION)
     found = migrated(tmp_path, prove=True, budget="1s")
@@ -228,6 +230,7 @@ def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not policy.proof.equal
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_converts_wrong")
 def test_an_exception_stays_with_a_policy_whose_forms_differ(tmp_path: Path) -> None:
     exception = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chartkit.addons.migrate.proof import ProofOptions, Reached, prove
 from tests.addons.migrate.proof.policies import legacy, validating
 
@@ -25,6 +27,7 @@ def _places(text: str) -> dict[str, Reached]:
     return {name: one for name, one in places.items() if one.form == "new"}
 
 
+@pytest.mark.slow
 def test_lists_and_parts_of_conditions_are_reached_in_every_state() -> None:
     places = _places(_NEW)
     ranged = places["object.spec.?volumes.orValue([])"]

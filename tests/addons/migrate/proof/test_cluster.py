@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chartkit.addons.migrate.proof import Proof, ProofOptions, Result, prove
 from tests.addons.migrate.proof.policies import legacy, policy
 
@@ -48,12 +50,14 @@ def _proof(operator: str) -> Proof:
     return prove(legacy(_OLD, "[Service]"), [new], options=_OPTIONS)
 
 
+@pytest.mark.slow
 def test_objects_that_both_forms_look_up_exist() -> None:
     proof = _proof("==")
     decided = {one.name: one for one in proof.coverage.places}["rule only"]
     assert {"pass", "fail"} <= set(decided.states)
 
 
+@pytest.mark.slow
 def test_what_is_done_with_them_is_compared() -> None:
     found = _proof("!=").differences
     assert found
@@ -118,6 +122,7 @@ def test_images_have_what_policies_ask_registries_for() -> None:
     assert {"empty", "one", "absent"} <= reached["image.config.config.Volumes"].keys()
 
 
+@pytest.mark.slow
 def test_lists_by_labels_have_an_object() -> None:
     rule = """
       context:

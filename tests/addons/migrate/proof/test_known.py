@@ -118,6 +118,7 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
     return prove(old, forms, options=options), changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "kind", "change"),
     [
@@ -137,6 +138,7 @@ def test_a_difference_that_is_named(rule: str, kind: str, change: str) -> None:
     assert not _proof(rule, kind, named=False)[0].equal
 
 
+@pytest.mark.slow
 def test_conditions_behind_the_operation_decide_in_the_same_order() -> None:
     rule = _MUTATE.replace(_LENGTH + _CREATE, _CREATE + _LENGTH)
     proof, changes = _proof(rule, "Pod", named=True)

@@ -171,6 +171,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @draws(150)
 @given(st.dictionaries(names, values, min_size=1, max_size=4))
 def test_random_values(body: dict[str, Json]) -> None:

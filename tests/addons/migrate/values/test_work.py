@@ -43,6 +43,7 @@ SHAPES: dict[str, tuple[str, Callable[[int], str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_of_a_migration(shape: str) -> None:
     head, item = SHAPES[shape]
@@ -79,6 +80,7 @@ def test_passes_over_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read == [made.text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("chart_key", ["foo", "config", "tolerations", "a: *x\nfoo"])
 @pytest.mark.parametrize("value", ["- " * 50 + "x", "- " + "[" * 50 + "x" + "]" * 50])

@@ -26,6 +26,7 @@ customLabels: {}
 """
 
 
+@pytest.mark.slow
 def test_values_of_the_chart_of_policies_become_profiles_and_settings(team: Team) -> None:
     team.write(values=_CHART_VALUES)
     code, body = team.adopt("values.yaml", *VERSIONS)
@@ -80,6 +81,7 @@ def test_values_of_the_chart_of_policies_that_are_not_taken_are_named(
     assert reason in left.message
 
 
+@pytest.mark.slow
 def test_policies_in_use_go_before_values_of_their_chart(team: Team) -> None:
     team.write(
         values="podSecurityStandard: restricted\n",

@@ -70,6 +70,7 @@ def server(team: Team, monkeypatch: pytest.MonkeyPatch) -> Iterator[PagedServer]
         yield running
 
 
+@pytest.mark.slow
 def test_a_cluster_tells_everything(team: Team, server: PagedServer) -> None:
     code, body = team.adopt("--cluster")
     assert code == 0, body["rows"]
@@ -88,6 +89,7 @@ def test_a_cluster_tells_everything(team: Team, server: PagedServer) -> None:
     assert "resourceVersion" not in text
 
 
+@pytest.mark.slow
 def test_a_recording_tells_all_but_secrets(team: Team, server: PagedServer) -> None:
     team.adopt("--cluster", "--record", "rec", "--dry-run")
     asked = len(server.requests)
@@ -104,6 +106,7 @@ def test_a_recording_tells_all_but_secrets(team: Team, server: PagedServer) -> N
     }
 
 
+@pytest.mark.slow
 def test_after_adoption_the_cluster_differs_in_what_was_announced(
     team: Team, server: PagedServer
 ) -> None:
@@ -152,6 +155,7 @@ metadata: {name: old, namespace: kyverno}
 """
 
 
+@pytest.mark.slow
 def test_what_the_chart_changes_of_kyverno_is_announced(team: Team, server: PagedServer) -> None:
     _current(server, _STRONG_ROLE)
     code, body = team.adopt("--cluster", "--eks", "1.34")
@@ -166,6 +170,7 @@ def test_what_the_chart_changes_of_kyverno_is_announced(team: Team, server: Page
     assert "no Helm release of it was read" in notes["Kyverno"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "namespace", "place"),
     [("kyv", "kyverno", "release kyverno/kyv"), ("kyverno", "policy", "release policy/kyverno")],
@@ -184,6 +189,7 @@ def test_a_kyverno_elsewhere_is_not_taken_over(
     assert not read_project(team.folder / "out").environments["prd"].engine
 
 
+@pytest.mark.slow
 def test_what_may_not_be_read_is_left(team: Team, server: PagedServer) -> None:
     def refuse(request: object) -> None:
         path = str(getattr(request, "path", ""))
@@ -197,6 +203,7 @@ def test_what_may_not_be_read_is_left(team: Team, server: PagedServer) -> None:
     assert subjects == {"Helm release kyverno/kyverno", "policyexceptions.kyverno.io"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["", "%%%", "aGFsbG8=", base64.b64encode(b"e30=").decode()])
 def test_a_damaged_release_is_left(team: Team, server: PagedServer, data: str) -> None:
     secret = _release({})

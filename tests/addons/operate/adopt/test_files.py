@@ -22,6 +22,7 @@ from tests.addons.operate.adopt.conftest import (
 )
 
 
+@pytest.mark.slow
 def test_a_policy_keeps_its_text_its_comments_and_its_actions(team: Team) -> None:
     team.write(legacy__policies=POLICY)
     code, body = team.adopt("legacy", *VERSIONS)
@@ -33,6 +34,7 @@ def test_a_policy_keeps_its_text_its_comments_and_its_actions(team: Team) -> Non
     assert str(project.environments["prd"].release) == "1.18.1"
 
 
+@pytest.mark.slow
 def test_what_the_charts_change_is_announced(team: Team) -> None:
     """Everything that `diff` finds between what was there and the charts has a row."""
     team.write(legacy__policies=POLICY)
@@ -48,6 +50,7 @@ def test_what_the_charts_change_is_announced(team: Team) -> None:
     assert all(path.startswith(("metadata.labels", "metadata.annotations")) for path in paths)
 
 
+@pytest.mark.slow
 def test_violations_of_today_are_known(team: Team) -> None:
     team.write(apps__a=WORKLOAD.replace("NAME", "new"), legacy__policies=POLICY)
     _, body = team.adopt("legacy", "apps", *VERSIONS)
@@ -58,6 +61,7 @@ def test_violations_of_today_are_known(team: Team) -> None:
     assert code == 0, out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values",
     ["podSecurityStandard: baseline", "podSecurityStandard: custom\npodSecurityPolicies: [NAME]"],
@@ -79,6 +83,7 @@ def test_violations_of_policies_that_values_select_are_in_the_baseline(
     assert code == 0, out
 
 
+@pytest.mark.slow
 def test_exceptions_hold_for_the_baseline(team: Team) -> None:
     team.write(
         apps__a=WORKLOAD.replace("NAME", "old"), legacy__policies=POLICY, legacy__old=EXCEPTION
@@ -89,6 +94,7 @@ def test_exceptions_hold_for_the_baseline(team: Team) -> None:
     assert (team.folder / "out/exceptions/prd/shop.old.kyverno.yaml").read_text() == EXCEPTION
 
 
+@pytest.mark.slow
 def test_an_exception_for_nothing_is_a_note(team: Team) -> None:
     gone = EXCEPTION.replace("ruleNames: [team]", "ruleNames: [team, autogen-team, gone]")
     team.write(legacy__policies=POLICY, legacy__old=gone)
@@ -112,6 +118,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -134,6 +141,7 @@ def test_what_cannot_be_taken_has_a_row_and_fails(team: Team, text: str, reason:
     assert (team.folder / "out/policies/other/other.yaml").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["policy", "metadata", "parameters", "cel", "kustomization"])
 def test_a_policy_can_have_the_name_of_a_file_of_the_librarys_format(team: Team, name: str) -> None:
     team.write(legacy__p=POLICY.replace("require-team", name))

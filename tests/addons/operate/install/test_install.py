@@ -119,6 +119,7 @@ def test_skipped_versions_are_noted(world: World) -> None:
     assert "`chartkit plan --from 1.17/1.34 --to 1.19/1.34`" in world.install()[1]
 
 
+@pytest.mark.slow
 def test_charts_that_drifted_are_refused(world: World) -> None:
     code, out, _ = world.run("install")
     assert code == 1
@@ -254,6 +255,7 @@ def test_an_environment_without_an_engine(world: World) -> None:
     assert "the kinds of policies are there\nthe webhooks answer\n" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", ["library", "program"])
 def test_fields_that_another_program_wrote_are_taken_over_where_asked(
     world: World, through: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

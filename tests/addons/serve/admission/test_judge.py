@@ -308,6 +308,7 @@ _PLACES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_no_review_breaks_the_judge(data: st.DataObject) -> None:
     whole = json.loads(review(dryRun=False, oldObject=POD, operation="UPDATE"))

@@ -32,6 +32,7 @@ def project(folder: Path, one: str, two: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_files_are_merged_over_what_chartkit_sets(tmp_path: Path) -> None:
     first = "admissionController: {replicas: 5, priorityClassName: a}\n"
     one = f"{first}reportsController: {{replicas: 1}}\n"
@@ -49,6 +50,7 @@ def test_files_are_merged_over_what_chartkit_sets(tmp_path: Path) -> None:
     assert values["reportsController"] == {"replicas": 2}
 
 
+@pytest.mark.slow
 def test_a_mistake_is_at_its_line(tmp_path: Path) -> None:
     two = "features:\n  policyExceptions: {enable: true}\nadmisionController: {}\n"
     found = read_project(project(tmp_path, "{}\n", two))

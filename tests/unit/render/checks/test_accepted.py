@@ -31,6 +31,7 @@ def said(done: RenderResult, check: str) -> list[str]:
     return [each.message for each in rows(done, check)]
 
 
+@pytest.mark.slow
 def test_baseline_of_an_environment(tmp_path: Path) -> None:
     folder = project(tmp_path, ENFORCE, WORKLOADS)
     with pytest.raises(InputError, match="there is no baseline"):
@@ -55,6 +56,7 @@ def test_baseline_of_an_environment(tmp_path: Path) -> None:
     assert run(folder).failed
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_a_row_and_the_rest_is_judged(tmp_path: Path) -> None:
     folder = project(tmp_path, ENFORCE, "workloads: [apps, chart]\n")
     (folder / "apps").mkdir()

@@ -92,6 +92,7 @@ def test_an_exception_has_a_row(tmp_path: Path) -> None:
     assert found[0].startswith("exception agent lets objects off disallow-host-path, ")
 
 
+@pytest.mark.slow
 def test_a_filter_of_the_engine_has_a_row_at_its_line(tmp_path: Path) -> None:
     filters = (
         'config:\n  resourceFiltersInclude: ["[Pod,shop,*]"]\n  webhooks:\n    namespaceSelector:\n'
@@ -103,6 +104,7 @@ def test_a_filter_of_the_engine_has_a_row_at_its_line(tmp_path: Path) -> None:
     assert "Kyverno is not sent everything: config.webhooks" in found
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_values_has_a_row_too(tmp_path: Path) -> None:
     said(tmp_path, "policyType: ValidatingPolicy")
     file = tmp_path / "charts/kyverno-policies/values_qa.yaml"

@@ -56,6 +56,7 @@ def rows(done: RenderResult, check: str, environment: str) -> list[Row]:
     return [row for row in done.rows if (row.check, row.environment) == (check, environment)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment", ["clusterpolicy", "validatingpolicy", "validatingadmissionpolicy", "both"]
 )
@@ -103,6 +104,7 @@ def test_what_both_forms_report_of_a_workload_is_told_apart(tmp_path: Path) -> N
     assert not any("(ValidatingPolicy)" in row.message for row in refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["ClusterPolicy", "ValidatingPolicy"])
 def test_an_exclusion_that_hides_every_kind_is_told(tmp_path: Path, form: str) -> None:
     write(tmp_path)

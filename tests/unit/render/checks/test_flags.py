@@ -84,6 +84,7 @@ def _said(project: Project) -> list[str]:
     return [row.message for row in render_project(project, options).rows if row.check == "policies"]
 
 
+@pytest.mark.slow
 def test_a_render_knows_the_charts_values(tmp_path: Path) -> None:
     (tmp_path / "policies" / "asks").mkdir(parents=True)
     (tmp_path / "policies" / "asks" / "asks.yaml").write_text(POLICY)

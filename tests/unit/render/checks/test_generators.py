@@ -113,6 +113,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after", "message"), CHANGES)
 def test_what_takes_its_objects_with_it_is_a_warning(
     tmp_path: Path, before: str, after: str, message: str
@@ -129,6 +130,7 @@ def test_what_takes_its_objects_with_it_is_a_warning(
     assert _rows(_render(tmp_path)) == []
 
 
+@pytest.mark.slow
 def test_the_row_has_the_line_of_the_policy_in_the_last_render(tmp_path: Path) -> None:
     _write(tmp_path, ONE)
     _render(tmp_path)
@@ -149,6 +151,7 @@ def test_one_that_is_switched_off_goes_too(tmp_path: Path) -> None:
     assert row.outcome is Outcome.WARNING
 
 
+@pytest.mark.slow
 def test_what_stays_behind_is_a_note(tmp_path: Path) -> None:
     done = _changed(tmp_path, QUOTA + _rule("a", orphan=True), CEL)
     [row] = _rows(done)
@@ -156,6 +159,7 @@ def test_what_stays_behind_is_a_note(tmp_path: Path) -> None:
     assert "stays" in row.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -169,6 +173,7 @@ def test_changes_that_take_nothing_away(tmp_path: Path, before: str, after: str)
     assert _rows(_changed(tmp_path, before, after)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["generate: [", "generate\n", "- generate\n", "generate: 1\n"])
 def test_manifests_that_cannot_be_read_fail_nothing(tmp_path: Path, text: str) -> None:
     _write(tmp_path, ONE)

@@ -199,6 +199,7 @@ def test_a_dropped_override_is_said(tmp_path: Path, form: str, namespaces: str, 
     assert f"no-lb is weakened: its own {own}" in row.message
 
 
+@pytest.mark.slow
 def test_what_weakens_in_a_values_file_has_its_line_there(tmp_path: Path) -> None:
     values = "\nvalidationFailureActionByPolicy:\n  no-lb: Audit\n"
     done = _build(tmp_path, CEL.format(action="Deny"), "", values)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
 from chartkit.render.pipeline import RenderOptions, render_project
@@ -81,6 +83,7 @@ def test_a_parameter_that_says_another_kind(tmp_path: Path) -> None:
     assert warning.location.file.endswith("make.yaml")
 
 
+@pytest.mark.slow
 def test_values_that_make_config_maps_and_no_roles(tmp_path: Path) -> None:
     values = """
 permissions: {create: false}
@@ -91,6 +94,7 @@ configMaps: [{namespace: rules, name: teams, data: {name: a}}]
     assert found[1].message == READS[1]
 
 
+@pytest.mark.slow
 def test_custom_policies_are_looked_at_too(tmp_path: Path) -> None:
     values = """
 customPolicies:

@@ -60,6 +60,7 @@ def test_files_that_are_not_in_the_repository(tmp_path: Path, name: str) -> None
     assert release_objects([_application({"path": name})], [], ChartOptions(), lambda _: None) == []
 
 
+@pytest.mark.slow
 def test_values_that_an_application_set_repeats(tmp_path: Path) -> None:
     element: Json = {"x": "y" * 1_000_000}
     helm = {"helm": {"values": "{{x}}" * 100_000}}

@@ -139,6 +139,7 @@ def _with_one_odd(value: Json, odd: Json) -> Iterator[Json]:
             yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", sorted(REPORTED))
 def test_values_of_any_type_are_findings_and_no_bug(rule: str) -> None:
     defaults, schema = chart()

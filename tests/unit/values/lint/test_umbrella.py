@@ -45,6 +45,7 @@ def test_the_part_of_kyverno_is_judged(tmp_path: Path, with_chart: bool, key: st
     assert done.exit_code == 1
 
 
+@pytest.mark.slow
 def test_values_lie_on_those_of_the_chart(tmp_path: Path) -> None:
     text = "engine: {admissionController: {autoscaling: {enabled: true}}}\n"
     written(tmp_path, text)

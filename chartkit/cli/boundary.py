@@ -55,11 +55,15 @@ def run(command: Callable[[], Any]) -> int:
         return USAGE
     except ChartkitError as error:
         _trace(error, isinstance(error, BugError))
-        for line in _lines(error):
+        diagnostics = getattr(error, "diagnostics", ())
+        lines = [str(each) for each in diagnostics] or [shown(" ".join(str(error).split()))]
+        for line in lines:
             click.echo(line, err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
-        return _ended(error)
+        code = exit_code(error.__cause__ or error)
+        click.echo("terminated" if code == TERMINATED else "interrupted", err=True)
+        return code
     except BrokenPipeError:
         # Whoever read standard output has gone: what is left must not be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,7 +71,9 @@ def run(command: Callable[[], Any]) -> int:
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
         said = _said_by_system(error)
         if said is None:
-            return _bug(error)
+            _trace(error, is_bug=True)
+            click.echo(f"chartkit: {bug_message(error)}", err=True)
+            return BUG
         place = shown(str(said.filename)) if said.filename else "the output"
         click.echo(f"{place}: {said.strerror}", err=True)
         return USAGE
@@ -81,22 +87,9 @@ def _said_by_system(error: Exception) -> OSError | None:
     return said if isinstance(said, OSError) and said.errno in _SYSTEM_SAYS else None
 
 
-def _ended(error: BaseException) -> int:
-    """Report an interrupt or SIGTERM; click turns both into an Abort."""
-    code = exit_code(error.__cause__ or error)
-    click.echo("terminated" if code == TERMINATED else "interrupted", err=True)
-    return code
-
-
 def exit_code(error: BaseException) -> int:
     """Return the exit code after Ctrl-C or SIGTERM."""
     return TERMINATED if isinstance(error, TerminatedError) else INTERRUPTED
-
-
-def _lines(error: ChartkitError) -> list[str]:
-    """Return one line for an error, or for each of its diagnostics."""
-    diagnostics = getattr(error, "diagnostics", ())
-    return [str(each) for each in diagnostics] or [shown(" ".join(str(error).split()))]
 
 
 def _usage(error: click.ClickException) -> str:
@@ -106,12 +99,6 @@ def _usage(error: click.ClickException) -> str:
     if context is None:
         return f"chartkit: {message}"
     return f"{context.command_path}: {message} (`{context.command_path} --help` shows the usage)"
-
-
-def _bug(error: Exception) -> int:
-    _trace(error, is_bug=True)
-    click.echo(f"chartkit: {bug_message(error)}", err=True)
-    return BUG
 
 
 def _trace(error: Exception, is_bug: bool) -> None:

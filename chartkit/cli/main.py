@@ -92,16 +92,6 @@ _COLLECTED_AFTER = (50_000, 20, 10)
 """The thresholds of the garbage collector."""
 
 
-def _require(name: str, ctx: click.Context) -> None:
-    """Fail for the name of no command, or of one whose add-on is missing."""
-    known = commands()
-    if name not in known and name in _ADDONS:
-        raise MissingAddonError(_ADDONS[name], f"the command '{name}'")
-    if name not in known:
-        hint = suggestion(name, known) or f"known are {', '.join(known)}"
-        ctx.fail(f"there is no command '{name}': {hint}")
-
-
 class _Commands(click.Group):
     """Sub-commands that are imported when they are called."""
 
@@ -120,7 +110,13 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in _CORE:
-            _require(name, ctx)
+            # The name of no command, or of one whose add-on is missing.
+            known = commands()
+            if name not in known and name in _ADDONS:
+                raise MissingAddonError(_ADDONS[name], f"the command '{name}'")
+            if name not in known:
+                hint = suggestion(name, known) or f"known are {', '.join(known)}"
+                ctx.fail(f"there is no command '{name}': {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -184,15 +184,6 @@ class _Reader:
                 pending = name
         return root[""]
 
-    def _flow(self, text: str) -> Any:
-        """Return a list or mapping of scalars between brackets; raise `_UnusualError`."""
-        if text[0] == "[" and _LIST.fullmatch(text):
-            return [self._scalar(each, 0) for each in _ITEM_WORDS.findall(text)]
-        if text[0] == "{" and _MAPPING.fullmatch(text):
-            members = _MEMBER_WORDS.findall(text)
-            return {self._name(key): self._scalar(each, 0) for key, each in members}
-        raise _UnusualError
-
     def _name(self, text: str) -> str:
         """Return a key that is no number, no boolean and not null; raise `_UnusualError`."""
         if resolve_plain(text) != text:
@@ -212,7 +203,13 @@ class _Reader:
             return _EMPTY[bare]()
         if first in "[{":
             self._is_block = False
-            return self._flow(bare)
+            # A list or mapping of scalars between brackets.
+            if bare[0] == "[" and _LIST.fullmatch(bare):
+                return [self._scalar(each, 0) for each in _ITEM_WORDS.findall(bare)]
+            if bare[0] == "{" and _MAPPING.fullmatch(bare):
+                members = _MEMBER_WORDS.findall(bare)
+                return {self._name(key): self._scalar(each, 0) for key, each in members}
+            raise _UnusualError
         value = _quoted(bare) if first in _QUOTES else _plain(bare)
         if len(self._scalars) >= _MOST:
             self._scalars.clear()

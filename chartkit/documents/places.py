@@ -100,32 +100,26 @@ class _YamlFinder:
         self._item: tuple[int, _Tree | None] = (-1, None)
 
     def find(self, path: Sequence[str]) -> Found:
-        number = self._item_number(path)
+        number = item_number(path[1]) if len(path) > 1 and path[0] == _ITEMS else None
+        number = number if number is not None and number < len(self._extent.items) else None
         if number is not None:
             start = self._extent.items[number]
             found = Found(2, start.line, start.column + 1)
             if len(path) == len(found[:2]):
                 return found
-            tree = self._item_tree(number)
+            if self._item[0] != number:
+                items = self._extent.items
+                start, following = items[number], items[number + 1 : number + 2]
+                end = following[0].offset if following else self._extent.end
+                # Padding keeps the item's indentation, and so its columns.
+                text = " " * start.column + self._text[start.offset : end]
+                self._item = (number, _tree(text, start.line))
+            tree = self._item[1]
             if tree is not None:
                 return _walk(tree, path, found)
         if self._whole is None:
             self._whole = self._document_tree()
         return _walk(self._whole, path, Found(0))
-
-    def _item_number(self, path: Sequence[str]) -> int | None:
-        number = item_number(path[1]) if len(path) > 1 and path[0] == _ITEMS else None
-        return number if number is not None and number < len(self._extent.items) else None
-
-    def _item_tree(self, number: int) -> _Tree | None:
-        if self._item[0] != number:
-            items = self._extent.items
-            start, following = items[number], items[number + 1 : number + 2]
-            end = following[0].offset if following else self._extent.end
-            # Padding keeps the item's indentation, and so its columns.
-            text = " " * start.column + self._text[start.offset : end]
-            self._item = (number, _tree(text, start.line))
-        return self._item[1]
 
     def _document_tree(self) -> _Tree:
         start = self._extent.start

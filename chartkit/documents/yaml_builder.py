@@ -106,7 +106,17 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
-        raise _input_error(error, text, file, lines) from None
+        mark = error.problem_mark or error.context_mark
+        location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
+        problem = _one_line(error.problem or error.context or "cannot be parsed")
+        begin, hint = error.context_mark, None
+        if _HELM_CODE.search(text):
+            hint = _HELM_HINT
+        elif "cannot start any token" in problem:
+            hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
+        elif begin and mark and error.context in _OPEN and begin.line < mark.line:
+            hint = f"what begins in line {begin.line + 1 + lines} is not closed"
+        raise InputError(f"is not YAML: {problem}", location, hint) from None
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
 
@@ -152,12 +162,18 @@ class Builder:
                 except KeyError:
                     value = self.cache[text] = self.plain(text, event)
                     return value
-            return self._other_scalar(event)
+            text, tag = event.value, event.tag
+            if event.implicit[0] or tag in _PLAIN_TAGS:
+                value = self.plain(text, event)
+            elif tag == _BINARY_TAG:
+                value = self._binary(event)
+            else:
+                value = text
+            if event.anchor is not None:
+                self.anchors[event.anchor] = (value, 1)
+            return value
         if kind is AliasEvent:
             return self._alias(event)
-        return self._container(event, kind)
-
-    def _container(self, event: Any, kind: type) -> Any:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"is nested deeper than {MAX_DEPTH} levels", event)
@@ -174,21 +190,18 @@ class Builder:
         next_event, value = self.next_event, self.value
         items: list[Any] = []
         if self.depth == _LIST_DEPTH:
-            self._fill_list(items)
+            # The marks of its items are noted.
+            marks: list[Any] = []
+            self.lists.append((items, marks))
+            while (event := self.next_event()).__class__ is not SequenceEndEvent:
+                marks.append(event.start_mark)
+                items.append(self.value(event))
+            self.nodes += len(items)
             return items
         while (event := next_event()).__class__ is not SequenceEndEvent:
             items.append(value(event))
         self.nodes += len(items)
         return items
-
-    def _fill_list(self, items: list[Any]) -> None:
-        """Read a sequence, and note the marks of its items."""
-        marks: list[Any] = []
-        self.lists.append((items, marks))
-        while (event := self.next_event()).__class__ is not SequenceEndEvent:
-            marks.append(event.start_mark)
-            items.append(self.value(event))
-        self.nodes += len(items)
 
     def starts(self, document: Any) -> Sequence[Start]:
         """Return where the items of a List begin; none where the document is no List."""
@@ -231,18 +244,6 @@ class Builder:
             raise self.error(f"its aliases stand for more than {MAX_ALIASED} values", event)
         return value
 
-    def _other_scalar(self, event: Any) -> Any:
-        text, tag = event.value, event.tag
-        if event.implicit[0] or tag in _PLAIN_TAGS:
-            value = self.plain(text, event)
-        elif tag == _BINARY_TAG:
-            value = self._binary(event)
-        else:
-            value = text
-        if event.anchor is not None:
-            self.anchors[event.anchor] = (value, 1)
-        return value
-
     def _binary(self, event: Any) -> str:
         try:
             return base64.b64decode("".join(event.value.split()), validate=True).decode("utf-8")
@@ -268,7 +269,16 @@ class Builder:
     def _number_key(self, key: float, event: Any) -> str:
         integer = _integer(str(getattr(event, "value", key)).replace("_", ""))
         if integer is None:
-            return _float_key(key)
+            # A key as sigs.k8s.io/yaml writes it: the shortest text of a float32.
+            try:
+                packed = struct.pack("<f", key)
+            except OverflowError:
+                return ".inf" if key > 0 else "-.inf"
+            [single] = struct.unpack("<f", packed)
+            shortest = (f"{single:.{precision}e}" for precision in range(9))
+            text = next(each for each in shortest if struct.pack("<f", float(each)) == packed)
+            plain = -4 <= int(text.partition("e")[2]) < _EXPONENT_FROM
+            return f"{Decimal(text):f}" if plain else text
         if integer >= _INT64:
             raise self.error("a number as a key must fit in 64 bits with a sign", event, "quote it")
         return str(integer)
@@ -319,19 +329,6 @@ def _integer(digits: str) -> int | None:
     return number if number < (_INT64 if digits[0] == "+" else 2 * _INT64) else None
 
 
-def _float_key(number: float) -> str:
-    """Return a key as sigs.k8s.io/yaml writes it: the shortest text of a float32."""
-    try:
-        packed = struct.pack("<f", number)
-    except OverflowError:
-        return ".inf" if number > 0 else "-.inf"
-    [single] = struct.unpack("<f", packed)
-    shortest = (f"{single:.{precision}e}" for precision in range(9))
-    text = next(each for each in shortest if struct.pack("<f", float(each)) == packed)
-    plain = -4 <= int(text.partition("e")[2]) < _EXPONENT_FROM
-    return f"{Decimal(text):f}" if plain else text
-
-
 def fit_integer(number: int) -> int | float:
     """Return a whole number as Kubernetes decodes it: an int64 if it fits, otherwise a double."""
     return number if -(2**63) <= number < 2**63 else float(number)
@@ -357,20 +354,6 @@ def depth(value: Any) -> int:
             if isinstance(member, (dict, list))
         ]
     return deepest
-
-
-def _input_error(error: yaml.MarkedYAMLError, text: str, file: str, lines: int) -> InputError:
-    mark = error.problem_mark or error.context_mark
-    location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
-    problem = _one_line(error.problem or error.context or "cannot be parsed")
-    begin, hint = error.context_mark, None
-    if _HELM_CODE.search(text):
-        hint = _HELM_HINT
-    elif "cannot start any token" in problem:
-        hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
-    elif begin and mark and error.context in _OPEN and begin.line < mark.line:
-        hint = f"what begins in line {begin.line + 1 + lines} is not closed"
-    return InputError(f"is not YAML: {problem}", location, hint)
 
 
 def _one_line(text: str) -> str:

@@ -95,7 +95,9 @@ def dump_text(text: str, indent: int = 0) -> str:
         kept = text.rstrip("\n")
         ends = len(text) - len(kept)
         chomping = "-" if not ends else "+" if ends > 1 else ""
-        return f"|{chomping}\n{_indented(kept, indent + 2)}" + "\n" * (ends - 1)
+        width = indent + 2
+        indented = "\n".join(" " * width + line if line else "" for line in kept.split("\n"))
+        return f"|{chomping}\n{indented}" + "\n" * (ends - 1)
     written = dump_yaml({"": text, "end": 0}).removeprefix("'': ").partition("\nend: 0\n")[0]
     return written.replace("\n  ", "\n  " + " " * indent)
 
@@ -105,10 +107,6 @@ def _is_plain(text: str) -> bool:
         return False
     resolvers = yaml.CSafeDumper.yaml_implicit_resolvers.get(text[0], ())
     return not any(pattern.match(text) for _, pattern in resolvers)
-
-
-def _indented(text: str, width: int) -> str:
-    return "\n".join(" " * width + line if line else "" for line in text.split("\n"))
 
 
 def dump_yaml(document: Json, flow_leaves: bool = False) -> str:

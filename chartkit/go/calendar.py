@@ -53,7 +53,13 @@ class Moment:
     @property
     def date(self) -> tuple[int, int, int]:
         """Year, month and day."""
-        return _civil(self._local // _DAY)
+        era, of_era = divmod((self._local // _DAY) + 719_468, 146_097)
+        year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+        of_year = of_era - (365 * year + year // 4 - year // 100)
+        shifted = (5 * of_year + 2) // 153
+        day = of_year - (153 * shifted + 2) // 5 + 1
+        month = shifted + 3 if shifted < 10 else shifted - 9
+        return year + era * 400 + (month <= 2), month, day
 
     @property
     def hour_and_minute(self) -> tuple[int, int]:
@@ -105,13 +111,3 @@ def _days(year: int, month: int, day: int) -> int:
     era, of_era = divmod(year, 400)
     of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1
     return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    era, of_era = divmod(days + 719_468, 146_097)
-    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    shifted = (5 * of_year + 2) // 153
-    day = of_year - (153 * shifted + 2) // 5 + 1
-    month = shifted + 3 if shifted < 10 else shifted - 9
-    return year + era * 400 + (month <= 2), month, day

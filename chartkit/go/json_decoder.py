@@ -134,7 +134,14 @@ class _Scanner:
             return
         while True:
             if is_object:
-                self._key()
+                self._space()
+                if self._peek() != ord('"'):
+                    self._fail("looking for beginning of object key string")
+                self._string()
+                self._space()
+                if self._peek() != ord(":"):
+                    self._fail("after object key")
+                self._at += 1
             self._value("looking for beginning of value", depth + 1)
             self._space()
             separator = self._peek()
@@ -143,16 +150,6 @@ class _Scanner:
             self._at += 1
             if separator == close:
                 return
-
-    def _key(self) -> None:
-        self._space()
-        if self._peek() != ord('"'):
-            self._fail("looking for beginning of object key string")
-        self._string()
-        self._space()
-        if self._peek() != ord(":"):
-            self._fail("after object key")
-        self._at += 1
 
     def _string(self) -> None:
         self._at += 1

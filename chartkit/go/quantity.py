@@ -162,11 +162,16 @@ def _parse(text: str) -> Quantity:
     if simple is None:
         if not match["whole"] and not fraction:
             raise QuantityError(NUMBER_MESSAGE)
-        return (
-            _rounded(value, exponent - len(fraction), form)
-            if base == 10
-            else _capped(_rounded(value << exponent, -len(fraction), form))
-        )
+        if base == 10:
+            return _rounded(value, exponent - len(fraction), form)
+        quantity = _rounded(value << exponent, -len(fraction), form)
+        # A binary quantity within 64 bits; one below 1 is written as a decimal one.
+        size = abs(quantity)
+        if size > Quantity(_MAX_INT64):
+            return Quantity(_MAX_INT64 * _sign(quantity.unscaled), 0, Format.BINARY_SI)
+        if Quantity(0) < size < Quantity(1):
+            return Quantity(quantity.unscaled, quantity.exponent, Format.DECIMAL_SI)
+        return quantity
     if base == 2:
         canonical = abs(value) & 7 != 0
     else:
@@ -198,16 +203,6 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
         exponent = (int(suffix[1:]) + 2**31) % 2**32 - 2**31
         return 10, exponent, Format.DECIMAL_EXPONENT
     raise QuantityError(SUFFIX_MESSAGE)
-
-
-def _capped(quantity: Quantity) -> Quantity:
-    """A binary quantity within 64 bits; one below 1 is written as a decimal one."""
-    size = abs(quantity)
-    if size > Quantity(_MAX_INT64):
-        return Quantity(_MAX_INT64 * _sign(quantity.unscaled), 0, Format.BINARY_SI)
-    if Quantity(0) < size < Quantity(1):
-        return Quantity(quantity.unscaled, quantity.exponent, Format.DECIMAL_SI)
-    return quantity
 
 
 def _rounded(value: int, exponent: int, form: Format) -> Quantity:

@@ -97,7 +97,23 @@ def parse_time(layout: str, text: str) -> Moment:
             raise TimeError(f"parsing time {quote_ascii(text)}: {error} out of range") from None
         except _BadError:
             raise TimeError(_mismatch(text, layout, before, element)) from None
-    return _moment(fields, text)
+    if fields.half == "pm" and fields.hour < 12:
+        fields.hour += 12
+    elif fields.half == "am" and fields.hour == 12:
+        fields.hour = 0
+    if fields.year_day >= 0:
+        _apply_year_day(fields, text)
+    month = 1 if fields.month < 0 else fields.month
+    day = 1 if fields.day < 0 else fields.day
+    if not 1 <= day <= days_in(month, fields.year):
+        raise TimeError(f"parsing time {quote_ascii(text)}: day out of range")
+    seconds = (fields.hour * 60 + fields.minute) * 60 + fields.second
+    date = fields.year, month, day
+    if fields.offset is not None and not fields.is_utc:
+        return Moment.of(date, seconds, fields.nanosecond, fields.offset)
+    moment = Moment.of(date, seconds, fields.nanosecond, 0)
+    # Go reads the time as UTC and shows it at the offset that a name such as GMT+2 gives.
+    return moment if fields.is_utc else replace(moment, offset=fields.named_offset)
 
 
 def _mismatch(text: str, layout: str, value: str, element: str) -> str:
@@ -131,26 +147,6 @@ def _skip(fields: _Fields, prefix: str) -> bool:
             return False
         prefix, fields.rest = prefix[1:], fields.rest[1:]
     return True
-
-
-def _moment(fields: _Fields, text: str) -> Moment:
-    if fields.half == "pm" and fields.hour < 12:
-        fields.hour += 12
-    elif fields.half == "am" and fields.hour == 12:
-        fields.hour = 0
-    if fields.year_day >= 0:
-        _apply_year_day(fields, text)
-    month = 1 if fields.month < 0 else fields.month
-    day = 1 if fields.day < 0 else fields.day
-    if not 1 <= day <= days_in(month, fields.year):
-        raise TimeError(f"parsing time {quote_ascii(text)}: day out of range")
-    seconds = (fields.hour * 60 + fields.minute) * 60 + fields.second
-    date = fields.year, month, day
-    if fields.offset is not None and not fields.is_utc:
-        return Moment.of(date, seconds, fields.nanosecond, fields.offset)
-    moment = Moment.of(date, seconds, fields.nanosecond, 0)
-    # Go reads the time as UTC and shows it at the offset that a name such as GMT+2 gives.
-    return moment if fields.is_utc else replace(moment, offset=fields.named_offset)
 
 
 def _apply_year_day(fields: _Fields, text: str) -> None:

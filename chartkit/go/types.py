@@ -209,19 +209,15 @@ def _integer(limits: tuple[int, int], shown: str) -> Decoder:
         if isinstance(value, bool) or not isinstance(value, int | float):
             state.refuse(kind_of(value), shown)
             return 0
-        text = _number(value)
+        # A number as JSON has it: what fits into an int64 is one.
+        is_whole = isinstance(value, int) and _INT64[0] <= value <= _INT64[1]
+        text = str(int(value)) if is_whole else go_json(value)
         if not text.removeprefix("-").isdigit() or not least <= int(text) <= most:
             state.refuse(f"number {text}", shown)
             return 0
         return int(text)
 
     return decode_integer
-
-
-def _number(value: float) -> str:
-    """A number as JSON has it: what fits into an int64 is one."""
-    is_whole = isinstance(value, int) and _INT64[0] <= value <= _INT64[1]
-    return str(int(value)) if is_whole else go_json(value)
 
 
 def kind_of(value: Json) -> str:

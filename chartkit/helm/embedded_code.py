@@ -149,7 +149,20 @@ class _Reader:
             self._told(value.value)
             return action
         self.has_code = True
-        self._checked(action)
+        if action.keyword in ("define", "block", "template"):
+            raise self._refusal(action, "a policy from elsewhere has no templates of its own")
+        if action.keyword in ("break", "continue"):
+            raise self._refusal(action, "loops of a policy run to their end")
+        guard = _guard(action)
+        for each in terms(action.value):
+            if isinstance(each, Call):
+                self._require_call(action, each, guard)
+            elif isinstance(each, Path):
+                self._require_path(action, each)
+        if self._size(action.value) > _LARGEST:
+            raise self._refusal(action, "could make a text of many megabytes")
+        if action.keyword == "range" and not isinstance(action.value, Path):
+            raise self._refusal(action, "may go through a list of .Values alone")
         self.template.append(self.source.text[start : action.end])
         self._outlined(action)
         return action
@@ -185,22 +198,6 @@ class _Reader:
         known = all(name in PURE or name in OTHERS for name in calls)
         return known and any(map(_is_evidence, parts))
 
-    def _checked(self, action: Action) -> None:
-        if action.keyword in ("define", "block", "template"):
-            raise self._refusal(action, "a policy from elsewhere has no templates of its own")
-        if action.keyword in ("break", "continue"):
-            raise self._refusal(action, "loops of a policy run to their end")
-        guard = _guard(action)
-        for each in terms(action.value):
-            if isinstance(each, Call):
-                self._require_call(action, each, guard)
-            elif isinstance(each, Path):
-                self._require_path(action, each)
-        if self._size(action.value) > _LARGEST:
-            raise self._refusal(action, "could make a text of many megabytes")
-        if action.keyword == "range" and not isinstance(action.value, Path):
-            raise self._refusal(action, "may go through a list of .Values alone")
-
     def _require_call(self, action: Action, call: Call, guard: str | None) -> None:
         if call.name.removeprefix("$") == _HAS_API:
             return
@@ -218,19 +215,16 @@ class _Reader:
             if not width.isdecimal() or int(width) > _INDENT:
                 raise self._refusal(action, f"indents by something else than 0 to {_INDENT}")
         if call.name == "include":
-            self._require_include(action, text, guard)
-
-    def _require_include(self, action: Action, name: str | None, guard: str | None) -> None:
-        if name in LIBRARY_TEMPLATES:
-            return
-        if name is None or name != guard:
-            shown = f"'{name}'" if name else "a template without a name of its own"
-            known = " and ".join(LIBRARY_TEMPLATES)
-            message = f"includes {shown}: beside a guard, a policy may include {known}"
-            raise self._refusal(action, message)
-        if not _TEMPLATE_NAME.fullmatch(name):
-            raise self._refusal(action, f"'{name}' is no name of a template")
-        self.guards[name] = None
+            if text in LIBRARY_TEMPLATES:
+                return
+            if text is None or text != guard:
+                shown = f"'{text}'" if text else "a template without a name of its own"
+                known = " and ".join(LIBRARY_TEMPLATES)
+                message = f"includes {shown}: beside a guard, a policy may include {known}"
+                raise self._refusal(action, message)
+            if not _TEMPLATE_NAME.fullmatch(text):
+                raise self._refusal(action, f"'{text}' is no name of a template")
+            self.guards[text] = None
 
     def _require_path(self, action: Action, path: Path) -> None:
         inside = path.root == "" and any(

@@ -151,7 +151,17 @@ class _Parser:
 
     def action(self) -> tuple[str, Term | None, tuple[str, ...]]:
         self._skip()
-        keyword = self._keyword()
+        kind, keyword = self._peek()
+        if kind != "word" or keyword not in KEYWORDS:
+            keyword = ""
+        else:
+            self._at += 1
+            self._require_apart()
+            self._skip()
+            if keyword == "else" and self._peek()[1] in ("if", "with"):
+                keyword = f"else {self._next()[1]}"
+                self._require_apart()
+                self._skip()
         if keyword in ("end", "else", "break", "continue"):
             self._require_end()
             return keyword, None, ()
@@ -159,19 +169,6 @@ class _Parser:
         value = self._pipeline()
         self._require_end()
         return keyword, value, declares
-
-    def _keyword(self) -> str:
-        kind, word = self._peek()
-        if kind != "word" or word not in KEYWORDS:
-            return ""
-        self._at += 1
-        self._require_apart()
-        self._skip()
-        if word == "else" and self._peek()[1] in ("if", "with"):
-            word = f"else {self._next()[1]}"
-            self._require_apart()
-            self._skip()
-        return word
 
     def _declaration(self) -> tuple[str, ...]:
         begin, names = self._at, []
@@ -199,7 +196,9 @@ class _Parser:
         self._skip()
         kind, word = self._peek()
         if kind == "word" and word not in _CONSTANTS:
-            return self._call(before)
+            name = self._next()[1]
+            self._require_apart()
+            return self._arguments(name, before)
         if before is not None:
             raise _NoHelmError
         value = self._term()
@@ -208,11 +207,6 @@ class _Parser:
         if isinstance(value, Path) and self._peek()[1] not in ("", "|", ")"):
             return self._arguments(".".join((value.root, *value.fields)), None)
         return value
-
-    def _call(self, before: Term | None) -> Call:
-        name = self._next()[1]
-        self._require_apart()
-        return self._arguments(name, before)
 
     def _arguments(self, name: str, before: Term | None) -> Call:
         arguments: list[Term] = []

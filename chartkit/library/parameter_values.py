@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,22 +35,18 @@ def check_for_all(name: str, value: Json, library: Library, location: Location |
     chart cannot use, the chart's schema refuses.
     """
     errors = []
-    for parameter in _parameters(name, library, location):
-        try:
-            return _check(parameter, value, location)
-        except InputError as error:
-            errors.append(error)
-    raise errors[0]
-
-
-def _parameters(name: str, library: Library, location: Location | None) -> Sequence[Parameter]:
     policies = library.policies.values()
     found = [policy.parameters[name] for policy in policies if name in policy.parameters]
     if not found:
         known = sorted({key for policy in policies for key in policy.parameters})
         hint = suggestion(name, known) or _ASK
         raise InputError(f"no policy has a parameter '{name}'", location, hint)
-    return found
+    for parameter in found:
+        try:
+            return _check(parameter, value, location)
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _check(parameter: Parameter, value: Json, location: Location | None) -> None:

@@ -87,7 +87,11 @@ def _rendered(policies: Sequence[FolderPolicy]) -> list[RenderedPolicy]:
     if not policies:
         return []
     for policy in policies:
-        _require_name(policy)
+        # The name goes into templates and file names as it stands.
+        if not _NAME.fullmatch(policy.name):
+            hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
+            message = f"'{policy.name}' cannot be the name of a policy"
+            raise InputError(message, Location(str(policy.folder)), hint)
     texts = {policy.name: helm_body(policy) for policy in policies}
     cels = {policy.name: helm_cel(policy) for policy in policies}
     files = {}
@@ -145,14 +149,6 @@ def outcomes(text: str) -> list[str]:
     Helm as a library keeps a text as it is; as a program it leaves out the first separator.
     """
     return [part.removesuffix(_SEPARATOR) for part in text.split(_MARK)[1:]]
-
-
-def _require_name(policy: FolderPolicy) -> None:
-    # The name goes into templates and file names as it stands.
-    if not _NAME.fullmatch(policy.name):
-        hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
-        message = f"'{policy.name}' cannot be the name of a policy"
-        raise InputError(message, Location(str(policy.folder)), hint)
 
 
 def _render(files: Mapping[str, str], policies: Sequence[FolderPolicy]) -> Mapping[str, str]:

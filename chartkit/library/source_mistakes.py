@@ -37,7 +37,14 @@ def source_mistakes(policy: LibraryPolicy) -> Iterator[Diagnostic]:
 def covered_values(policy: LibraryPolicy) -> Iterator[Diagnostic]:
     """Yield an error for each value that Kyverno refuses, and that the chart writes another for."""
     for document in _documents(policy):
-        yield from _covered(document)
+        for path in _BACKGROUND:
+            value = value_at(document.body, path)
+            is_parameter = isinstance(value, str) and _PARAMETER.fullmatch(value)
+            if value is None or isinstance(value, bool) or is_parameter:
+                continue
+            place: Location = document.locate(*path)
+            message = f"{'.'.join(path)}: must be true or false, and is {value!r}"
+            yield Diagnostic(_SCHEMA, Severity.ERROR, message, place)
 
 
 def _documents(policy: LibraryPolicy) -> Iterator[Document]:
@@ -64,14 +71,3 @@ def _repeated_in(text: Document) -> tuple[Diagnostic, ...]:
         found = Diagnostic(REPEATED, Severity.WARNING, error.message, error.location, error.hint)
         return (found,)
     return ()
-
-
-def _covered(document: Document) -> Iterator[Diagnostic]:
-    for path in _BACKGROUND:
-        value = value_at(document.body, path)
-        is_parameter = isinstance(value, str) and _PARAMETER.fullmatch(value)
-        if value is None or isinstance(value, bool) or is_parameter:
-            continue
-        place: Location = document.locate(*path)
-        message = f"{'.'.join(path)}: must be true or false, and is {value!r}"
-        yield Diagnostic(_SCHEMA, Severity.ERROR, message, place)

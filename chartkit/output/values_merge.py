@@ -91,7 +91,17 @@ def merge_values(
     if prefer is Prefer.GENERATED:
         changes.extend(_Change(each.path, each.generated) for each in conflicts)
     values = document.body if document else {}
-    wanted = _changed(values, changes)
+    # The values with changes; those that came in stay as they are.
+    wanted: Body = dict(values)
+    for change in changes:
+        copy = wanted
+        for step in change.path[:-1]:
+            copy[step] = dict(copy[step])
+            copy = copy[step]
+        if change.value is MISSING:
+            copy.pop(change.path[-1], None)
+        else:
+            copy[change.path[-1]] = change.value
     merged = line_merge.merge(base, edited, generated) if base is not None else None
     if merged is not None and _gives(merged, wanted):
         return merged
@@ -167,21 +177,6 @@ def _shown(value: Json) -> str:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-def _changed(values: Body, changes: Sequence[_Change]) -> Body:
-    """The values with changes; those that came in stay as they are."""
-    result: Body = dict(values)
-    for change in changes:
-        copy = result
-        for step in change.path[:-1]:
-            copy[step] = dict(copy[step])
-            copy = copy[step]
-        if change.value is MISSING:
-            copy.pop(change.path[-1], None)
-        else:
-            copy[change.path[-1]] = change.value
-    return result
 
 
 def _gives(text: str, wanted: Body) -> bool:

@@ -131,7 +131,15 @@ def drift(tree: Tree) -> str:
     for name in drifted(tree):
         file = tree.folder / name
         there = read_source(file) if file.is_file() else ""
-        parts.extend(_diff(file, there, tree.files.get(name, "")))
+        wanted = tree.files.get(name, "")
+        lines = difflib.unified_diff(
+            there.splitlines(keepends=True),
+            wanted.splitlines(keepends=True),
+            str(file),
+            f"{file} (generated)",
+        )
+        for line in lines:
+            parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     return "".join(parts)
 
 
@@ -229,14 +237,3 @@ def _on_disk(file: Path) -> str | None:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _diff(file: Path, there: str, wanted: str) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        there.splitlines(keepends=True),
-        wanted.splitlines(keepends=True),
-        str(file),
-        f"{file} (generated)",
-    )
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -80,7 +80,10 @@ class _Merged:
 
     def add(self, place: FieldPath) -> None:
         """Put the keys of a place over those that are there."""
-        given = _at(self._document.body, place)
+        body = self._document.body
+        for step in place:
+            body = body[step]
+        given: Body = body
         self.places[()] = place
         if any(key in given for key in _VERSIONS):
             for key in _VERSIONS:
@@ -134,13 +137,6 @@ def _merges(path: FieldPath, value: Body, before: Body) -> bool:
     """Return whether a map is merged with another one: it takes the place of one that is the value
     of a parameter, or settings for another mode."""
     return not _is_parameter(path) and value.get(_MODE, before.get(_MODE)) == before.get(_MODE)
-
-
-def _at(body: Json, place: FieldPath) -> Body:
-    for step in place:
-        body = body[step]
-    found: Body = body
-    return found
 
 
 def _has(body: Json, path: FieldPath) -> bool:

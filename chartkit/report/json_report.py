@@ -81,7 +81,13 @@ class _Rows:
         identity = quoted(identity_text(resource))
         location = quoted(str(resource.location))
         end = f"{self._layout.end}}}"
-        known = self._known_in(resource.namespace)
+        namespace = resource.namespace
+        # The texts of results in a namespace, on which actions depend.
+        known = self._known.get(namespace)
+        if known is None:
+            if len(self._known) >= _NAMESPACES:
+                self._known.clear()
+            known = self._known[namespace] = ResultCache(partial(self._parts, namespace))
         for position, result in enumerate(results):
             head, middle = known(result)
             place = location
@@ -92,15 +98,6 @@ class _Rows:
             for each in other_members(result).items():
                 place += self._member(*each)
             yield f"{head}{identity}{middle}{place}{end}"
-
-    def _known_in(self, namespace: str) -> ResultCache[tuple[str, str]]:
-        """Return the texts of results in a namespace, on which actions depend."""
-        known = self._known.get(namespace)
-        if known is None:
-            if len(self._known) >= _NAMESPACES:
-                self._known.clear()
-            known = self._known[namespace] = ResultCache(partial(self._parts, namespace))
-        return known
 
     def _parts(self, namespace: str, result: RuleResult) -> tuple[str, str]:
         """Return a row's text up to the resource, and up to the location."""

@@ -24,10 +24,6 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     return markdown_rows(headers, ([markdown_cell(cell) for cell in cells] for cells in rows))
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(markdown_cell, cells))} |\n"
-
-
 def cut_comment(text: str) -> str:
     """Return a text of Markdown that a comment of a pull request takes: its first lines, and how
     many are left out."""
@@ -77,7 +73,8 @@ class MarkdownWriter:
                 lines = [result.message, *map(str, field_places(resource, result))]
                 lines += [str(acceptance)] if acceptance else []
                 names = (resource_id(resource), rule_id(result))
-                self._take(_row((status, *names, "\n".join(lines))))
+                cells = (status, *names, "\n".join(lines))
+                self._take(f"| {' | '.join(map(markdown_cell, cells))} |\n")
 
     def _take(self, row: str) -> None:
         """Add a row, as long as the report does not become longer than it may be."""

@@ -163,21 +163,17 @@ class ResultCache(Generic[T]):
         shared = self._shared.get(id(result))
         if shared is not None and shared[0] is result:
             return shared[1]
-        found = self._equal(result)
-        if result.patched is None and not (result.generated or result.updated):
-            # Objects with equal fields share results, each of which is found by its identity.
-            if len(self._shared) >= self._LIMIT:
-                self._shared.clear()
-            self._shared[id(result)] = result, found
-        return found
-
-    def _equal(self, result: RuleResult) -> T:
         key = (result.kind, result.policy, result.rule, result.status, result.message)
         found = self._made.get(key)
         if found is None:
             if len(self._made) >= self._LIMIT:
                 self._made.clear()
             found = self._made[key] = self._make(result)
+        if result.patched is None and not (result.generated or result.updated):
+            # Objects with equal fields share results, each of which is found by its identity.
+            if len(self._shared) >= self._LIMIT:
+                self._shared.clear()
+            self._shared[id(result)] = result, found
         return found
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Resource, RuleResult, Status, single_line
-from chartkit.report.findings import NONE_ACCEPTED, Acceptance, Accepted, field_places
+from chartkit.report.findings import NONE_ACCEPTED, Accepted, field_places
 from chartkit.report.model import (
     INCOMPLETE,
     KYVERNO,
@@ -79,7 +79,14 @@ class ResultRows:
             head, tail = self._known(result)
             rows += (head, subject, tail)
             if result.properties or result.fields or position in accepted:
-                properties = _finding_properties(resource, result, accepted.get(position))
+                acceptance = accepted.get(position)
+                # The most telling field of a failure with its place, and why it fails no run.
+                properties: dict[str, str] = {}
+                if result.fields:
+                    first = field_places(resource, result, 1)[0]
+                    properties = first.members
+                if acceptance is not None:
+                    properties["accepted"] = str(acceptance)
                 rows.append(_properties({**properties, **result.properties}))
         return "".join(rows)
 
@@ -270,19 +277,6 @@ def _reference(resource: Resource) -> dict[str, str]:
 def _members(members: Mapping[str, str], indent: int) -> str:
     edge = " " * indent
     return "".join(f"{edge}{key}: {dump_text(value, indent)}\n" for key, value in members.items())
-
-
-def _finding_properties(
-    resource: Resource, result: RuleResult, acceptance: Acceptance | None
-) -> dict[str, str]:
-    """Return the most telling field of a failure with its place, and why it fails no run."""
-    properties: dict[str, str] = {}
-    if result.fields:
-        first = field_places(resource, result, 1)[0]
-        properties = first.members
-    if acceptance is not None:
-        properties["accepted"] = str(acceptance)
-    return properties
 
 
 def _properties(properties: Mapping[str, str]) -> str:

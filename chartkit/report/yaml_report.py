@@ -57,7 +57,7 @@ class YamlWriter:
             if position in accepted:
                 others["accepted"] = acceptance_body(accepted[position])
             others.update(other_members(result))
-            self._spool.write(text + (_indented(dump_yaml(others)) if others else ""))
+            self._spool.write(text + (_LINE_START.sub("  ", dump_yaml(others)) if others else ""))
 
     def part(self) -> bytes:
         return self._spool.part()
@@ -91,7 +91,3 @@ def _members(texts: Mapping[str, str], indent: str) -> str:
     """Return members of a mapping, each a text."""
     size = len(indent)
     return "".join(f"{indent}{key}: {dump_text(text, size)}\n" for key, text in texts.items())
-
-
-def _indented(text: str) -> str:
-    return _LINE_START.sub("  ", text)

@@ -116,7 +116,10 @@ def parse_expression(text: str, where: str) -> Schema:
     """An expression with its description and default, as canonical schema."""
     expression, _, description = text.partition(" -- ")
     expression, marked, default = expression.partition(" = ")
-    schema = _parse_union(expression.strip(), where)
+    text = expression.strip()
+    parts = [_parse_term(part, where) for part in text.removesuffix("?").split(" | ")]
+    schema = parts[0] if len(parts) == 1 else {"anyOf": parts}
+    schema = _wrapped(schema) | {"nullable": True} if text.endswith("?") else schema
     if marked:
         schema = _wrapped(schema) | {"default": parse_yaml(default)}
     if description:
@@ -126,12 +129,6 @@ def parse_expression(text: str, where: str) -> Schema:
 
 def _wrapped(schema: Schema) -> Schema:
     return {"allOf": [schema]} if "$ref" in schema else schema
-
-
-def _parse_union(text: str, where: str) -> Schema:
-    parts = [_parse_term(part, where) for part in text.removesuffix("?").split(" | ")]
-    schema = parts[0] if len(parts) == 1 else {"anyOf": parts}
-    return _wrapped(schema) | {"nullable": True} if text.endswith("?") else schema
 
 
 def _parse_term(text: str, where: str) -> Schema:

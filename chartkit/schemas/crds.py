@@ -98,9 +98,19 @@ def definition(kind: Kind) -> Body:
 
 def specification(kind: Kind, schema_of: Callable[[str], Schema]) -> Body:
     """The definition's spec; schema_of gives the schema of a type by its name."""
+    names: Body = {
+        "kind": kind.kind,
+        "listKind": f"{kind.kind}List",
+        "plural": kind.plural,
+        "singular": kind.kind.lower(),
+    }
+    if kind.category:
+        names["categories"] = [kind.category]
+    if kind.short:
+        names["shortNames"] = [kind.short]
     return {
         "group": kind.group,
-        "names": _names(kind),
+        "names": names,
         "scope": kind.scope,
         "versions": [_version(version, schema_of) for version in kind.versions],
     }
@@ -158,20 +168,6 @@ def _kind_version(
         columns=columns,
         selectable=selectable,
     )
-
-
-def _names(kind: Kind) -> Body:
-    names: Body = {
-        "kind": kind.kind,
-        "listKind": f"{kind.kind}List",
-        "plural": kind.plural,
-        "singular": kind.kind.lower(),
-    }
-    if kind.category:
-        names["categories"] = [kind.category]
-    if kind.short:
-        names["shortNames"] = [kind.short]
-    return names
 
 
 def _version(version: KindVersion, schema_of: Callable[[str], Schema]) -> Body:

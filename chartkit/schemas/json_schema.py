@@ -159,11 +159,16 @@ def _findings(error: Any) -> Iterator[_Finding]:
         hint = "use lower-case letters, digits and '-', as in a Kubernetes name"
         yield [*path, error.instance], f"'{error.instance}' cannot be a name here", hint
     elif error.validator == "additionalProperties":
-        yield from _unknown_keys(error, path)
+        known = error.schema.get("properties", {})
+        for key in _unknown(error):
+            hint = _nested(key, known) or suggestion(key, known) or "known are " + ", ".join(known)
+            yield [*path, key], f"unknown key '{key}'", hint
     elif error.validator == "required":
         yield from _missing(error, path)
     elif error.validator == "enum":
-        yield path, _enum_message(error, path), _enum_hint(error)
+        allowed = " or ".join(str(value) for value in error.validator_value)
+        enum_message = f"{_subject(path)} must be {allowed}, not {_shown(error.instance)}"
+        yield path, enum_message, _enum_hint(error)
     elif error.validator in ("oneOf", "anyOf"):
         yield from _alternatives(error, path)
     else:
@@ -177,13 +182,6 @@ def _missing(error: Any, path: list[str | int]) -> Iterator[_Finding]:
         is_meant = key not in error.instance and f"'{key}'" in error.message
         if is_meant and not any(suggestion(each, [key]) for each in unknown):
             yield path, f"{_subject(path)} has no '{key}'", None
-
-
-def _unknown_keys(error: Any, path: list[str | int]) -> Iterator[_Finding]:
-    known = error.schema.get("properties", {})
-    for key in _unknown(error):
-        hint = _nested(key, known) or suggestion(key, known) or "known are " + ", ".join(known)
-        yield [*path, key], f"unknown key '{key}'", hint
 
 
 def _unknown(error: Any) -> list[str]:
@@ -259,11 +257,6 @@ def _hint(error: Any) -> str | None:
     if isinstance(error.instance, float):
         return 'quote versions: YAML reads 1.10 as 1.1, and "1.10" as it is'
     return f'quote it: "{error.instance}"' if isinstance(error.instance, int) else None
-
-
-def _enum_message(error: Any, path: list[str | int]) -> str:
-    allowed = " or ".join(str(value) for value in error.validator_value)
-    return f"{_subject(path)} must be {allowed}, not {_shown(error.instance)}"
 
 
 def _enum_hint(error: Any) -> str | None:

@@ -84,25 +84,22 @@ class _KyvernoParser(Parser):
 
     def _parse_index_expression(self) -> Tree:
         if "colon" in (self._current_token(), self._lookahead(1)):
-            return self._parse_slice_expression()
+            parts: list[int | None] = [None, None, None]
+            index = 0
+            while (token := self._current_token()) != "rbracket" and index < len(parts):
+                if token == "colon":
+                    index += 1
+                elif token == "number":
+                    parts[index] = _whole(self._lookahead_token(0)["value"])
+                else:
+                    raise self._error(f"Expected tColon or tNumber, received: {TOKENS[token]}")
+                self._advance()
+            self._match("rbracket")
+            return {"type": "slice", "children": [], "value": tuple(parts)}
         node = ast.index(_whole(self._lookahead_token(0)["value"]))
         self._advance()
         self._match("rbracket")
         return node
-
-    def _parse_slice_expression(self) -> Tree:
-        parts: list[int | None] = [None, None, None]
-        index = 0
-        while (token := self._current_token()) != "rbracket" and index < len(parts):
-            if token == "colon":
-                index += 1
-            elif token == "number":
-                parts[index] = _whole(self._lookahead_token(0)["value"])
-            else:
-                raise self._error(f"Expected tColon or tNumber, received: {TOKENS[token]}")
-            self._advance()
-        self._match("rbracket")
-        return {"type": "slice", "children": [], "value": tuple(parts)}
 
     def _token_led_lparen(self, left: Tree) -> Tree:
         # Whatever stands before the parenthesis: a name that is no text fails in the search.

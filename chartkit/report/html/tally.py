@@ -85,7 +85,10 @@ class Tally:
         """Count a finding; return the counts of its rule."""
         rule = finding.rule
         tally = self.rules.setdefault((rule.kind, rule.id), RuleTally(rule))
-        self._see(finding)
+        self.environments.add(finding.environment)
+        self.kinds.add(finding.resource.kind if finding.resource else "")
+        self.states[str(finding.acceptance.state) if finding.acceptance else finding.result] = None
+        self.all_places.add(place_of(finding))
         if finding.acceptance is not None:
             self.accepted[str(finding.acceptance.state)] += 1
             tally.accepted += 1
@@ -124,13 +127,6 @@ class Tally:
         self._owners.update(other._owners)
         self._in_control.update(other._in_control)
 
-    def _see(self, finding: Finding) -> None:
-        """Note what findings can be filtered by."""
-        self.environments.add(finding.environment)
-        self.kinds.add(finding.resource.kind if finding.resource else "")
-        self.states[str(finding.acceptance.state) if finding.acceptance else finding.result] = None
-        self.all_places.add(place_of(finding))
-
     @property
     def in_order(self) -> list[RuleTally]:
         """The rules, those of the highest severity and with the most findings first."""
@@ -142,7 +138,9 @@ class Tally:
     @property
     def places(self) -> list[str]:
         """The environments or namespaces with findings; those with the most, and the others."""
-        counts = self._place_counts()
+        counts: Counter[str] = Counter()
+        for each in self.rules.values():
+            counts.update(each.by_place)
         names = sorted(counts)
         if len(names) <= _COLUMNS:
             return names
@@ -206,12 +204,6 @@ class Tally:
             ControlTally(shown(name), len(policies[name]), self._in_control[name])
             for name in sorted(policies, key=_numbered)
         ]
-
-    def _place_counts(self) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        for each in self.rules.values():
-            counts.update(each.by_place)
-        return counts
 
 
 def place_of(finding: Finding) -> str:

@@ -86,7 +86,8 @@ class TextWriter:
         self._totals.add(found)
         names = dict.fromkeys((shown(resource_id(resource)), str(resource.location)))
         first, *place = names
-        lines.insert(0, "  ".join((self._bold(first), *place)))
+        bold = click.style(first, bold=True) if self._options.colour else first
+        lines.insert(0, "  ".join((bold, *place)))
         is_failing = any(result.status in _FAILING for result, _ in found)
         spool = self._failing if is_failing else self._others
         spool.write(fold("\n".join([*lines, "", ""]), self._options.width))
@@ -170,9 +171,6 @@ class TextWriter:
     def _status(self, status: Status) -> str:
         text = f"{status:<5}"
         return click.style(text, fg=_COLOURS[status]) if self._options.colour else text
-
-    def _bold(self, text: str) -> str:
-        return click.style(text, bold=True) if self._options.colour else text
 
 
 def _place_lines(resource: Resource, result: RuleResult, lists_read: bool) -> list[str]:

@@ -61,7 +61,13 @@ class CustomResources:
         kind = kind_of(resource)
         known = self.definitions.kinds.get(kind)
         if known is None:
-            return self._unserved(kind)
+            # The failure of an object whose definition has no such version.
+            others = self.definitions.versions(kind.group, kind.kind)
+            if not others:
+                return []
+            known = self.definitions.kinds[GroupVersionKind(kind.group, others[0], kind.kind)]
+            text = f'no matches for kind "{kind.kind}" in version "{kind.group}/{kind.version}"'
+            return [_failure(known, SCHEMA_RULE, text, ("/apiVersion",))]
         if known.schema is None:
             return []
         failures: list[RuleResult] = []
@@ -77,15 +83,6 @@ class CustomResources:
             skipped = replace(found, status=Status.SKIP, fields=())
             failures.append(skipped if each.text == _UNCHECKED else found)
         return failures or [_result(known.definition, SCHEMA_RULE, Status.PASS, "", ())]
-
-    def _unserved(self, kind: GroupVersionKind) -> list[RuleResult]:
-        """Return the failure of an object whose definition has no such version."""
-        others = self.definitions.versions(kind.group, kind.kind)
-        if not others:
-            return []
-        known = self.definitions.kinds[GroupVersionKind(kind.group, others[0], kind.kind)]
-        text = f'no matches for kind "{kind.kind}" in version "{kind.group}/{kind.version}"'
-        return [_failure(known, SCHEMA_RULE, text, ("/apiVersion",))]
 
     def undefined(self, found: Sequence[Resource]) -> Iterator[Diagnostic]:
         """Yield a note for each custom kind among objects that no definition is known of."""

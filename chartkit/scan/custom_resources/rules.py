@@ -249,7 +249,10 @@ class _Run:
         rule = compiled.rule
         name, here = field_name(path, keys), path
         if rule.field_path:
-            steps = _steps(rule.field_path)
+            steps = tuple(
+                re.sub(r"\\(.)", r"\1", key) if key else name
+                for name, key in _STEP.findall(rule.field_path)
+            )
             here = (*path, *steps)
             name = f"{name}.{rule.field_path.removeprefix('.')}".removeprefix(".")
         detail = self._message(compiled, variables) or (
@@ -289,20 +292,25 @@ class _Run:
 _STEP: Final = re.compile(r"\.?([^.\[\]']+)|\['((?:[^'\\]|\\.)*)'\]")
 
 
-def _steps(field_path: str) -> tuple[str, ...]:
-    """Return the steps of a rule's `fieldPath`: `.spec.map['key']`."""
-    return tuple(
-        re.sub(r"\\(.)", r"\1", key) if key else name for name, key in _STEP.findall(field_path)
-    )
-
-
 def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> Value:
     """Return a value as rules see it: with the types that its schema gives it, and fields by their
     escaped names; raise CelError for a text that its format does not allow."""
     if schema is None or value is None or schema.types == ("integer", "string"):
         return value
     if isinstance(value, dict):
-        return _cel_object(schema, value, is_root or schema.embeds)
+        is_resource = is_root or schema.embeds
+        found: dict[str, Value] = {}
+        for key, each in value.items():
+            below = member(schema, key)
+            if is_resource and key in ("apiVersion", "kind"):
+                found[key] = each
+            elif is_resource and key == "metadata" and isinstance(each, dict):
+                named = ("name", "generateName")
+                found[key] = {name: each[name] for name in named if name in each}
+            else:
+                names = spellings(key) if key in schema.properties else (key,)
+                found |= dict.fromkeys(names, cel_value(below, each))
+        return found
     if isinstance(value, list):
         return [cel_value(schema.items, each) for each in value]
     if isinstance(value, str):
@@ -310,21 +318,6 @@ def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> V
     if schema.types == ("number",) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value
-
-
-def _cel_object(schema: Schema, body: dict[str, Json], is_resource: bool) -> Value:
-    found: dict[str, Value] = {}
-    for key, each in body.items():
-        below = member(schema, key)
-        if is_resource and key in ("apiVersion", "kind"):
-            found[key] = each
-        elif is_resource and key == "metadata" and isinstance(each, dict):
-            named = ("name", "generateName")
-            found[key] = {name: each[name] for name in named if name in each}
-        else:
-            names = spellings(key) if key in schema.properties else (key,)
-            found |= dict.fromkeys(names, cel_value(below, each))
-    return found
 
 
 def _cel_text(schema: Schema, text: str) -> Value:

@@ -79,7 +79,20 @@ def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
             raise SchemaError((*path, key), "must not be used")
     properties = _schemas(given, "properties", path)
     items = given.get("items")
-    _check_limits(given, path)
+    for key in (*_NUMBERS, *LIMITS_OF_SIZE):
+        value = given.get(key)
+        is_number = isinstance(value, int | float if key in _NUMBERS else int)
+        if value is not None and (not is_number or isinstance(value, bool)):
+            raise SchemaError((*path, key), "must be a number")
+    for key in ("exclusiveMinimum", "exclusiveMaximum"):
+        _flag(given, key, path)
+    _texts(given, "required", path)
+    _list(given, "enum", path)
+    _text(given, "pattern", path)
+    for key in ("anyOf", "oneOf"):
+        _branches(given, key, path)
+    if given.get("not") is not None:
+        read_schema(given["not"], (*path, "not"))
     return Schema(
         body=given,
         types=_types(given, path),
@@ -151,24 +164,6 @@ _NUMBERS: Final = ("minimum", "maximum", "multipleOf")
 LIMITS_OF_SIZE: Final = tuple(
     f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties")
 )
-
-
-def _check_limits(given: Body, path: tuple[str | int, ...]) -> None:
-    """Raise SchemaError for a limit of another type."""
-    for key in (*_NUMBERS, *LIMITS_OF_SIZE):
-        value = given.get(key)
-        is_number = isinstance(value, int | float if key in _NUMBERS else int)
-        if value is not None and (not is_number or isinstance(value, bool)):
-            raise SchemaError((*path, key), "must be a number")
-    for key in ("exclusiveMinimum", "exclusiveMaximum"):
-        _flag(given, key, path)
-    _texts(given, "required", path)
-    _list(given, "enum", path)
-    _text(given, "pattern", path)
-    for key in ("anyOf", "oneOf"):
-        _branches(given, key, path)
-    if given.get("not") is not None:
-        read_schema(given["not"], (*path, "not"))
 
 
 def _mapping(value: Json, path: tuple[str | int, ...]) -> Body:

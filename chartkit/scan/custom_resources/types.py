@@ -82,25 +82,21 @@ def _type(schema: Schema, name: str, is_root: bool, structs: list[StructType]) -
         return DYN
     kind = "".join(schema.types)
     if kind == "object":
-        return _object(schema, name, is_root, structs)
+        if isinstance(schema.additional, Schema):
+            values = _type(schema.additional, f"{name}.@values", schema.additional.embeds, structs)
+            return None if values is None else map_of(STRING, values)
+        members = {**schema.properties, **(_ROOT if is_root else {})}
+        fields: dict[str, Type] = {}
+        for key, each in members.items():
+            found = _type(each, f"{name}.{key}", each.embeds, structs)
+            if found is not None and _NAME.fullmatch(key):
+                fields |= dict.fromkeys(spellings(key), found)
+        structs.append(declared(struct(name), fields))
+        return struct(name)
     if kind == "array" and schema.items is not None:
         items = _type(schema.items, f"{name}.@items", schema.items.embeds, structs)
         return None if items is None else list_of(items)
     return _FORMATS.get(schema.format, STRING) if kind == "string" else _SCALARS.get(kind)
-
-
-def _object(schema: Schema, name: str, is_root: bool, structs: list[StructType]) -> Type | None:
-    if isinstance(schema.additional, Schema):
-        values = _type(schema.additional, f"{name}.@values", schema.additional.embeds, structs)
-        return None if values is None else map_of(STRING, values)
-    members = {**schema.properties, **(_ROOT if is_root else {})}
-    fields: dict[str, Type] = {}
-    for key, each in members.items():
-        found = _type(each, f"{name}.{key}", each.embeds, structs)
-        if found is not None and _NAME.fullmatch(key):
-            fields |= dict.fromkeys(spellings(key), found)
-    structs.append(declared(struct(name), fields))
-    return struct(name)
 
 
 def escape(name: str) -> str:

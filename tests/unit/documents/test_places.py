@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from chartkit.documents import places
@@ -119,7 +119,7 @@ _INDENTED = st.builds(lambda line, depth: " " * depth + line, _LINES, st.integer
 
 
 @given(st.lists(_INDENTED, min_size=1, max_size=9))
-@draws(300)
+@settings(draws(300), suppress_health_check=[HealthCheck.filter_too_much])
 def test_lines_have_the_places_that_the_parser_gives(lines: list[str]) -> None:
     text = "\n".join(lines)
     try:

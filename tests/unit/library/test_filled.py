@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,19 +79,16 @@ def _is_of_one(key: str, policies: list[FolderPolicy]) -> bool:
     return any(key.rpartition(".")[0] == policy.name for policy in policies)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", PolicyType)
 def test_every_policy_in_every_form(tmp_path: Path, form: PolicyType) -> None:
     assert _same(tmp_path, form, "1.19.1", {}) >= len(_LIBRARY.policies)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kyverno", ["1.8.5", "1.10.7", "1.12.7", "1.13.6", "1.15.3", "1.17.2"])
 def test_every_policy_for_other_versions_of_kyverno(tmp_path: Path, kyverno: str) -> None:
     assert _same(tmp_path, PolicyType.CLUSTER, kyverno, {})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kyverno", ["1.15.3", "1.16.4", "1.18.2"])
 def test_every_form_in_cel_for_other_versions_of_kyverno(tmp_path: Path, kyverno: str) -> None:
     assert _same(tmp_path, PolicyType.VALIDATING, kyverno, {})
@@ -106,24 +102,12 @@ _CASES = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", [PolicyType.CLUSTER, PolicyType.VALIDATING])
 @pytest.mark.parametrize("at", range(4))
 def test_the_parameters_of_examples(tmp_path: Path, form: PolicyType, at: int) -> None:
     """The cases of a policy follow one another: each fourth is of another policy as a rule."""
     parameters = {key: value for case in _CASES[at::4] for key, value in case.items()}
     assert _same(tmp_path, form, "1.19.1", parameters)
-
-
-@cache
-def _chart_of_a_profile() -> GeneratedChart:
-    return plan_for_profile("pss-restricted", {"podSecurityVersion": "v1.24"})
-
-
-@pytest.mark.parametrize("form", PolicyType)
-def test_some_policies_in_every_form(form: PolicyType) -> None:
-    found = list(filled_profile("pss-restricted", {"podSecurityVersion": "v1.24"}, form))
-    assert [_text(each.body) for each in found] == _rendered(_chart_of_a_profile(), form, "1.19.1")
 
 
 def test_parameters_that_a_policy_cannot_have() -> None:

@@ -160,20 +160,15 @@ def lookup(where: Json, key: Json) -> Json:
         raise function_error("lookup", "argument #1 is not of type Object or Array")
     if isinstance(key, str):
         raise function_error("lookup", "argument #2 is not of type Number")
-    index = _whole(key)
-    return where[index] if 0 <= index < len(where) else None
-
-
-def _whole(number: float) -> int:
-    text = format_float(number)
-    if not float(number).is_integer():
+    text = format_float(key)
+    if not float(key).is_integer():
         message = f"expected an integer number but got: {text}"
         raise function_error("lookup", f"argument #2: {message}")
-    whole = truncate_to_int64(number)
-    if float(whole) != number:
+    index = truncate_to_int64(key)
+    if float(index) != key:
         message = f"number is outside the range of integer numbers: {text}"
         raise function_error("lookup", f"argument #2: {message}")
-    return whole
+    return where[index] if 0 <= index < len(where) else None
 
 
 @function(

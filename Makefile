@@ -10,8 +10,7 @@ SHARED ?= ../shared
 help:
 	@echo "make render       render the charts and check every environment of chartkit.yaml"
 	@echo "make test         the quick tests: those under a second of processor, 25 examples a property"
-	@echo "make test-slow    the tests that make test leaves out, with all examples"
-	@echo "make test-all     every test, with all examples"
+	@echo "make test-all     every test; HYPOTHESIS_PROFILE=thorough draws more examples"
 	@echo "make check        ruff, mypy --strict, the contracts of imports and the quick tests"
 	@echo "make bench        the benchmarks (figures: bench/README.md)"
 	@echo "make conformance DATA=FOLDER   recorded engine cases"
@@ -41,16 +40,10 @@ TESTS := -m pytest --numprocesses auto --max-worker-restart 0 --dist loadfile --
 
 # What Python compiles is kept, whatever the environment says of that: else each worker and each
 # command that a test starts would compile it again.
-test test-slow test-all check: export PYTHONDONTWRITEBYTECODE =
-
-# How many examples Hypothesis draws (tests/draws.py).
-test-slow test-all: export HYPOTHESIS_PROFILE = thorough
+test test-all check: export PYTHONDONTWRITEBYTECODE =
 
 test: $(STAMP)
 	$(BIN)/python $(TESTS) -m "not slow"
-
-test-slow: $(STAMP)
-	$(BIN)/python $(TESTS) -m slow
 
 test-all: $(STAMP)
 	$(BIN)/python $(TESTS)
@@ -84,4 +77,4 @@ lock:
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help setup render test test-slow test-all check bench conformance docs site lock clean
+.PHONY: help setup render test test-all check bench conformance docs site lock clean

@@ -63,6 +63,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_judge(tmp_path_factory.mktemp("judge"))
 
 
+@pytest.mark.slow
 def test_rules_of_definitions_are_refused_as_by_kubernetes(judge: Path) -> None:
     """The types of `self`, and message expressions."""
     rules = [{"rule": each} for each in _RULES]

@@ -338,6 +338,7 @@ def _random_value(chance: random.Random, depth: int) -> Json:
     return chance.choice(_VALUES)
 
 
+@pytest.mark.slow
 def test_random_schemas_judge_as_by_kubernetes(judge: Path) -> None:
     """Many schemas with many values: the same errors."""
     chance = random.Random(7)

@@ -113,6 +113,7 @@ def _made(policies: Sequence[RunnablePolicy], objects: Sequence[Resource]) -> Fo
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_page_tells_what_each_form_finds(form: str, tmp_path: Path) -> None:
     refusing, making = _policies(form, tmp_path)

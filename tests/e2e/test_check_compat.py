@@ -158,6 +158,7 @@ def test_an_announced_kyverno(tmp_path: Path, known: Announcement) -> None:
     assert f"chartkit.yaml:2:9: error CK101: Kyverno {version} is announced" in done.out
 
 
+@pytest.mark.slow
 def test_check_compat_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = "reference/check-compat.md"
     check_page(page, tmp_path, request.config.getoption("--update-golden"))

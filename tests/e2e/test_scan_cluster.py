@@ -30,6 +30,7 @@ def server(tmp_path: Path) -> Iterator[PagedServer]:
 SCAN = ("scan", "--cluster", "-p", "policy.json")
 
 
+@pytest.mark.slow
 def test_a_scan_that_ctrl_c_ends(server: PagedServer, tmp_path: Path) -> None:
     reached, released = threading.Event(), threading.Event()
 

@@ -185,6 +185,7 @@ def test_failures_of_definitions_can_be_selected_and_accepted(folder: Path) -> N
     assert chartkit(folder, *scan).code == 0
 
 
+@pytest.mark.slow
 def test_hostile_definitions_and_objects_end(folder: Path) -> None:
     """Schemas and objects whose product is huge, and rules that cost much."""
     branches = "".join(f"            - {{minimum: {100 + at}}}\n" for at in range(2000))

@@ -68,6 +68,7 @@ def test_a_folder_without_values_is_an_error(folder: Path) -> None:
     assert chartkit(folder, "values", "lint", "deploy", "--layer").code == 2
 
 
+@pytest.mark.slow
 def test_values_next_to_the_chart_of_policies_are_checked_with_it(project: Path) -> None:
     file = project / "charts/kyverno-policies/values_prd.yaml"
     file.write_text(f"{file.read_text('utf-8')}polices: {{}}\n", "utf-8")

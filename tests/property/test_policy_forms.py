@@ -147,6 +147,7 @@ def _ready(form: str, minor: int) -> Mapping[str, Sequence[RunnablePolicy]]:
     return {name: compiled(rendered) for name, rendered in standard(form, minor).items()}
 
 
+@pytest.mark.slow
 @given(_POD, st.sampled_from(VERSIONS))
 @draws(100)
 def test_forms_agree(pod: Resource, minor: int) -> None:

@@ -322,6 +322,7 @@ def test_shared_parameters_that_are_none(tmp_path: Path, text: str) -> None:
             check_path(path)
 
 
+@pytest.mark.slow
 def test_the_built_in_library_is_clean() -> None:
     checked = check_path(library_dir())
     assert checked.policies >= 60

@@ -76,6 +76,7 @@ def without_errors(value: Any, schema: Any, ignore: frozenset[str]) -> bool:
     return not any(each.validator not in ignore for each in errors)
 
 
+@pytest.mark.slow
 @given(keywords(SCHEMAS), SCHEMAS, SCHEMAS, VALUES, st.sampled_from([(), ("required",)]))
 def test_what_fits_has_no_errors(
     body: Any, first: Any, second: Any, value: Any, ignored: tuple[str, ...]

@@ -85,6 +85,7 @@ def check(name: str, body: Any) -> None:
     jsonschema.Draft7Validator(schema).validate(body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_output_follows_its_schema(name: str, tmp_path: Path) -> None:
     files = {"legacy.yaml": LEGACY, "pod.yaml": POD, "exception.yaml": EXCEPTION}

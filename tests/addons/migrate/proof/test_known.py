@@ -146,6 +146,7 @@ def test_conditions_behind_the_operation_decide_in_the_same_order() -> None:
     assert proof.equal, proof.differences
 
 
+@pytest.mark.slow
 def test_quotes_in_a_text_of_a_query_are_named() -> None:
     proof, changes = _proof(_QUOTED, "Pod", named=True)
     assert changes == {DELETIONS}

@@ -28,6 +28,7 @@ def test_equal_pair_has_no_difference() -> None:
     assert proof.decided > 300
 
 
+@pytest.mark.slow
 def test_a_list_that_the_new_form_forgets_is_found_and_made_small() -> None:
     rule = NOT_LATEST + "            =(initContainers):\n              - image: '!*:latest'\n"
     new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
@@ -102,12 +103,14 @@ def test_background_scans_are_compared() -> None:
     assert all(one.case.is_background for one in found)
 
 
+@pytest.mark.slow
 def test_actions_are_compared() -> None:
     new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
     old = legacy(NOT_LATEST, spec="validationFailureAction: Enforce")
     assert Aspect.ADMISSION in {one.aspect for one in _proof(old, new).differences}
 
 
+@pytest.mark.slow
 def test_messages_are_compared_without_what_kyverno_puts_around_them() -> None:
     new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
     other = policy_with_message(new, "another")
@@ -166,6 +169,7 @@ def test_types_that_no_policy_expects_are_told_apart() -> None:
     assert not any(one.typed for one in found)
 
 
+@pytest.mark.slow
 def test_a_proof_is_the_same_every_time() -> None:
     rule = NOT_LATEST + "            =(initContainers):\n              - image: '!*:latest'\n"
     new = validating("object.spec.containers.all(one, !one.image.endsWith(':latest'))")
@@ -175,6 +179,7 @@ def test_a_proof_is_the_same_every_time() -> None:
     assert first.left_out == second.left_out
 
 
+@pytest.mark.slow
 def test_objects_that_no_api_server_stores_are_left_out_and_counted() -> None:
     proof = _proof(legacy(NOT_LATEST), validating("size(object.spec.containers) > 0 || true"))
     assert proof.left_out["missing required fields"] > 0
@@ -191,6 +196,7 @@ def test_coverage_names_rules_validations_and_leaves() -> None:
     assert {"met", "missed", "met among many", "missed among many"} <= set(image.states)
 
 
+@pytest.mark.slow
 def test_given_objects_are_asked_about_and_changed() -> None:
     body = """
 apiVersion: v1
@@ -310,6 +316,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "other"),
     [

@@ -150,6 +150,7 @@ def test_a_policy_can_have_the_name_of_a_file_of_the_librarys_format(team: Team,
     assert team.run("render", "--project", "out")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metadata", ["x", "[x]", "{name: a, labels: x}", "{name: [a]}", "3", "~"])
 @pytest.mark.parametrize("kind", ["kyverno.io/v1/ClusterPolicy", "kyverno.io/v2/PolicyException"])
 def test_metadata_of_another_type_is_a_row(team: Team, metadata: str, kind: str) -> None:
@@ -161,6 +162,7 @@ def test_metadata_of_another_type_is_a_row(team: Team, metadata: str, kind: str)
     assert (code, row["location"]) == (1, "legacy/x.yaml:1")
 
 
+@pytest.mark.slow
 def test_files_that_are_no_objects_have_a_row(team: Team) -> None:
     team.write(
         legacy__p=POLICY, legacy__notes="a: b\n", legacy__pss="podSecurityStandard: restricted\n"
@@ -177,6 +179,7 @@ def _profiles(team: Team) -> list[str]:
     return [str(each) for each in found]
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: Team) -> None:
     charted = {"legacy__chart__Chart": "apiVersion: v2\nname: c\nversion: 0.0.1\n"}
     team.write(
@@ -203,6 +206,7 @@ def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: T
     assert "policies/require-team/require-team.yaml" in body["files"]
 
 
+@pytest.mark.slow
 def test_values_of_chart_2_are_known_by_their_keys(team: Team) -> None:
     team.write(legacy__p=POLICY, legacy__v="replicaCount: 3\nconfig: {resourceFilters: []}\n")
     _, body = team.adopt("legacy", *VERSIONS, "--dry-run")
@@ -212,6 +216,7 @@ def test_values_of_chart_2_are_known_by_their_keys(team: Team) -> None:
     assert "engine/prd.yaml" not in body["files"]
 
 
+@pytest.mark.slow
 def test_two_policies_of_one_name_are_one_where_they_are_equal(team: Team) -> None:
     other = POLICY.replace("?*", "a*")
     team.write(legacy__a=POLICY, legacy__b=POLICY.replace("# Who", "# The one who"))
@@ -223,6 +228,7 @@ def test_two_policies_of_one_name_are_one_where_they_are_equal(team: Team) -> No
     assert "another policy of this name is in use" in message
 
 
+@pytest.mark.slow
 def test_environments_differ_in_actions_alone(team: Team) -> None:
     plain = "".join(
         line
@@ -240,6 +246,7 @@ def test_environments_differ_in_actions_alone(team: Team) -> None:
     assert project.environments["prd"].policies["only-qa"].enabled is False
 
 
+@pytest.mark.slow
 def test_a_policy_that_differs_between_environments_is_left(team: Team) -> None:
     team.write(prd__p=POLICY, qa__p=POLICY.replace("?*", "a*"))
     code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)
@@ -249,6 +256,7 @@ def test_a_policy_that_differs_between_environments_is_left(team: Team) -> None:
     assert team.rows(body, "left") == [("ClusterPolicy require-team", message)]
 
 
+@pytest.mark.slow
 def test_clusters_of_an_environment_share_what_they_have_in_common(team: Team) -> None:
     team.write(legacy__p=POLICY)
     team.adopt("legacy", "--env", "prd/east", "--env", "prd/west", "--env", "qa", *VERSIONS)
@@ -257,6 +265,7 @@ def test_clusters_of_an_environment_share_what_they_have_in_common(team: Team) -
     assert list(read_project(team.folder / "out").environments) == ["prd/east", "prd/west", "qa"]
 
 
+@pytest.mark.slow
 def test_what_all_environments_share_is_there_once(team: Team) -> None:
     team.write(legacy__p=POLICY, legacy__e=EXCEPTION, values="admissionController: {replicas: 3}\n")
     environments = ("--env", "qa", "--env", "prd/eu", "--env", "prd/us")
@@ -269,6 +278,7 @@ def test_what_all_environments_share_is_there_once(team: Team) -> None:
         assert [named.path.name for named in each.exceptions] == ["all"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "is_served"),
     [(str(each), True) for each in releases.current().serves] + [("1.16", False)],
@@ -284,6 +294,7 @@ def test_the_engines_chart_serves_what_runs(team: Team, version: str, is_served:
     assert (("engine values", unused) in team.rows(body, "note")) is not is_served
 
 
+@pytest.mark.slow
 def test_what_one_environment_has_otherwise_is_its_own(team: Team) -> None:
     team.write(legacy__p=POLICY, qa__e=EXCEPTION, prd__e=EXCEPTION.replace("[old]", "[older]"))
     _, body = team.adopt("legacy", "--env", "qa=qa", "--env", "prd=prd", *VERSIONS)
@@ -293,6 +304,7 @@ def test_what_one_environment_has_otherwise_is_its_own(team: Team) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_adoption_overwrites_nothing(team: Team) -> None:
     team.write(legacy__p=POLICY, out__chartkit="environments: {}\n")
     before = {path: path.read_text() for path in (team.folder / "out").rglob("*") if path.is_file()}
@@ -304,6 +316,7 @@ def test_an_adoption_overwrites_nothing(team: Team) -> None:
     assert team.adopt("legacy", *VERSIONS, "--force")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(team: Team) -> None:
     team.write(legacy__p=POLICY)
     code, body = team.adopt("legacy", *VERSIONS, "--dry-run")
@@ -312,6 +325,7 @@ def test_a_dry_run_writes_nothing(team: Team) -> None:
     assert not (team.folder / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forbidden", "same"), [("hostPath", True), ("nfs", False)])
 def test_a_name_leads_to_a_candidate_and_the_engine_decides(
     team: Team, forbidden: str, same: bool
@@ -345,6 +359,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forbidden", "same"), [("hostPath", True), ("nfs", False)])
 def test_a_policy_in_cel_is_compared_with_that_of_its_name(
     team: Team, forbidden: str, same: bool
@@ -356,6 +371,7 @@ def test_a_policy_in_cel_is_compared_with_that_of_its_name(
     assert ("requests show no difference" if same else "of some Pod it says") in message
 
 
+@pytest.mark.slow
 def test_candidates_that_are_not_compared_have_a_row(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,6 +382,7 @@ def test_candidates_that_are_not_compared_have_a_row(
     assert "was not compared" in message
 
 
+@pytest.mark.slow
 def test_policies_that_deployers_own_have_a_note(team: Team) -> None:
     owned = POLICY.replace(
         "metadata: {name: require-team}",
@@ -378,6 +395,7 @@ def test_policies_that_deployers_own_have_a_note(team: Team) -> None:
     assert notes["ClusterPolicy require-team"] == "is still installed by Argo CD application shop"
 
 
+@pytest.mark.slow
 def test_versions_that_nothing_tells_are_asked_for(team: Team) -> None:
     team.write(legacy__p=POLICY)
     code, out, err = team.run("adopt", "legacy", "--folder", "out")
@@ -439,6 +457,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [FLUX, ARGO])
 def test_values_of_releases_that_objects_declare_are_taken(team: Team, text: str) -> None:
     team.write(legacy__p=POLICY, deploy__release=text)
@@ -456,6 +475,7 @@ def test_values_of_releases_that_objects_declare_are_taken(team: Team, text: str
     )
 
 
+@pytest.mark.slow
 def test_values_of_a_release_that_are_not_there_have_a_row(team: Team) -> None:
     team.write(legacy__p=POLICY, deploy__release=FLUX)
     _, body = team.adopt("legacy", "deploy", "--kubernetes", "1.31")
@@ -463,6 +483,7 @@ def test_values_of_a_release_that_are_not_there_have_a_row(team: Team) -> None:
     assert message.startswith("HelmRelease 'kyverno': the Secret 'gone'")
 
 
+@pytest.mark.slow
 def test_values_of_other_charts_are_not_those_of_the_engine(team: Team) -> None:
     team.write(legacy__p=POLICY, deploy__release=ARGO.replace("chart: kyverno", "chart: redis"))
     _, body = team.adopt("legacy", "deploy", *VERSIONS)

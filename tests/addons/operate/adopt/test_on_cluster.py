@@ -73,6 +73,7 @@ def _action(server: ApiServer) -> str:
     return str(rule["validate"].get("failureAction") or default)
 
 
+@pytest.mark.slow
 def test_the_way_of_a_team_with_a_history(team: Team, server: ApiServer) -> None:
     before = set(server.objects)
     assert team.adopt("--cluster")[0] == 0

@@ -22,6 +22,7 @@ def _excluding(text: str, *blocks: str) -> str:
     return text.replace("      validate:", _EXCLUDE.replace("BLOCKS", ", ".join(blocks)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prd", "qa", "settings"),
     [
@@ -68,6 +69,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_values_that_a_parameter_of_a_library_takes_are_taken(team: Team) -> None:
     """The policy of the library is shown to mean the same with the values of each."""
     team.write(prd__p=_HISTORY, qa__p=_HISTORY.replace("=5", "=3"))
@@ -84,6 +86,7 @@ def test_values_that_a_parameter_of_a_library_takes_are_taken(team: Team) -> Non
     assert [*profile["spec"]["policies"]] == ["chartkit/eks-best-practices/limit-revision-history"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [

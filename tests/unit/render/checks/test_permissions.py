@@ -118,6 +118,7 @@ def test_an_old_chart_of_kyvernos_gathers_no_roles(tmp_path: Path) -> None:
     assert "chart of Kyverno 1.12 does not gather the ClusterRoles" in warning.message
 
 
+@pytest.mark.slow
 def test_definitions_beside_the_policy_name_its_kinds(tmp_path: Path) -> None:
     names = "{kind: Relay, plural: relays}"
     folder = tmp_path / "policies" / "own" / "make"

@@ -150,6 +150,7 @@ def test_a_schema_of_the_charts_own_is_helms_to_judge(project: Path) -> None:
     assert row.message.startswith("the chart's schema refuses 'text'")
 
 
+@pytest.mark.slow
 def test_without_it_ours_comes_back(project: Path) -> None:
     shutil.rmtree(project / "vendor/charts/policy-reporter")
     shutil.rmtree(project / "vendor/charts/kyverno-policies")

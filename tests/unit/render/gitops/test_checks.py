@@ -17,6 +17,7 @@ environments:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "deployers", "messages"),
     [

@@ -1,1 +1,1 @@
-"""What not every user runs; the core imports none of it, and works without it."""
+"""Add-ons: commands that not every user runs. The core imports none, and works without them."""

@@ -1,4 +1,4 @@
-"""How and where objects of Argo CD and Flux deploy Kyverno.
+"""Checks of the place and the way in which objects of Argo CD and Flux deploy Kyverno.
 
 Source: Kyverno's documentation, installation and platform notes.
 """

@@ -137,7 +137,7 @@ Series = dict[Key, list[float]]
 _FASTEST: Final = 2
 """The place of the first bucket."""
 _Repeated = tuple[Findings, str, str, str, str]
-"""What equal reviews share, and the labels that are not of their results: the kind and namespace of
+"""The labels that equal reviews share, and those of their own: the kind and namespace of
 the object, the operation, whether it is a dry run."""
 
 

@@ -1,5 +1,5 @@
-"""What Kyverno's webhook refuses of a policy that its command line evaluates: the checks for which
-a cluster is asked, as far as files alone decide them (`pkg/validation/policy`)."""
+"""The checks of Kyverno's webhook that its command line leaves out, as far as files alone decide
+them (`pkg/validation/policy`)."""
 
 from __future__ import annotations
 

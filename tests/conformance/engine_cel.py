@@ -55,7 +55,7 @@ def judge(case: Case) -> Verdict:
         got = evaluate(case, name)
         fault = fault or _differs(name, got, wanted)
         if wanted.error == got.error and wanted.message:
-            messages.append((wanted.message, got.message))
+            messages.append((_decisive(wanted.message), got.message))
     same = sum(wanted == got for wanted, got in messages)
     return Verdict(fault, len(messages), len(messages) - same)
 
@@ -85,7 +85,8 @@ def _differs(name: str, got: Answer, wanted: Answer) -> str | None:
     if wanted.error != got.error:
         return f"{name}: got {got}, want {wanted}"
     if wanted.error:
-        same = got.message == wanted.message or not _COMMON.search(wanted.message)
+        said = _decisive(wanted.message)
+        same = got.message == said or not _COMMON.search(said)
         return None if same else f"{name}: says {got.message!r}, want {wanted.message!r}"
     if wanted.output and wanted.output != got.output:
         return f"{name}: compiles to {got.output}, want {wanted.output}"
@@ -93,6 +94,13 @@ def _differs(name: str, got: Answer, wanted: Answer) -> str | None:
     if (got.type, repr(got.value)) != (wanted.type, repr(wanted.value)):
         return f"{name}: got {got.value!r} ({got.type}), want {wanted.value!r} ({wanted.type})"
     return None
+
+
+def _decisive(message: str) -> str:
+    """Return a message without the errors that cel-go's parser finds after a syntax error, where it
+    guesses how the text goes on: ours stops at the first."""
+    first, _, _ = message.partition("\nERROR: ")
+    return first if "Syntax error" in first else message
 
 
 def evaluate(case: Case, name: str) -> Answer:

@@ -338,17 +338,6 @@ OWN_WORDS: Final = {
         "found duplicate map key cose.headerLabelValidator{value:1} at map element index N",
         "error decoding map: Duplicate map key: 1",
     ),
-    # Names are written as RFC 4514 does it; Go has an order of its own.
-    "odd-name-expired": (
-        '"SERIALNUMBER=7,CN=a\\\\, \\\\\\"b\\\\\\" \\\\+ é\\\\<\\\\>\\\\;\\\\\\\\'
-        ",OU=\\\\#one+OU=two\\"
-        "\\ ,POSTALCODE=E,STREET=D,L=B,ST=C,0.9.2342.19200300.100.1.1=#13026d65,"
-        '1.2.840.113549.1.9.1=#0c03614062" validity period, it was expired at "'
-        'TIME"',
-        '"2.5.4.17=E,STREET=D,ST=C,L=B,2.5.4.5=7,CN=a\\\\, \\\\\\"b\\\\\\" \\\\+ é\\\\<\\\\>\\'
-        '\\;\\\\\\\\,UID=me,OU=two\\\\ ,OU=\\\\#one,CN=first,1.2.840.113549.1.9.1=a@b" v'
-        'alidity period, it was expired at "TIME"',
-    ),
 }
 """Where the end of a message is worded here, in place of Kyverno's."""
 OPEN: Final = frozenset({"with-ocsp", "with-crl"})

@@ -135,11 +135,27 @@ def test_go_texts_hosts() -> None:
             parse_url(text)
 
 
-@pytest.mark.parametrize("address", ["1:2:3", "1:g::", "12345::", "::1:", "::01.2.3.4", "nohost"])
-def test_hosts_in_brackets_are_addresses(address: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("1:2:3", "address string too short"),
+        ("1:g::", 'each colon-separated field must have at least one digit (at "g::")'),
+        ("1:2g::", 'unexpected character, want colon (at "g::")'),
+        ("12345::", 'each group must have 4 or less digits (at "12345::")'),
+        ("1::2::", 'multiple :: in address (at ":")'),
+        ("::1:", 'colon must be followed by more characters (at ":")'),
+        ("::1.2.3", "IPv4 address too short"),
+        ("::01.2.3.4", "IPv4 field has octet with leading zero"),
+        ("::1.2.3.999", "IPv4 field has value >255"),
+        ("1:2:3:4:5:6:7:8:9", 'trailing garbage after address (at "9")'),
+        ("1:2:3:4:5:6:7::8", "the :: must expand to at least one field of zeros"),
+        ("nohost", "unable to parse IP"),
+    ],
+)
+def test_address_problems(address: str, problem: str) -> None:
     with pytest.raises(UrlError) as raised:
         parse_url(f"http://[{address}]/")
-    message = f'invalid host: ParseAddr("{address}"): unable to parse IP'
+    message = f'invalid host: ParseAddr("{address}"): {problem}'
     assert str(raised.value) == f'parse "http://[{address}]/": {message}'
 
 

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
 from chartkit.addons.signatures.errors import within
-from chartkit.addons.signatures.notary.words import subject
+from chartkit.addons.signatures.notary.words import name_text, subject
 from chartkit.addons.signatures.trust.certificates import public_key
 from chartkit.engine.ports import SignatureError
 
@@ -76,8 +76,8 @@ def _check_alone(certificate: x509.Certificate, *, stamps: bool) -> None:
         _check_signature(certificate, certificate)
     if certificate.issuer != certificate.subject:
         raise SignatureError(
-            f"{whom}issuer({certificate.issuer.rfc4514_string()}) and "
-            f"subject({certificate.subject.rfc4514_string()}) are not the same"
+            f"{whom}issuer({name_text(certificate.issuer)}) and "
+            f"subject({name_text(certificate.subject)}) are not the same"
         )
     with within("invalid self-signed certificate. Error"):
         _check_leaf(certificate, stamps=stamps)

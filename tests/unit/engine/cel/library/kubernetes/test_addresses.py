@@ -19,12 +19,12 @@ _TWICE = "network address parse error during conversion from string: " * 2
         (
             "ip('01.2.3.4')",
             'error: IP Address "01.2.3.4" parse error during conversion from string: '
-            'ParseAddr("01.2.3.4"): unable to parse IP',
+            'ParseAddr("01.2.3.4"): IPv4 field has octet with leading zero',
         ),
         (
             "ip('1:2:3:4:5:6::1.2.3.4')",
             'error: IP Address "1:2:3:4:5:6::1.2.3.4" parse error during conversion from string: '
-            'ParseAddr("1:2:3:4:5:6::1.2.3.4"): unable to parse IP',
+            'ParseAddr("1:2:3:4:5:6::1.2.3.4"): the :: must expand to at least one field of zeros',
         ),
         ("isIP('::ffff:1.2.3.4')", "false"),
         ("isIP('::1')", "true"),

@@ -72,9 +72,9 @@ _UNDEFINED: Final = re.compile(r"'(\w+)' is undefined")
 _COMPILED: Final = "<template>"
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def _compiled(text: str, root: Path | None, printed: Callable[[Any], Any] | None) -> Template:
-    """Most texts are rendered once; a policy's template is for every policy of a chart."""
+    """Return a template, compiled once: the environments of a project render the same texts."""
     return environment(root, printed).from_string(text)
 
 

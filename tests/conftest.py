@@ -15,8 +15,17 @@ from hypothesis import HealthCheck, settings
 from tests.draws import draws
 
 # A landing must not hang on a draw of the day: continuous integration always draws the same. Nor
-# on time: a machine that stands still while something is drawn would look too slow.
-_UNTIMED = settings(draws(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# on time: a machine that stands still while something is drawn would look too slow. Nor on a few
+# draws in a row that are too large or are discarded.
+_UNTIMED = settings(
+    draws(100),
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+    ],
+)
 settings.register_profile("default", _UNTIMED)
 settings.register_profile("ci", _UNTIMED, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")

@@ -21,7 +21,7 @@ _PACKAGE: Final = "chartkit.addons"
 
 @dataclass(frozen=True, slots=True)
 class Addon:
-    """What an add-on brings, each by its place (`module:attribute`).
+    """The commands and ports of an add-on, each by its place (`module:attribute`).
 
     commands: by their names, with a summary for `chartkit --help`; `values migrate` is a subcommand
     of `values`. ports: what the core asks for, by the names in its calls of `port`.

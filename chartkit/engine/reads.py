@@ -268,7 +268,7 @@ class _Node(Generic[V]):
 
 
 class ReadTree(Generic[V]):
-    """What came of evaluations, by their reads and the answers to these.
+    """The results of evaluations, by their reads and the answers to these.
 
     Several threads may use it: nothing that another one may be looking at is changed, but for
     edges, which are added.
@@ -281,7 +281,7 @@ class ReadTree(Generic[V]):
         self.size = 0
 
     def find(self, *roots: Body) -> V | None:
-        """Return what came of an evaluation whose reads these objects answer alike."""
+        """Return the result of an evaluation whose reads these objects answer alike."""
         objects = [_together(roots)]
         node = self._root
         while node is not None:
@@ -308,7 +308,7 @@ class ReadTree(Generic[V]):
         return None
 
     def keep(self, reads: Reads, value: V) -> None:
-        """Keep what came of an evaluation, unless its course is not told by its reads."""
+        """Keep the result of an evaluation, unless its reads do not decide its course."""
         course = [(number, key, answer) for (number, key), answer in reads.answers.items()]
         node, at = self._root, 0
         if node is None:

@@ -129,7 +129,7 @@ V = TypeVar("V")
 
 
 class Sharing(Generic[W]):
-    """What requests of one kind share. Several threads may use it.
+    """The verdicts that requests of one kind share. Several threads may use it.
 
     verdicts: those of each policy that is judged once for equal objects, by its number; what comes
     of all of these together is kept as a whole, unless hardly any objects are equal in all reads.

@@ -15,7 +15,7 @@ from chartkit.charts.policies.chart import plan
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.helm.render import render_chart
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult

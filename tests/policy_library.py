@@ -13,7 +13,7 @@ from chartkit.documents.reader import read_file, read_text, resources
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.helm.backend import helm
 from chartkit.helm.model import Target
 from chartkit.library.parameters import helm_body

@@ -5,7 +5,7 @@
 The schemas are those of the development dependency kubernetes-validate. Kept are the kinds that
 are objects with metadata, and all types below them: by the type of a field, the names of the
 fields that have it, `!` behind those that are required. How a type is written: see
-`chartkit.engine.kubernetes.field_table`.
+`chartkit.engine.kubernetes.field_faults`.
 """
 
 from __future__ import annotations

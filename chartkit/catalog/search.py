@@ -9,8 +9,12 @@ from typing import Final
 from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body
+from chartkit.report.command_report import CommandReport
+from chartkit.report.markdown import markdown_table
+from chartkit.report.text.layout import table
 from chartkit.suggestions import did_you_mean, nearest
-from chartkit.wording import abridged
+from chartkit.wording import abridged, counted
 
 KINDS: Final = (*map(str, Kind), *FORMS)
 """The values of `--kind`: effects of policies, and their forms."""
@@ -64,7 +68,7 @@ def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lam
     """The policy that a name means; raises InputError for none, and for several.
 
     A name is what follows from the end of `library/folder/name`, or what the policy calls itself.
-    rank: a lower one goes before the others, see `chartkit.catalog.libraries.ranks`.
+    rank: a lower one goes before the others, see `chartkit.catalog.entries.ranks`.
     """
     by_rank: dict[int, list[Entry]] = {}
     for entry in entries:
@@ -175,4 +179,65 @@ def _unknown_policy(entries: Sequence[Entry], name: str) -> InputError:
     hint = did_you_mean(list(dict.fromkeys(near))[:_NEAR])
     return InputError(
         f"there is no policy '{name}'", hint=hint or "`chartkit policies search WORD…` finds some"
+    )
+
+
+_HEAD: Final = ("POLICY", "LIBRARY", "SEVERITY", "KYVERNO", "KIND", "FORMS", "TITLE")
+_NOTHING: Final = "-"
+
+
+def as_text(entries: Sequence[Entry], width: int | None = None) -> str:
+    """Return a row for each policy, and their number; width: of the terminal, if it is one."""
+    lines = table([_HEAD, *map(_row, entries)], width) if entries else []
+    return "\n".join([*lines, counted(len(entries), "policy", "policies")]) + "\n"
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry.reference,
+        entry.library,
+        entry.severity or _NOTHING,
+        entry.minimum or _NOTHING,
+        ",".join(entry.kinds) or _NOTHING,
+        ",".join(entry.forms),
+        entry.title,
+    )
+
+
+def as_json(entries: Sequence[Entry]) -> Body:
+    """Return one object: `policies`."""
+    return {"policies": [entry_body(each) for each in entries]}
+
+
+def entry_body(entry: Entry) -> Body:
+    """Return an entry as a JSON object."""
+    return {
+        "library": entry.library,
+        "reference": entry.reference,
+        "name": entry.name,
+        "title": entry.title,
+        "description": entry.description,
+        "category": entry.category,
+        "severity": entry.severity,
+        "subjects": list(entry.subjects),
+        "kinds": list(entry.kinds),
+        "forms": list(entry.forms),
+        "minimumKyverno": entry.minimum,
+        "file": entry.file,
+        "line": entry.line,
+    }
+
+
+def as_markdown(entries: Sequence[Entry]) -> str:
+    """Return a table."""
+    return markdown_table(_HEAD, map(_row, entries))
+
+
+def report(entries: Sequence[Entry]) -> CommandReport:
+    """Return policies for every format."""
+    return CommandReport(
+        text=lambda screen: as_text(entries, screen.width),
+        value=lambda: as_json(entries),
+        rows="policies",
+        own={"markdown": lambda: as_markdown(entries)},
     )

@@ -12,8 +12,8 @@ from typing import Final
 from chartkit.catalog.authoring.needs import as_json as needs_json
 from chartkit.catalog.authoring.needs import as_lines as needs_lines
 from chartkit.catalog.entries import one_line
-from chartkit.catalog.listing import entry_body
 from chartkit.catalog.model import Entry, Kind
+from chartkit.catalog.search import entry_body
 from chartkit.documents.reader import Source, read_file, read_source, resources
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,3 +33,62 @@ class ChartPlan(GeneratedChart):
     policies: tuple[LibraryPolicy, ...] | None = field(default=None, repr=False)
     resolved: Mapping[str, Selection] = field(default_factory=dict, repr=False)
     cluster_policies: Mapping[str, tuple[Resource, ...]] = field(default_factory=dict, repr=False)
+
+
+def values_file(name: str) -> str:
+    """Return the name of the values file of an environment or a cluster (`prd/east`)."""
+    return f"values_{name.replace('/', '_')}.yaml"
+
+
+def layered(values: Mapping[str, Body]) -> Mapping[str, Body]:
+    """Return what the values file of each environment and cluster says; values: all of them by the
+    name of the environment or cluster."""
+    groups: dict[str, list[Body]] = {}
+    for name, body in values.items():
+        groups.setdefault(name.partition("/")[0], []).append(body)
+    files: dict[str, Body] = {}
+    for name, body in values.items():
+        group = name.partition("/")[0]
+        if group == name:
+            files[name] = body
+        else:
+            shared = files.setdefault(group, common(groups[group]))
+            files[name] = difference(body, shared)
+    return files
+
+
+def member(name: str, names: Mapping[str, object]) -> str:
+    """Return the first of some environments and clusters that a values file is about."""
+    return next(each for each in names if name in (each, each.partition("/")[0]))
+
+
+def common(bodies: Sequence[Body]) -> Body:
+    """Return what values have in common, key by key."""
+    first, *others = bodies
+    found: Body = {}
+    for key, value in first.items():
+        if not all(key in other for other in others):
+            continue
+        sides = [other[key] for other in others]
+        if isinstance(value, dict) and all(isinstance(side, dict) for side in sides):
+            inner = common([value, *sides])
+            if inner or all(side == value for side in sides):
+                found[key] = inner
+        elif all(side == value for side in sides):
+            found[key] = value
+    return found
+
+
+def difference(own: Body, base: Body) -> Body:
+    """Return the values to lay over others so that they come to these; null removes a key."""
+    found: Body = {key: None for key in base if key not in own}
+    for key, value in own.items():
+        if key not in base:
+            found[key] = value
+        elif isinstance(value, dict) and isinstance(base[key], dict):
+            inner = difference(value, base[key])
+            if inner:
+                found[key] = inner
+        elif value != base[key]:
+            found[key] = value
+    return found

@@ -19,7 +19,7 @@ from chartkit.cli.options.project import project_folder_option
 from chartkit.cli.terminal import take_back, track
 
 if TYPE_CHECKING:
-    from chartkit.catalog.libraries import Catalogue
+    from chartkit.catalog.entries import Catalogue
 
 _output = reports()
 
@@ -101,9 +101,8 @@ def search(selection: _Selection, options: OutputOptions, words: Sequence[str]) 
 
 
 def _list(words: Sequence[str], selection: _Selection, options: OutputOptions) -> None:
-    from chartkit.catalog.libraries import libraries, read_catalogue
-    from chartkit.catalog.listing import report
-    from chartkit.catalog.search import Query, checked, search
+    from chartkit.catalog.entries import libraries, read_catalogue
+    from chartkit.catalog.search import Query, checked, report, search
     from chartkit.kyverno.versions import parse_version
 
     options.parsed()
@@ -140,7 +139,7 @@ def show(options: OutputOptions, name: str, project: Path) -> None:
     NAME is folder/name, such as best-practices/require-probes, with the library's name in front if
     several have it; the name alone is enough if it is unique.
     """
-    from chartkit.catalog.libraries import libraries, ranks, read_catalogue
+    from chartkit.catalog.entries import libraries, ranks, read_catalogue
     from chartkit.catalog.search import find, others, passed_over
     from chartkit.catalog.show import details, report
 
@@ -169,7 +168,7 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
 
     SOURCE is a folder, a git checkout, or an archive (tar.gz or zip) by its path or URL.
     """
-    from chartkit.catalog.vendoring.vendor import source_text, vendor
+    from chartkit.catalog.vendoring import source_text, vendor
     from chartkit.network.downloads.limits import waiting
     from chartkit.wording import counted
 
@@ -207,9 +206,10 @@ def update(
     """
     import sys
 
-    from chartkit.catalog.vendoring.changes import as_text, changes
-    from chartkit.catalog.vendoring.vendor import (
+    from chartkit.catalog.vendoring import (
         apply_update,
+        as_text,
+        changes,
         plan_update,
         source_text,
         vendored_names,
@@ -254,7 +254,7 @@ def update(
 def new(name: str, kind: str, library: Path | None, project: Path) -> None:
     """Start a policy of your own, NAME or folder/NAME: a working example in both forms, with
     metadata and with objects that it acts on and leaves alone."""
-    from chartkit.catalog.authoring.scaffold import is_in_project, write_policy
+    from chartkit.catalog.authoring.add import is_in_project, write_policy
     from chartkit.catalog.model import Kind
 
     folder = write_policy(name, Kind(kind), project, library)
@@ -351,9 +351,8 @@ def coverage(options: OutputOptions, standard: str, project: Path | None) -> Non
     With a project: which of them each environment has in force, and whether a violation is
     reported (Audit) or refused (Enforce).
     """
-    from chartkit.catalog.coverage.coverage import coverage
+    from chartkit.catalog.coverage.coverage import coverage, read_standard
     from chartkit.catalog.coverage.report import report
-    from chartkit.catalog.coverage.standards import read_standard
     from chartkit.project.project import read_project
 
     options.parsed()
@@ -381,8 +380,7 @@ def docs(names: Sequence[str], output: Path, compare: bool, project: Path) -> No
     A page has what the policy asks for and why, what to change, parameters, an object that it
     refuses and one that it accepts. With --check it exits 1 if pages are out of date.
     """
-    from chartkit.catalog.pages.folder import differences, documented, publish
-    from chartkit.catalog.pages.page import pages
+    from chartkit.catalog.pages import differences, documented, pages, publish
 
     found = pages(documented(names, project))
     if not compare:

@@ -22,7 +22,7 @@ from chartkit.model import Body, Location
 if TYPE_CHECKING:
     from chartkit.project.environment import Environment
     from chartkit.project.project import Project
-    from chartkit.render.gitops.installed import Repository
+    from chartkit.render.gitops.checks import Repository
     from chartkit.render.model import RenderResult
     from chartkit.report.command_report import CommandReport
 
@@ -178,8 +178,8 @@ def _rendered(
 def _repository(
     project: Project, gitops: Sequence[str], url: str | None, revision: str | None
 ) -> Repository:
+    from chartkit.render.gitops.checks import NO_REPOSITORY, read_repository
     from chartkit.render.gitops.deployers import FROM_GIT
-    from chartkit.render.gitops.installed import NO_REPOSITORY, read_repository
 
     if not FROM_GIT & set(gitops):
         if url or revision:

@@ -156,7 +156,7 @@ def _fix(files: Sequence[Path], chart: Path | None) -> None:
     from chartkit.errors import InputError
     from chartkit.report.outputs import write_over
     from chartkit.values.lint.files import defaults, fix_values
-    from chartkit.values.lint.umbrella import chart_of, engine_keys, of_another_chart
+    from chartkit.values.lint.folders import chart_of, engine_keys, of_another_chart
 
     for file in files:
         try:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from chartkit.engine.policies import sorted_out as sorted_out
     from chartkit.engine.ports.world import OFFLINE as OFFLINE
     from chartkit.engine.ports.world import World as World
-    from chartkit.engine.request.phase import AUDIT as AUDIT
-    from chartkit.engine.request.phase import ENFORCE as ENFORCE
-    from chartkit.engine.request.phase import Phase as Phase
-    from chartkit.engine.request.request import Operation as Operation
-    from chartkit.engine.request.request import Request as Request
-    from chartkit.engine.request.request import User as User
-    from chartkit.engine.request.request import as_submitted as as_submitted
+    from chartkit.engine.request import AUDIT as AUDIT
+    from chartkit.engine.request import ENFORCE as ENFORCE
+    from chartkit.engine.request import Operation as Operation
+    from chartkit.engine.request import Phase as Phase
+    from chartkit.engine.request import Request as Request
+    from chartkit.engine.request import User as User
+    from chartkit.engine.request import as_submitted as as_submitted
 
 _NAMES: Final = {
     "cleanup": ("Cleaner", "Deletion", "plan_deletions"),
@@ -52,8 +52,7 @@ _NAMES: Final = {
         "sorted_out",
     ),
     "ports.world": ("OFFLINE", "World"),
-    "request.request": ("as_submitted", "Operation", "Request", "User"),
-    "request.phase": ("AUDIT", "ENFORCE", "Phase"),
+    "request": ("as_submitted", "AUDIT", "ENFORCE", "Operation", "Phase", "Request", "User"),
 }
 MODULES: Final = {name: module for module, names in _NAMES.items() for name in names}
 """The module of each name."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
 from chartkit.engine.kubernetes.kinds import (
     GroupVersionKind,
@@ -27,7 +27,7 @@ from chartkit.engine.kubernetes.selectors import (
     compile_selector,
     read_selector,
 )
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.engine.scalars.wildcard import Matcher, compile_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, Resource, mapping_at

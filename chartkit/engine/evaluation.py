@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.phase import Phase
-from chartkit.engine.request.request import Request
-from chartkit.engine.request.run import Run
+from chartkit.engine.request import Phase, Request, Run
 from chartkit.model import Resource, RuleResult
 
 if TYPE_CHECKING:

@@ -17,12 +17,14 @@ from chartkit.engine.kubernetes.kinds import (
     CEL_GROUP,
     CLEANUP_KINDS,
     KYVERNO_GROUP,
+    CelKind,
     CustomNames,
     group_of,
+    is_binding,
+    is_cel_policy,
     scope_of,
 )
-from chartkit.engine.kubernetes.policy_kinds import KINDS as CEL_KINDS
-from chartkit.engine.kubernetes.policy_kinds import CelKind, is_binding, is_cel_policy
+from chartkit.engine.kubernetes.kinds import KINDS as CEL_KINDS
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.suggestions import suggestion
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
     from chartkit.engine.cel_policies.policy import CelPolicy
     from chartkit.engine.cleanup import Cleaner
     from chartkit.engine.cluster_policy.policy import Policy
-    from chartkit.engine.request.phase import Phase
-    from chartkit.engine.request.request import Request
-    from chartkit.engine.request.run import Run
+    from chartkit.engine.request import Phase, Request, Run
 
 
 class RunnablePolicy(Protocol):

@@ -16,9 +16,7 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.reads import Course, Reads, ReadTree
-from chartkit.engine.request.phase import Phase
-from chartkit.engine.request.request import Operation, Request
-from chartkit.engine.request.run import Run
+from chartkit.engine.request import Operation, Phase, Request, Run
 from chartkit.model import Body, Resource, RuleResult, Status
 
 _FEW: Final = 8

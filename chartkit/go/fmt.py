@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from chartkit.go import GoError
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Json
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from chartkit.go import GoError
+from chartkit.model import Json
 
 ESCAPES = {
     "\a": "\\a",
@@ -169,3 +170,94 @@ def truncate_to_int64(number: float) -> int:
     if not math.isfinite(number) or not MIN_INT64 <= number < 2**63:
         return MIN_INT64
     return int(number)
+
+
+class Int64(int):
+    """A whole number that Go holds as int64."""
+
+    __slots__ = ()
+
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+def wrapped(number: int) -> int:
+    """Return the lowest 64 bits of a number as an int64, as Go's conversions and sums do."""
+    return (number - _LEAST) % 2**64 + _LEAST
+
+
+def mark_literals(value: Json) -> Json:
+    """A literal container with its whole numbers marked; a scalar is returned as it is."""
+    if isinstance(value, dict):
+        return {
+            key: member if member.__class__ is str else marked(member)
+            for key, member in value.items()
+        }
+    if isinstance(value, list):
+        return [member if member.__class__ is str else marked(member) for member in value]
+    return value
+
+
+def marked(value: Json) -> Json:
+    """The value with its whole numbers marked, a number of its own among them."""
+    kind = value.__class__
+    if kind is int and _LEAST <= value <= _MOST:
+        return Int64(value)
+    # A policy passes through JSON, which writes 1.0 as 1.
+    if kind is float and value.is_integer() and _LEAST <= value < -_LEAST:
+        return Int64(value)
+    return mark_literals(value)
+
+
+def has_float64(value: Json) -> bool:
+    """Return whether a whole number of the value is a float64 that reading JSON makes an int64."""
+    kind = value.__class__
+    if kind is dict:
+        return any(map(has_float64, value.values()))
+    if kind is list:
+        return any(map(has_float64, value))
+    return type(marked(value)) is Int64 and kind is not Int64
+
+
+def as_float(number: float) -> float:
+    """The float64 of a number; an infinity for a whole number that is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def as_floats(value: Json) -> Json:
+    """The value with every number that is not marked as the float64 it stands for."""
+    kind = value.__class__
+    if kind is int:
+        return as_float(value)
+    if kind is dict:
+        return {key: as_floats(member) for key, member in value.items()}
+    if kind is list:
+        return [as_floats(member) for member in value]
+    return value
+
+
+def to_upper(text: str) -> str:
+    """The text in upper case; what would become two characters (`ß`) stays as it is."""
+    return text.upper() if text.isascii() else "".join(map(_upper, text))
+
+
+def to_lower(text: str) -> str:
+    """The text in lower case."""
+    return text.lower() if text.isascii() else "".join(each.lower()[0] for each in text)
+
+
+def equal_fold(first: str, second: str) -> bool:
+    """Return whether two texts differ in nothing but upper and lower case."""
+    if first.isascii() and second.isascii():
+        return first.lower() == second.lower()
+    return list(map(str.casefold, first)) == list(map(str.casefold, second))
+
+
+def _upper(character: str) -> str:
+    for mapped in (character.upper(), character.title()):
+        if len(mapped) == 1:
+            return mapped
+    return character

@@ -14,11 +14,10 @@ from typing import Final
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go import GoError
 from chartkit.go.base64_text import decode_base64
-from chartkit.go.calendar import Moment
 from chartkit.go.fmt import go_json
 from chartkit.go.quantity import Quantity
 from chartkit.go.strconv import quote
-from chartkit.go.time_layout import RFC3339, parse_time
+from chartkit.go.time_layout import RFC3339, Moment, parse_time
 from chartkit.model import Body, Json
 
 _INT32: Final = (-(2**31), 2**31 - 1)

@@ -24,7 +24,7 @@ from chartkit.safe_text import shown
 
 _ENDING_SECONDS: Final = 10
 """Seconds that a call may take to end after Ctrl-C."""
-_CODE: Final = "from chartkit.helm.library_command import main; main(*sys.argv[1:])"
+_CODE: Final = "from chartkit.helm.library import main; main(*sys.argv[1:])"
 _WARNING: Final = re.compile(r'^I\d{4} .* warnings\.go:\d+\] "?(?:Warning: )?(.*?)"?$', re.M)
 """A warning of the API server, which Go's client logs for each object."""
 

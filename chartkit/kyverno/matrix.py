@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 
 from chartkit.errors import InputError
-from chartkit.kyverno.changes import announced
+from chartkit.kyverno.known_faults import announced
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity

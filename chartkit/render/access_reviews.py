@@ -17,8 +17,7 @@ from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
 from chartkit.errors import CompileError, InputError
-from chartkit.kyverno.controllers import ADMISSION, controllers
-from chartkit.kyverno.resource_names import known_kinds
+from chartkit.kyverno.controllers import ADMISSION, controllers, known_kinds
 from chartkit.model import Body, Resource, mapping_at, mappings_at
 from chartkit.project.project import Project
 from chartkit.render.chart import CheckTarget

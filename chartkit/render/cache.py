@@ -13,8 +13,8 @@ from chartkit.output import atomic_folder
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.inputs import environment_digest, inputs_digest, workload_files
+from chartkit.render.manifests import is_repeatable
 from chartkit.render.model import Outcome, RenderResult, Row, failed
-from chartkit.render.repeatable import is_repeatable
 from chartkit.scan.parallel.judged import KnownPlaces
 
 if TYPE_CHECKING:

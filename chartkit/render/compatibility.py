@@ -15,8 +15,7 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.changes import Change, announced
-from chartkit.kyverno.known_faults import RULE_FAULT, faults_of
+from chartkit.kyverno.known_faults import RULE_FAULT, Change, announced, faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version

@@ -18,6 +18,7 @@ from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_source
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
+from chartkit.helm.kept import may_differ
 from chartkit.model import Body, Location
 from chartkit.output import write
 from chartkit.output.write import Tree
@@ -120,3 +121,21 @@ def _generated(chart: Chart) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
+    """Return whether the charts of environments, and their policies, give the same result again."""
+    charts = [chart for each in subjects for chart in each.charts]
+    policies = (text for each in subjects for text in each.policies.rendered().texts.values())
+    return not may_differ(policies) and not any(may_differ(_evaluated(each)) for each in charts)
+
+
+def _evaluated(chart: Chart) -> Iterator[str]:
+    """Yield the texts of a chart that Helm evaluates: values, helpers, and templates that come to
+    anything."""
+    rendered = chart.rendered().texts
+    for name, text in chart.files.tree.files.items():
+        file = name.rpartition("/")[2]
+        is_given = file.startswith("_") or (file.startswith("values") and file.endswith(".yaml"))
+        if is_given or rendered.get(f"{chart.name}/{name}", "").strip():
+            yield text

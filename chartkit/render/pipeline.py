@@ -7,17 +7,19 @@ one by one: Helm works on one while the next is planned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from chartkit.charts.engine import chart as engine_chart
-from chartkit.charts.engine import policy_reporter
+from chartkit.charts.engine import monitoring
 from chartkit.charts.engine.chart import WebhookTimeout
-from chartkit.charts.engine.own_values import own_values
+from chartkit.charts.engine.values import own_values
 from chartkit.charts.plan import ALLOWED, ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.policies.installed import InstalledPolicy
@@ -25,12 +27,13 @@ from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
 from chartkit.documents.unread import UNREAD
 from chartkit.errors import InputError
-from chartkit.helm.chart_values import merge
+from chartkit.helm.kept import templates_of
+from chartkit.helm.model import merge
 from chartkit.kyverno import matrix, releases
 from chartkit.model import Body, Location, Track, untracked
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
-from chartkit.output.write import Tree
+from chartkit.output.write import RECORD, Tree
 from chartkit.project.chart_metadata import ChartMetadata
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
@@ -56,12 +59,47 @@ from chartkit.render.exceptions import (
 )
 from chartkit.render.gitops import checks as gitops_checks
 from chartkit.render.gitops import deployers
-from chartkit.render.gitops.installed import NO_REPOSITORY, Repository
-from chartkit.render.layout import lay_out
-from chartkit.render.manifests import drift, drift_rows, manifests, uncompared
+from chartkit.render.gitops.checks import NO_REPOSITORY, Repository
+from chartkit.render.manifests import drift, drift_rows, is_repeatable, manifests, uncompared
 from chartkit.render.model import Outcome, RenderResult, Row, failed, written_folders
-from chartkit.render.repeatable import is_repeatable
 from chartkit.temporary import temporary_folder
+
+_PARTS: Final = ("templates", "charts")
+_INCLUDED: Final = re.compile(r'include\s+"[^"]*"\s+[.$](?![\w.])')
+"""A template that is called with all that there is: those of chartkit are."""
+_WHOLE: Final = re.compile(r"(?<![\w.$)}])[.$](?![\w.])|Files")
+
+
+def lay_out(
+    tree: Tree, parent: Path, environments: Iterable[Environment], is_upstream: bool
+) -> ChartFiles:
+    """Lay out a chart in a folder of its own below another one. The values of environments are
+    given to Helm next to it."""
+    whole = ChartFiles(tree, tree.folder, is_upstream)
+    names = {name for each in environments for name in each.values_files if name in tree.files}
+    unread = {*names, *(f"{RECORD}/{name}" for name in names)}
+    if is_upstream or _may_read_any_file(whole, names):
+        unread.clear()
+    files = {name: text for name, text in tree.files.items() if name not in unread}
+    folder = write.lay_out(replace(tree, files=files, removed=tree.removed | unread), parent)
+    return replace(whole, folder=folder)
+
+
+def _may_read_any_file(chart: ChartFiles, values: Collection[str]) -> bool:
+    """Return whether templates may read files that those of chartkit do not: they are of others, or
+    come with values that ask for files or for all that there is."""
+    tree = chart.tree
+    there = (path for part in _PARTS for path in (tree.folder / part).rglob("*"))
+    names = (each.relative_to(tree.folder).as_posix() for each in there if not each.is_dir())
+    if any(each not in tree.files and each not in tree.removed for each in names):
+        return True
+    documents = map(chart.document, ("values.yaml", *values))
+    return any(asks_for_all(text) for each in documents for text in templates_of(each.body))
+
+
+def asks_for_all(text: str) -> bool:
+    """Return whether a template may ask for files, or for all that there is."""
+    return _WHOLE.search(_INCLUDED.sub("", text)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +347,7 @@ def plan_values_alone(project: Project, upstream: Mapping[str, Vendored]) -> Ite
         if env.policy_reporter
     }
     if settings and REPORTER not in upstream:
-        yield policy_reporter.plan(settings)
+        yield monitoring.plan(settings)
 
 
 def _plan_engine(

@@ -18,8 +18,12 @@ from chartkit.documents.reader import Document
 from chartkit.documents.unread import holds_no_object
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.field_faults import field_faults
-from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of, parse_api_version
-from chartkit.engine.kubernetes.policy_kinds import UNEVALUATED_MODES
+from chartkit.engine.kubernetes.kinds import (
+    CEL_GROUP,
+    UNEVALUATED_MODES,
+    group_of,
+    parse_api_version,
+)
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.scan.gate.suppressions import ANNOTATION
@@ -205,7 +209,7 @@ def _unserved(api_version: str, kind: str) -> tuple[str, str | None] | None:
     if kind in _COMMON.get(api_version, ()) or kind.endswith(_NEVER_STORED):
         return None
     from chartkit.engine.cel.shapes.names import SETTLED, meant_kind, served_elsewhere
-    from chartkit.engine.kubernetes.field_table import known_kinds
+    from chartkit.engine.kubernetes.field_faults import known_kinds
 
     group, version = parse_api_version(api_version)
     if group not in SETTLED or any(each == (group, version, kind) for each in known_kinds()):

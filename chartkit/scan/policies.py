@@ -24,8 +24,7 @@ from chartkit.engine import (
 )
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE, POLICY_RULE
-from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, is_binding
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
 from chartkit.report import PolicyFacts
@@ -195,7 +194,7 @@ def compile_all(
     compiled: list[RunnablePolicy | Cleaner] = []
     diagnostics: list[Diagnostic] = []
     if any(map(is_binding, found)):
-        from chartkit.engine.cel_policies.admission.bindings import unbound_faults
+        from chartkit.engine.cel_policies.admission import unbound_faults
 
         diagnostics += unbound_faults(found)
     given = around

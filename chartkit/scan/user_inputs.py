@@ -32,8 +32,7 @@ from chartkit.engine.cli_files.user_files import (
     read_values,
 )
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
-from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
-from chartkit.engine.kubernetes.policy_kinds import VERSIONS
+from chartkit.engine.kubernetes.kinds import UNKNOWN, VERSIONS, CustomNames
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
@@ -95,7 +94,7 @@ class UserInputs:
         if self.is_isolated(policies):
             return OFFLINE
         from chartkit.engine.cli_files.world import UserGlobalContext, partial_api
-        from chartkit.network.cluster.secret_keys import ScannedSecrets
+        from chartkit.network.cluster.cleaning import ScannedSecrets
         from chartkit.network.verifiers import blob_verifier
 
         bodies = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from chartkit.engine import Phase, PolicyResponse, Request, respond
 from chartkit.engine.cel_policies.policy import MatchConstraints
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Json, Resource, RuleResult
 from chartkit.testing.inputs import TestInputs
 

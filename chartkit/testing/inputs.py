@@ -28,8 +28,7 @@ from chartkit.engine.cli_files.world import (
     UserMocks,
 )
 from chartkit.engine.cluster_policy.policy import Policy, RuleKind
-from chartkit.engine.kubernetes.kinds import kind_of
-from chartkit.engine.kubernetes.policy_kinds import KYVERNO_KINDS
+from chartkit.engine.kubernetes.kinds import KYVERNO_KINDS, kind_of
 from chartkit.engine.ports import Cluster, labels_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource

@@ -22,8 +22,7 @@ from chartkit.engine import (
     sorted_out,
 )
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
-from chartkit.engine.kubernetes.kinds import group_of
-from chartkit.engine.kubernetes.policy_kinds import UNEVALUATED_MODES, is_cel_policy
+from chartkit.engine.kubernetes.kinds import UNEVALUATED_MODES, group_of, is_cel_policy
 from chartkit.errors import CompileError, InputError, system_errors
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
 

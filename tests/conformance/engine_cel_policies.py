@@ -29,9 +29,9 @@ from chartkit.engine.policies import (
     read_exceptions,
     sorted_out,
 )
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Request, as_submitted
+from chartkit.engine.request import Request, as_submitted
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from tests.conformance.engine_policies import resource_of, rows_differ, user_of

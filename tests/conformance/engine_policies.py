@@ -23,9 +23,9 @@ from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, GroupVersionKind, kind_of
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Operation, Request, User, as_submitted
+from chartkit.engine.request import Operation, Request, User, as_submitted
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from tests.conformance.controls import lifts_controls, ordered_message, ordered_properties

@@ -13,7 +13,7 @@ from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import RunnablePolicy, compile_any, is_policy, sorted_out
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.request import Request, as_submitted
+from chartkit.engine.request import Request, as_submitted
 from chartkit.errors import ChartkitError
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Resource, RuleResult

@@ -29,8 +29,8 @@ from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.request.request import Request, User
+from chartkit.engine.ports.services import Cluster
+from chartkit.engine.request import Request, User
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Location, Resource, Status
 

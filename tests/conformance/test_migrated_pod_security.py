@@ -12,7 +12,7 @@ from chartkit.engine import evaluate
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Body, Resource, Status
 from tests.pod_security import CHECKS, MINORS, forbidden, not_passed, recorded
 from tests.policy_forms import standard

@@ -13,7 +13,7 @@ from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes.matching import kinds_matched
 from chartkit.engine.cel.shapes.table import shape_of
-from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
+from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.kyverno.cel_literals import kyverno_call

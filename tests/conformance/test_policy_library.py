@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.kyverno.cluster_policy_fields import minimum_version
 from chartkit.library.policy import Examples, FolderPolicy

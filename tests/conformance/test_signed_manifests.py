@@ -21,9 +21,9 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.signatures import KeySource
 from chartkit.engine.ports.world import OFFLINE
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Body, Json, Resource, Status, pointer_steps
-from chartkit.network.cluster.secret_keys import NO_SECRETS, ScannedSecrets
+from chartkit.network.cluster.cleaning import NO_SECRETS, ScannedSecrets
 from tests.conformance.logged_manifests import EMAIL, World, certified, keyless
 from tests.conformance.logged_manifests import cases as logged_cases
 from tests.conformance.signed_manifests import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.kyverno.changes import Announcement, announced
+from chartkit.kyverno.known_faults import Announcement, announced
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.catalog.entries import libraries, read_catalogue
 from chartkit.catalog.index import read_index
-from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry
 from chartkit.catalog.search import Query, find, search
 from chartkit.catalog.show import as_text, details
@@ -23,7 +23,7 @@ from chartkit.errors import InputError
 from chartkit.helm.render import lint_chart, render_chart
 from chartkit.library.upstream import UpstreamForm, UpstreamLibrary, UpstreamPolicy
 from chartkit.model import Body, Severity
-from chartkit.network.downloads.vendored_folder import verify
+from chartkit.network.downloads.lockfile import verify
 from chartkit.project.project import read_project
 from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests

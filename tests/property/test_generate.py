@@ -14,9 +14,9 @@ from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.context.global_context import read_global_context_entry
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, Status
 

@@ -14,7 +14,7 @@ from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.podsecurity.checks import CONTROLS
 from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
 from tests.draws import draws

@@ -15,10 +15,10 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.json_patch.nodes import PatchError
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.json_patch import PatchError
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
 from tests.draws import draws

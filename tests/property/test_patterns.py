@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
-from chartkit.go.int64 import mark_literals
+from chartkit.go.strconv import mark_literals
 from tests.cpu import ends_soon
 from tests.draws import draws
 

@@ -18,7 +18,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Body, Resource, Status
 from tests.draws import draws
 

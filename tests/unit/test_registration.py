@@ -13,7 +13,7 @@ import pytest
 import chartkit.engine.cel.library
 from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.parse import OPERATORS
 from chartkit.engine.jmespath.declaration import FunctionSpec
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.registration import declarations, modules

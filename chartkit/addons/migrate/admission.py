@@ -14,10 +14,8 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import EVERYWHERE, REPORTED
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten, of_templates
 from chartkit.engine.cel_policies.checks import refused_by_server
-from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.reader import read_cel_policy
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB
-from chartkit.engine.kubernetes.policy_kinds import NAMESPACED, CelKind
+from chartkit.engine.cel_policies.policy import CelPolicy, read_cel_policy
+from chartkit.engine.kubernetes.kinds import CRON_JOB, NAMESPACED, CelKind
 from chartkit.errors import CompileError
 from chartkit.kyverno.cel_literals import kyverno_call
 from chartkit.kyverno.versions import Version

@@ -20,9 +20,13 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.match import bind_match
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.kubernetes.kinds import CEL_GROUP, GroupVersionKind
-from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
-from chartkit.engine.kubernetes.policy_kinds import NAMESPACED, CelKind
+from chartkit.engine.kubernetes.kinds import (
+    CEL_GROUP,
+    CONTROLLERS,
+    NAMESPACED,
+    CelKind,
+    GroupVersionKind,
+)
 from chartkit.model import Body, Json, Resource
 
 API_VERSION: Final = f"{CEL_GROUP}/v1"

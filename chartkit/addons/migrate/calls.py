@@ -13,7 +13,7 @@ from chartkit.addons.migrate.jmespath.terms import mixed
 from chartkit.addons.migrate.texts import term_of, text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.kubernetes.field_table import known_kinds, type_of_kind
+from chartkit.engine.kubernetes.field_faults import known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import resource_name
 from chartkit.model import Body
 

@@ -21,15 +21,15 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import Operand
 from chartkit.engine.cel.syntax.tree import Select, count
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
+    OPERATORS,
     Blocks,
     Condition,
     FlatList,
     parse_conditions,
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.go.int64 import mark_literals
+from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
 Test = Callable[[Term, Term], Expr]

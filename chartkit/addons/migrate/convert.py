@@ -28,8 +28,7 @@ from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exce
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_reader import read_policy
-from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, is_binding
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Resource, mappings_at, single_line

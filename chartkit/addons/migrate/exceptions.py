@@ -31,9 +31,7 @@ from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exce
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.policy_reader import read_policy
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CONTROLLERS, CelKind, GroupVersionKind
 from chartkit.model import Body, Resource
 
 KIND: Final = "PolicyException"

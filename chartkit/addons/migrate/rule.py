@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from chartkit.addons.migrate.matching.scope import Condition, Scope
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 
 

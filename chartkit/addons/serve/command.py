@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.addons.serve.serving.options import ListenOptions
+from chartkit.addons.serve.serving.run import ListenOptions
 from chartkit.cli.options.cluster import context_option, policies_from_option
 from chartkit.cli.options.groups import Choice, takes
 from chartkit.cli.options.numbers import number_option
@@ -169,7 +169,7 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
     Ends with SIGTERM or Ctrl-C.
     """
     from chartkit.addons.serve.admission.server import require_server
-    from chartkit.addons.serve.admission.spans import require_spans
+    from chartkit.addons.serve.admission.telemetry import require_spans
     from chartkit.addons.serve.serving.run import run
 
     given = {

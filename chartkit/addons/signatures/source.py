@@ -23,7 +23,7 @@ from chartkit.engine.ports import (
 )
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, text_of
-from chartkit.network.cluster.secret_keys import NO_SECRETS
+from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.images import Registries

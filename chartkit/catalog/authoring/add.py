@@ -10,9 +10,15 @@ from typing import Final
 
 from chartkit import bundled
 from chartkit.catalog.authoring.needs import needs_of
-from chartkit.catalog.entries import one_line
-from chartkit.catalog.libraries import BUILT_IN, libraries, ranks, read_catalogue
-from chartkit.catalog.model import Entry
+from chartkit.catalog.entries import (
+    BUILT_IN,
+    libraries,
+    one_line,
+    own_libraries,
+    ranks,
+    read_catalogue,
+)
+from chartkit.catalog.model import Entry, Kind
 from chartkit.catalog.search import find, others, passed_over
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.documents.reader import read_source
@@ -245,3 +251,38 @@ def _needs(added: AddResult) -> Iterator[str]:
         yield f"it reads the GlobalContextEntry {entry}: make it"
     for unknown in found.unknown:
         yield f"look at what it needs: {unknown.message}"
+
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_PLACEHOLDER: Final = "NAME"
+_DEFAULT_LIBRARY: Final = "policies"
+_PART: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_DEEPEST: Final = 3
+
+
+def write_policy(reference: str, kind: Kind, project: Path, library: Path | None = None) -> Path:
+    """Writes a policy's folder and gives it; raises InputError, and then nothing was written.
+
+    reference: its name, folders before it or not (`ours/require-team`); library: the folder it
+    goes to; None: the first that chartkit.yaml names, or `policies` where it names none.
+    """
+    parts = reference.split("/")
+    if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):
+        hint = "write name or folder/name: lower-case letters, digits and '-'"
+        raise InputError(f"'{reference}' cannot be the name of a policy", hint=hint)
+    own = own_libraries(project, library)
+    if library is None:
+        library = next(iter(own), project / _DEFAULT_LIBRARY)
+    folder = library.joinpath(*parts)
+    if folder.exists() or folder.is_symlink():
+        raise InputError("is there already", Location(str(folder)), "choose another name")
+    with atomic_folder.replaced(folder, project) as new:
+        for template in sorted((_TEMPLATES / kind).iterdir()):
+            text = template.read_text("utf-8").replace(_PLACEHOLDER, parts[-1])
+            (new / template.name).write_text(text, "utf-8", newline="\n")
+    return folder
+
+
+def is_in_project(library: Path, project: Path) -> bool:
+    """Return whether chartkit.yaml names the library that a policy's folder is in."""
+    return any(library.resolve().is_relative_to(own.resolve()) for own in own_libraries(project))

@@ -18,13 +18,12 @@ from typing import Final
 from chartkit import bundled
 from chartkit.catalog.authoring.agreement import EXAMPLES, decided
 from chartkit.catalog.authoring.forms import Form, forms_of
-from chartkit.catalog.entries import kinds_of
-from chartkit.catalog.libraries import own_libraries, vendored
+from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel.shapes.misspelt import RULE_ID as MISSPELT_FIELD
-from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
+from chartkit.engine.cluster_policy.generate import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, HelmMissingError, InputError
@@ -54,8 +53,7 @@ from chartkit.model import (
     unspread,
     untracked,
 )
-from chartkit.network.downloads.lockfile import LOCK_FILE
-from chartkit.network.downloads.vendored_folder import verify
+from chartkit.network.downloads.lockfile import LOCK_FILE, verify
 from chartkit.scan.policies import PolicySet
 from chartkit.suggestions import suggestion
 

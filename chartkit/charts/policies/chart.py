@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.charts.layers import layered, member, values_file
-from chartkit.charts.metadata import chart_annotations, chart_fields, chart_version
-from chartkit.charts.plan import POLICIES, ChartPlan
-from chartkit.charts.policies.actions import require_no_overlap
+from chartkit.charts.metadata import README_FILE, chart_annotations, chart_fields, chart_version
+from chartkit.charts.plan import POLICIES, ChartPlan, layered, member, values_file
+from chartkit.charts.policies.forms import require_no_overlap
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.installed import InstalledPolicy, installed
 from chartkit.charts.policies.readme import readme
@@ -31,7 +30,6 @@ from chartkit.charts.policies.values_schema import (
     values_schema,
 )
 from chartkit.charts.rbac import permissions
-from chartkit.charts.readme import README_FILE
 from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from chartkit.charts.metadata import code, page, prose
 from chartkit.charts.plan import POLICIES
 from chartkit.charts.policies.values import upstream_keys
 from chartkit.charts.policies.values_schema import Catalogue
-from chartkit.charts.readme import code, page, prose
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body
 from chartkit.safe_text import markdown_cell, markdown_rows

@@ -10,9 +10,8 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from chartkit.charts.layers import difference
-from chartkit.charts.plan import ALLOWED
-from chartkit.charts.policies.actions import overrides
+from chartkit.charts.plan import ALLOWED, difference
+from chartkit.charts.policies.forms import overrides
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy

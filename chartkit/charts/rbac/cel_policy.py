@@ -15,7 +15,7 @@ from chartkit.charts.rbac.requirements import RBAC_GROUP, RBAC_NOTE, READ, Contr
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
-from chartkit.kyverno.resource_names import CORE, ResourceName
+from chartkit.kyverno.controllers import CORE, ResourceName
 from chartkit.model import Body, FieldPath, Json, list_of, mapping_at, texts_below
 
 _READING: Final[Mapping[str, str]] = {

@@ -22,7 +22,7 @@ from chartkit.charts.rbac.requirements import (
     Findings,
     subresource,
 )
-from chartkit.kyverno.resource_names import CORE, ResourceName
+from chartkit.kyverno.controllers import CORE, ResourceName
 from chartkit.model import Body, FieldPath, Json, list_of, mapping_at
 from chartkit.schemas.kind_selectors import parse_kind_selector
 

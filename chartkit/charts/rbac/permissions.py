@@ -16,7 +16,7 @@ from chartkit.charts.rbac.cluster_policy import cleanup_needs, policy_needs
 from chartkit.charts.rbac.requirements import Findings, Needs, Permission, granted
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.cel_policy_fields import GROUP, KINDS, NAMESPACED
-from chartkit.kyverno.resource_names import known_kinds
+from chartkit.kyverno.controllers import known_kinds
 from chartkit.model import Body
 
 LABEL: Final = "rbac.kyverno.io/aggregate-to-"

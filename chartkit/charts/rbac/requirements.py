@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.charts.engine.controllers import describe
-from chartkit.kyverno.resource_names import CORE, KnownKinds, ResourceName
+from chartkit.kyverno.controllers import CORE, KnownKinds, ResourceName
 from chartkit.model import Body, FieldPath, Json, text_of
 
 VARIABLE: Final = "{{"

@@ -11,7 +11,7 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.network.downloads.limits import DEFAULT, Limits
-from chartkit.network.downloads.paths import FileCollector
+from chartkit.network.downloads.lockfile import FileCollector
 from chartkit.output.write import RECORD
 
 METADATA: Final = "Chart.yaml"

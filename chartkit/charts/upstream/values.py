@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.charts.engine import controllers as engine_source
-from chartkit.charts.engine import high_availability, policy_reporter
+from chartkit.charts.engine import high_availability, monitoring
 from chartkit.charts.engine.monitoring import monitoring_values
-from chartkit.charts.engine.own_values import own_values
+from chartkit.charts.engine.values import own_values
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
-from chartkit.charts.policies.actions import overrides
+from chartkit.charts.policies.forms import overrides
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.errors import InputError
-from chartkit.helm.chart_values import merge
+from chartkit.helm.model import merge
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.profiles import Profile, read_profile
@@ -88,7 +88,7 @@ def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said: 
         what = f"the vendored chart {chart.name} is {chart.version}, not {wanted.version}"
         place = environment.locate(POLICY_REPORTER, "version")
         raise InputError(what, place, f'write version: "{chart.version}"')
-    return Said(policy_reporter.chart_values(wanted, environment.monitoring))
+    return Said(monitoring.chart_values(wanted, environment.monitoring))
 
 
 def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:

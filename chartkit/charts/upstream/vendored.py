@@ -12,16 +12,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.layers import layered, values_file
-from chartkit.charts.plan import ENGINE, NAMES, POLICIES, ChartPlan
+from chartkit.charts.plan import ENGINE, NAMES, POLICIES, ChartPlan, layered, values_file
 from chartkit.charts.upstream.chart_files import VALUES, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.values import Said, environment_values
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location
-from chartkit.network.downloads.lockfile import CHARTS, LOCK_FILE, VENDOR, Lock, read_lock
-from chartkit.network.downloads.vendored_folder import require_unchanged
+from chartkit.network.downloads.lockfile import (
+    CHARTS,
+    LOCK_FILE,
+    VENDOR,
+    Lock,
+    read_lock,
+    require_unchanged,
+)
 from chartkit.project.environment import Environment
 
 _OF_KYVERNO: Final = (ENGINE, POLICIES)

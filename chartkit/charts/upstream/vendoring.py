@@ -31,13 +31,11 @@ from chartkit.network.downloads.lockfile import (
     SourceKind,
     digest,
     digest_of_all,
-    read_lock,
-)
-from chartkit.network.downloads.paths import is_left_out
-from chartkit.network.downloads.vendored_folder import (
     from_project,
     held,
+    is_left_out,
     publish,
+    read_lock,
     require_unchanged,
     verify,
 )

@@ -14,8 +14,8 @@ from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
 from chartkit.engine.ports.world import UnknownEntry, World
 from chartkit.errors import LookupFailed, NoSource, Reraise
-from chartkit.go.int64 import Int64
 from chartkit.go.json_decoder import JsonError, parse_first
+from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
 
 _CONFINED: Final = "globalContext.* is not allowed in namespaced policies"

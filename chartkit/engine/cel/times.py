@@ -15,11 +15,9 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.numbers import checked_int
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque
-from chartkit.go.calendar import Moment, days_before, is_leap
 from chartkit.go.duration import MINUTE, SECOND, DurationError, parse_duration
-from chartkit.go.int64 import wrapped
-from chartkit.go.strconv import NumberError, parse_int, quote
-from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.go.strconv import NumberError, parse_int, quote, wrapped
+from chartkit.go.time_layout import RFC3339, Moment, TimeError, days_before, is_leap, parse_time
 
 MIN_SECONDS = -62_135_596_800
 MAX_SECONDS = 253_402_300_799

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
-from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
-from chartkit.engine.cel_policies.reader import with_spec
-from chartkit.engine.kubernetes import pod_templates
-from chartkit.engine.kubernetes.pod_templates import CRON_TEMPLATE, TEMPLATE
+from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints, with_spec
+from chartkit.engine.kubernetes import kinds
+from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, TEMPLATE
 from chartkit.model import Body, Json
 
-CONTROLLERS: Final = {each.plural: each for each in pod_templates.CONTROLLERS if each.group}
+CONTROLLERS: Final = {each.plural: each for each in kinds.CONTROLLERS if each.group}
 """The controllers that policies are extended to, by resource."""
 
 # As in Kyverno, what stands before and behind does not matter: `object.specs` is one too.

@@ -14,12 +14,12 @@ from chartkit.engine.cel.ast import Ident, nodes
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser.entry import parse
-from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
+from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of
 from chartkit.engine.cel_policies.generation.template import placeholders
 from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.kubernetes.definitions import POLICY_RULE, WARNING_RULE
-from chartkit.engine.kubernetes.policy_kinds import KYVERNO_KINDS, CelKind
+from chartkit.engine.kubernetes.kinds import KYVERNO_KINDS, CelKind
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Json, Severity
 

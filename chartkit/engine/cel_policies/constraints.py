@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
+from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.selectors import (
     Labelled,
     LabelSelector,
     compile_selector,
     selector_problem,
 )
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request import Operation
 from chartkit.errors import EvaluationError
 
 _ANY: Final = "*"

@@ -15,13 +15,19 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value, type_of
-from chartkit.engine.cel_policies.attributes import Attributes, identified
 from chartkit.engine.cel_policies.constraints import Constraints
-from chartkit.engine.cel_policies.images.evidence import RequestEvidence
+from chartkit.engine.cel_policies.images.attestors import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import NOTHING, JsonScope, RequestScope, server_scope
+from chartkit.engine.cel_policies.scope import (
+    NOTHING,
+    Attributes,
+    JsonScope,
+    RequestScope,
+    identified,
+    server_scope,
+)
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.phase import Phase
+from chartkit.engine.request import Phase
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
 

@@ -12,11 +12,9 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Evaluator
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
-from chartkit.engine.cel_policies.reader import named_expressions
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
+from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, named_expressions
 from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.kubernetes.definitions import (
     WARNING_RULE,
@@ -24,7 +22,7 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
-from chartkit.engine.kubernetes.policy_kinds import VERSIONS, CelKind
+from chartkit.engine.kubernetes.kinds import VERSIONS, CelKind
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, RuleResult, Severity, Status
 
 KINDS: Final = ("PolicyException",)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.checker import UndefinedField
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.errors import CelCompileError, Issue
+from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
+from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type
-from chartkit.engine.cel_policies.policy import (
-    CelPolicy,
-    NamedExpression,
-    Validation,
-    field_at,
-)
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, Validation, field_at
 from chartkit.engine.cel_policies.shared import names_its_own, shared_program, with_variables
 from chartkit.errors import CompileError
 from chartkit.go.strconv import quote
@@ -169,3 +166,37 @@ def expressions_of(policy: CelPolicy) -> Iterator[tuple[str, str, tuple[Type, ..
     for index, named in enumerate(policy.annotations_made):
         path = f"spec.auditAnnotations[{index}].valueExpression"
         yield path, named.expression, (types.STRING, types.NULL)
+
+
+T = TypeVar("T")
+
+
+def holds(
+    conditions: Sequence[Program],
+    scope: Mapping[str, Value],
+    host: Host,
+    ignores_errors: bool,
+) -> bool:
+    """Return whether all conditions hold; a failure to evaluate counts as no if errors are ignored.
+
+    Raises CelError with every failure's text otherwise.
+    """
+    failures = failed(lambda one: one.evaluate(scope, host), conditions)
+    if failures and not ignores_errors:
+        raise CelError("; ".join(failures))
+    return failures == []
+
+
+def failed(evaluate: Callable[[T], Value], conditions: Iterable[T]) -> list[str] | None:
+    """Return why conditions cannot be evaluated, if none is false; None if one is.
+
+    evaluate: raises CelError.
+    """
+    failures: list[str] = []
+    for condition in conditions:
+        try:
+            if evaluate(condition) is False:
+                return None
+        except CelError as error:
+            failures.append(error.message)
+    return failures

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from chartkit.engine.kubernetes.policy_kinds import CelKind
-from chartkit.engine.kubernetes.selectors import LabelSelector
-from chartkit.model import Body, Location, Resource, policy_id
+from chartkit.engine.kubernetes.definitions import (
+    SCHEMA_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
+from chartkit.engine.kubernetes.kinds import (
+    ADMISSION,
+    ADMISSION_VERSIONS,
+    KINDS,
+    KYVERNO_KINDS,
+    NAMESPACED,
+    UNEVALUATED_MODES,
+    VERSIONS,
+    CelKind,
+)
+from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
+from chartkit.errors import CompileError
+from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity, policy_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +129,132 @@ def field_at(policy: CelPolicy, path: str, offset: int | None = None) -> Locatio
     whole = policy.resource.location
     place = whole.within(pointer) if offset is None else whole.character(pointer, offset)
     return replace(place, path=pointer)
+
+
+MODE_RULE: Final = "policy-mode"
+"""The id of diagnostics for policies that no controller of Kyverno evaluates."""
+
+
+def read_cel_policy(resource: Resource) -> CelPolicy:
+    """Reads a policy; raises CompileError with every problem of its schema."""
+    kind = KINDS.get(resource.kind) or ADMISSION.get(resource.kind)
+    if kind is None or kind in KYVERNO_KINDS:
+        check_served(resource, VERSIONS, tuple(KINDS))
+    else:
+        check_served(resource, ADMISSION_VERSIONS, tuple(ADMISSION))
+    check_schema(definition_check(str(kind)), resource)
+    body = resource.body
+    mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
+    if mode in UNEVALUATED_MODES:
+        place = resource.location.within("/spec/evaluation/mode")
+        message = f"spec.evaluation.mode: {mode} is not evaluated"
+        hint = (
+            f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
+        )
+        raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])
+    namespaced = resource.kind.startswith(NAMESPACED)
+    policy = CelPolicy(
+        kind=CelKind(str(kind)),
+        name=resource.name,
+        namespace=resource.namespace if namespaced else "",
+        resource=resource,
+        annotations=body["metadata"].get("annotations") or {},
+    )
+    policy = with_spec(policy, body["spec"])
+    # The definitions key these lists by name, so a server refuses a name that stands twice.
+    problems = [
+        *_doubles("variables", [one.name for one in policy.variables]),
+        *_doubles("matchConditions", [one.name for one in policy.conditions]),
+        *_doubles("validationActions", policy.actions),
+    ]
+    if problems:
+        where = policy.resource.location
+        raise CompileError(
+            [Diagnostic(SCHEMA_RULE, Severity.ERROR, text, where) for text in problems]
+        )
+    return policy
+
+
+def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
+    """The policy with another specification, of a schema that was checked."""
+    evaluation: Body = spec.get("evaluation") or {}
+    return replace(
+        policy,
+        spec=spec,
+        constraints=read_constraints(spec.get("matchConstraints")),
+        conditions=named_expressions(spec.get("matchConditions")),
+        variables=named_expressions(spec.get("variables")),
+        validations=read_validations(spec.get("validations")),
+        annotations_made=named_expressions(spec.get("auditAnnotations"), "key", "valueExpression"),
+        ignores_errors=spec.get("failurePolicy") == "Ignore",
+        actions=tuple(spec.get("validationActions") or ()),
+        controllers=_controllers(spec),
+        json=evaluation.get("mode") == "JSON",
+        admission=_enabled(evaluation, "admission"),
+        background=_enabled(evaluation, "background"),
+    )
+
+
+def _enabled(evaluation: Body, key: str) -> bool:
+    part: Body = evaluation.get(key) or {}
+    return part.get("enabled") is not False
+
+
+def _controllers(spec: Body) -> tuple[str, ...] | None:
+    autogen: Body = spec.get("autogen") or {}
+    controllers = (autogen.get("podControllers") or {}).get("controllers")
+    return None if controllers is None else tuple(controllers)
+
+
+def named_expressions(
+    body: Json, name: str = "name", expression: str = "expression"
+) -> tuple[NamedExpression, ...]:
+    """Reads a list of named expressions whose schema was checked."""
+    return tuple(
+        NamedExpression(one.get(name) or "", one.get(expression) or "") for one in body or ()
+    )
+
+
+def read_constraints(body: Json) -> MatchConstraints | None:
+    """Reads `matchConstraints` or a binding's `matchResources`; None where there are none."""
+    if body is None:
+        return None
+    return MatchConstraints(
+        rules=tuple(_rule(one) for one in body.get("resourceRules") or ()),
+        excluded=tuple(_rule(one) for one in body.get("excludeResourceRules") or ()),
+        namespace_selector=read_selector(body.get("namespaceSelector")),
+        object_selector=read_selector(body.get("objectSelector")),
+    )
+
+
+def _rule(body: Body) -> ResourceRule:
+    return ResourceRule(
+        groups=tuple(body.get("apiGroups") or ()),
+        versions=tuple(body.get("apiVersions") or ()),
+        resources=tuple(body.get("resources") or ()),
+        operations=tuple(body.get("operations") or ()),
+        names=tuple(body.get("resourceNames") or ()),
+        scope=body.get("scope") or "*",
+    )
+
+
+def read_validations(body: Json) -> tuple[Validation, ...]:
+    """Reads a list of validations whose schema was checked."""
+    return tuple(_validation(one) for one in body or ())
+
+
+def _validation(body: Body) -> Validation:
+    return Validation(
+        expression=body.get("expression") or "",
+        message=body.get("message") or "",
+        message_expression=body.get("messageExpression") or "",
+        reason=body.get("reason") or "",
+    )
+
+
+def _doubles(field: str, names: Sequence[str]) -> list[str]:
+    return [
+        f'spec.{field}: Duplicate value: "{name}"'
+        for name, count in Counter(names).items()
+        if count > 1
+    ]

@@ -8,15 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
-from chartkit.engine.cel_policies.images.evidence import RequestEvidence
+from chartkit.engine.cel_policies.images.attestors import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
-from chartkit.engine.kubernetes.policy_kinds import ADMISSION_KINDS
-from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
-from chartkit.engine.request.request import Operation, Request, given_operation
-from chartkit.engine.request.run import Run
+from chartkit.engine.cel_policies.scope import Attributes
+from chartkit.engine.kubernetes.kinds import ADMISSION_KINDS, GroupVersionKind, is_custom
+from chartkit.engine.request import AUDIT, ENFORCE, Operation, Phase, Request, Run, given_operation
 from chartkit.model import Diagnostic, Json, RuleResult, Status
 
 
@@ -136,8 +133,11 @@ class CompiledCelPolicy:
             refused_by_server,
             without_effect,
         )
-        from chartkit.engine.cel_policies.misspelt import misspelt_fields, misspelt_resources
-        from chartkit.engine.cel_policies.unmatched import unmatched
+        from chartkit.engine.cel_policies.unmatched import (
+            misspelt_fields,
+            misspelt_resources,
+            unmatched,
+        )
 
         checks = (
             cluster_refusals,

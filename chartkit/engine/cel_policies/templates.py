@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.evaluator import EVALUATION, Admission, Evaluator, admission
 from chartkit.engine.cel_policies.exceptions import RULE
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.cel_policies.scope import Attributes
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status, pointer_of, text_of
 
 _NO_MUTATION: Final = "extraction mode: mutation for custom workload CRDs is not yet supported"

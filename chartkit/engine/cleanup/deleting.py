@@ -10,9 +10,7 @@ from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.checks import cluster_refusals
-from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
 from chartkit.engine.cel_policies.evaluator import (
     Admission,
@@ -21,14 +19,18 @@ from chartkit.engine.cel_policies.evaluator import (
     namespace_value,
 )
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.policy import CelPolicy, field_at
-from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
-from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
+from chartkit.engine.cel_policies.policy import (
+    CelPolicy,
+    field_at,
+    named_expressions,
+    read_cel_policy,
+)
+from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
 from chartkit.engine.jmespath.sources import current_time
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.engine.scalars.cron_expression import CronExpression
 from chartkit.errors import ChartkitError
 from chartkit.go.strconv import quote

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
 from chartkit.engine.jmespath.sources import current_sources, use_sources
-from chartkit.engine.ports.cluster import labels_of
+from chartkit.engine.ports.services import labels_of
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.engine.scalars.cron_expression import CronExpression
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.duration import parse_duration

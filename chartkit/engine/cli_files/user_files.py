@@ -10,7 +10,7 @@ from typing import Final
 from chartkit.documents.reader import Document
 from chartkit.engine.cli_files.fields import CONTEXT, INLINE_VALUES, METADATA, VALUES, decoded
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.request.request import Request, User
+from chartkit.engine.request import Request, User
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, Resource
 

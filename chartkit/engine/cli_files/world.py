@@ -19,7 +19,7 @@ from chartkit.engine.kubernetes.kinds import (
     CustomNames,
     kind_of,
 )
-from chartkit.engine.ports.cluster import EMPTY, Cluster
+from chartkit.engine.ports.services import EMPTY, Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import OFFLINE, ImageSource, Recorded, UnknownEntry, World
 from chartkit.errors import LookupFailed, NoSource, Reraise

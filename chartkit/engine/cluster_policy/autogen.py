@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
 from chartkit.engine.cluster_policy.policy_reader import read_rule
-from chartkit.engine.kubernetes.pod_templates import CONTROLLERS, CRON_JOB, CRON_TEMPLATE, TEMPLATE
+from chartkit.engine.kubernetes.kinds import CONTROLLERS, CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.model import Body, Json
 from chartkit.schemas.kind_selectors import is_version
 

@@ -19,9 +19,8 @@ from chartkit.engine.cluster_policy.exceptions import (
     PolicyException,
     bind_exceptions,
 )
-from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.foreach import compile_scope
-from chartkit.engine.cluster_policy.handler import Compiler
+from chartkit.engine.cluster_policy.handler import Compiler, rule_action
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check import check_policy
@@ -37,9 +36,7 @@ from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.request.phase import Phase
-from chartkit.engine.request.request import Request
-from chartkit.engine.request.run import Run
+from chartkit.engine.request import Phase, Request, Run
 from chartkit.errors import ChartkitError, EvaluationError, raising
 from chartkit.model import Diagnostic, Json, Resource, RuleResult
 
@@ -123,16 +120,15 @@ class CompiledPolicy:
         return rule_action(self.policy, rule, namespace, labels)
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        from chartkit.engine.cluster_policy.misspelt import misspelt_names
         from chartkit.engine.cluster_policy.policy_check.webhook import webhook_refusals
-        from chartkit.engine.cluster_policy.unmatched import unmatched
+        from chartkit.engine.cluster_policy.unmatched import misspelt_names, unmatched
 
         problems = () if self.webhook is None else self.webhook.problems
         own = [*webhook_refusals(self.policy, self.cluster_wide, problems, POLICY_RULE)]
         own += policy_warnings(self.policy)
         own += unmatched(self.policy, self.cluster_wide)
         if any(rule.generate is not None for rule in self.policy.rules):
-            from chartkit.engine.cluster_policy.generate.rule import unmatched_in_background
+            from chartkit.engine.cluster_policy.generate import unmatched_in_background
 
             own += unmatched_in_background(self.policy)
         return (*own, *misspelt_names(self.policy))

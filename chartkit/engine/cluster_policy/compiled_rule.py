@@ -17,7 +17,7 @@ from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import Template
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.world import OFFLINE
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
 from chartkit.model import RuleResult, Status
 

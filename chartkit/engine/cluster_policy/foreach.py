@@ -15,10 +15,10 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.traced import Traced
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_type
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Body, FieldPath, Json, Status
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Final
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Subject
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.kubernetes.selectors import compile_selector
-from chartkit.engine.ports.cluster import coerced_texts
-from chartkit.engine.request.request import Request, User
+from chartkit.engine.ports.services import coerced_texts
+from chartkit.engine.request import Request, User
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Body, FieldPath, text_of
 from chartkit.schemas.kind_selectors import parse_kind_selector

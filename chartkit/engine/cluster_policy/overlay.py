@@ -20,7 +20,7 @@ from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.errors import EvaluationError, raising
-from chartkit.go.int64 import mark_literals
+from chartkit.go.strconv import mark_literals
 from chartkit.go.types import kind_of
 from chartkit.model import FieldPath, Json, Status
 

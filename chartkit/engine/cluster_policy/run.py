@@ -12,10 +12,9 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.reads import RecordedObject
-from chartkit.engine.request.phase import Phase
-from chartkit.engine.request.request import Operation, Request, User, given_operation
+from chartkit.engine.request import Operation, Phase, Request, User, given_operation
 from chartkit.errors import EvaluationError
-from chartkit.go.int64 import mark_literals, marked
+from chartkit.go.strconv import mark_literals, marked
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from chartkit.engine.budget import Budget
     from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
-    from chartkit.engine.request.run import Run
+    from chartkit.engine.request import Run
 
 BACKGROUND_CONTROLLER: Final = "system:serviceaccount:kyverno:kyverno-background-controller"
 """The user that generates objects and changes existing ones, as Kyverno's chart names it."""
@@ -108,7 +107,7 @@ class RuleView:
         error."""
         run = self._run
         try:
-            from chartkit.engine.cel_policies.attributes import Attributes
+            from chartkit.engine.cel_policies.scope import Attributes
 
             return webhook.hold(Attributes(replace(run.request, resource=run.unmarked)))
         except EvaluationError as error:

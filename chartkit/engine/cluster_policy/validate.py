@@ -24,7 +24,7 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.request.request import Operation, Request, User
+from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, RuleResult, RuleType, Status
 

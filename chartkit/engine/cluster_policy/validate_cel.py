@@ -7,17 +7,19 @@ from dataclasses import replace
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.admission.bindings import read_param_ref
-from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
-from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
-from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cel_policies.conditions import failed
-from chartkit.engine.cel_policies.reader import named_expressions, read_validations
-from chartkit.engine.cel_policies.scope import server_scope
+from chartkit.engine.cel_policies.admission import (
+    SKIPPED,
+    AdmissionExpressions,
+    AdmissionValidation,
+    read_param_ref,
+)
+from chartkit.engine.cel_policies.expressions import failed
+from chartkit.engine.cel_policies.policy import named_expressions, read_validations
+from chartkit.engine.cel_policies.scope import Attributes, server_scope
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.model import Body, RuleResult, Status
 

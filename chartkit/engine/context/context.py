@@ -22,7 +22,7 @@ from chartkit.engine.context.images import extract_images, has_images
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json, text_of
 
 

@@ -14,8 +14,7 @@ from chartkit.engine.context.entries.api_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
-from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.services import NotAllowedError
+from chartkit.engine.ports.services import Cluster, NotAllowedError
 from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.duration import parse_duration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from chartkit.engine.kubernetes.pod_templates import POD_SPECS
+from chartkit.engine.kubernetes.kinds import POD_SPECS
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, kind_of

@@ -3,15 +3,17 @@
 `network` and the files of `cli_files` answer them; the engine imports neither.
 """
 
-from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
 from chartkit.engine.ports.services import (
     MOST_BYTES,
     BadUrlError,
+    Cluster,
     Ending,
     NotAllowedError,
+    ObjectKey,
     ServiceAnswer,
     ServiceCall,
     ServiceSource,
+    labels_of,
     masked,
 )
 from chartkit.engine.ports.signatures import (

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from chartkit.engine.ports.cluster import EMPTY, Cluster
-from chartkit.engine.ports.services import ServiceSource
+from chartkit.engine.ports.services import EMPTY, Cluster, ServiceSource
 from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     UNASKED,

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from chartkit.go import GoError
-from chartkit.go.letters import to_lower
+from chartkit.go.strconv import to_lower
 
 DEFAULT_REGISTRY = "docker.io"
 _MAX_PATH = 255

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind, parse_api_version
 from chartkit.model import Body
-from chartkit.network.cluster.collections import object_path
+from chartkit.network.cluster.client import object_path
 from chartkit.network.cluster.source import RefusedError, Source
 
 

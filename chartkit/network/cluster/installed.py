@@ -21,7 +21,7 @@ from chartkit.engine.context.global_context import (
     is_global_context_entry,
     read_global_context_entry,
 )
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.discovery import ApiResource, Discovery, sample

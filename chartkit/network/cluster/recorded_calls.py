@@ -27,7 +27,7 @@ from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.cluster.recording import RecordedSource, Recorder
 from chartkit.network.cluster.source import Source
-from chartkit.network.services.client import shown
+from chartkit.network.services import shown
 
 _FAILURES: Final[Mapping[str, type[LookupFailed]]] = {
     "failed": LookupFailed,

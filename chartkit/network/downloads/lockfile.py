@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
-from chartkit.model import Json, Location
+from chartkit.model import Diagnostic, Explanation, Json, Location, Severity
+from chartkit.network.downloads.limits import Limits
+from chartkit.network.http.urls import is_url
+from chartkit.output import atomic_folder
+from chartkit.output.folders import write_below
 
 LOCK_FILE: Final = "chartkit.lock"
 VENDOR: Final = "vendor"
@@ -126,3 +132,153 @@ def _sha(text: Json) -> str:
 def _damaged(file: Path) -> InputError:
     hint = "remove the folder, and vendor it again"
     return InputError("is not a lock file of chartkit", Location(str(file)), hint)
+
+
+RULE_CHANGED: Final = "CK501"
+_EXPLANATIONS = (
+    Explanation(
+        RULE_CHANGED,
+        what="A vendored file that differs from its lock file.",
+        why="Somebody changed a vendored file, and the next update would hide the change.",
+        do="Restore it, or put the policy into a library of your own.",
+    ),
+)
+"""A file of a vendored folder is not as the lock file has it."""
+
+
+def verify(folder: Path) -> list[Diagnostic]:
+    """Return where a vendored folder differs from its lock file; raises InputError for the lock."""
+    locked = read_lock(folder).files
+    there = dict(_files(folder))
+    found: list[Diagnostic] = []
+    for name in sorted({*locked, *there}):
+        if name not in there:
+            message = "is missing"
+        elif there[name] is None:
+            message = "is a link, or no file"
+        elif name not in locked:
+            message = "was not vendored"
+        elif there[name] != locked[name]:
+            message = "was changed since it was vendored"
+        else:
+            continue
+        hint = "put it back, or remove the folder and vendor it again"
+        place = Location(str(folder / name))
+        found.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, place, hint))
+    return found
+
+
+def _files(folder: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield files by path with their digests, None for what is no plain file; without the lock
+    file."""
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            yield name, None
+        elif path.is_file() and name != LOCK_FILE:
+            yield name, digest(path.read_bytes())
+
+
+def require_unchanged(folder: Path) -> None:
+    """Raises InputError where a vendored folder is not as its lock file has it."""
+    found = verify(folder)
+    if found:
+        first = found[0]
+        more = f"; and {len(found) - 1} more of the kind" if len(found) > 1 else ""
+        raise InputError(first.message, first.location, f"{first.hint}{more}")
+
+
+@contextlib.contextmanager
+def held(project: Path) -> Iterator[None]:
+    """Hold a project's lock against other writers; raises InputError while another holds it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(atomic_folder.lock(project))
+        except InputError as error:
+            what = "another chartkit writes to this project"
+            raise InputError(what, error.location, error.hint) from None
+        yield
+
+
+def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path) -> None:
+    """Replace a project's folder by files with their lock, in one step; raises InputError."""
+    with atomic_folder.replaced(folder, project) as new:
+        write_below(new, files)
+        (new / LOCK_FILE).write_text(lock_text(lock), "utf-8", newline="\n")
+
+
+def from_project(source: str, project: Path) -> str:
+    """Return a source as the lock file has it: paths start at the project, so that it may be
+    moved."""
+    if is_url(source) or Path(source).is_absolute():
+        return source
+    return Path(os.path.relpath(source, project)).as_posix()
+
+
+PLAIN: Final = "plain files alone are taken"
+"""The way out where there is a link or a device."""
+_LONGEST: Final = 400
+_LONGEST_PART: Final = 200
+_DEEPEST: Final = 24
+
+
+def checked_name(name: str, source: str) -> str:
+    """Return a file's path inside its folder; raises InputError for one that leads out or that not
+    every system can write. source: where it was found, for the message."""
+    shown = name if name.isprintable() else repr(name)
+    parts = name.removeprefix("./").split("/")
+    if name.startswith("/") or ".." in parts or ":" in name or "\\" in name:
+        raise InputError(f"the path '{shown}' leads out of its folder", Location(source))
+    sound = name.isprintable() and len(name) <= _LONGEST and len(parts) <= _DEEPEST
+    if not sound or any(
+        part in ("", ".") or part.endswith((".", " ")) or len(part) > _LONGEST_PART
+        for part in parts
+    ):
+        raise InputError(f"the path '{shown[:_LONGEST]}' cannot be written", Location(source))
+    return "/".join(parts)
+
+
+def is_left_out(name: str) -> bool:
+    """Tell whether a file is left out: one that git keeps, or an older lock file."""
+    parts = name.lower().split("/")
+    return ".git" in parts or name == LOCK_FILE
+
+
+class FileCollector:
+    """The files of a folder or archive, counted while they are collected."""
+
+    def __init__(self, source: str, limits: Limits) -> None:
+        self._source = source
+        self._limits = limits
+        self._total = 0
+        self._seen: set[str] = set()
+        self.files: dict[str, bytes] = {}
+
+    def announce(self, count: int, size: int) -> None:
+        """Raises InputError where so many files, or one of such a size, are too much."""
+        limits, place = self._limits, Location(self._source)
+        if count > limits.files:
+            raise InputError(f"has more than {limits.files:,} files", place)
+        if size > limits.file:
+            raise InputError(f"has a file of more than {limits.file:,} bytes", place)
+        if self._total + size > limits.total:
+            raise InputError(f"is larger than {limits.total:,} bytes when unpacked", place)
+
+    def add(self, name: str, content: bytes) -> None:
+        """Add a file; raises InputError for too much, or a path that exists."""
+        self.announce(len(self._seen) + 1, len(content))
+        if name.lower() in self._seen:
+            what = f"has two files '{name}' (letters' case does not count)"
+            raise InputError(what, Location(self._source))
+        self._seen.add(name.lower())
+        self._total += len(content)
+        self.files[name] = content
+
+    def finish(self) -> dict[str, bytes]:
+        """Return the files; raises InputError where one is the folder of another."""
+        for name in self.files:
+            for parent in PurePosixPath(name.lower()).parents:
+                if str(parent) in self._seen:
+                    what = f"has '{parent}' both as a file and as a folder"
+                    raise InputError(what, Location(self._source))
+        return self.files

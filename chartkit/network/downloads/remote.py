@@ -18,11 +18,9 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.download import checked_url, download
-from chartkit.network.downloads.git_http import COMMIT, fetch_revision
-from chartkit.network.downloads.git_ssh import fetch_ssh_revision, read_ssh
+from chartkit.network.downloads.git import COMMIT, fetch_revision, fetch_ssh_revision, read_ssh
 from chartkit.network.downloads.limits import DEFAULT, Limits
-from chartkit.network.downloads.lockfile import digest
-from chartkit.network.downloads.paths import checked_name
+from chartkit.network.downloads.lockfile import checked_name, digest
 from chartkit.network.http.allowed import AllowedHosts, allowed_route
 from chartkit.network.http.connections import anywhere
 from chartkit.network.http.transport import Route

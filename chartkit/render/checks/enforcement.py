@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.charts.engine.own_values import at_sources
+from chartkit.charts.engine.values import at_sources
 from chartkit.engine import is_exception
 from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.errors import InputError

@@ -23,8 +23,7 @@ from chartkit.engine import (
     read_exceptions,
 )
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
-from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import in_namespace, is_binding
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
@@ -34,8 +33,8 @@ from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity,
 from chartkit.project.project import Project
 from chartkit.project.settings import Workload
 from chartkit.render.chart import Chart, CheckTarget
-from chartkit.render.checks.accepted import AcceptedViolations
-from chartkit.render.checks.unsent import Unsent, asks_kyverno
+from chartkit.render.checks.exclusions import Unsent, asks_kyverno
+from chartkit.render.checks.permissions import AcceptedViolations
 from chartkit.render.exceptions import heeded
 from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, own_folders, rows
 from chartkit.report.findings import field_places

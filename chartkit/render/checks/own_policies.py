@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine import AUDIT, ENFORCE
-from chartkit.engine.cluster_policy.failure_action import rule_action
+from chartkit.engine.cluster_policy.handler import rule_action
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.selectors import LabelSelector

@@ -21,15 +21,13 @@ from chartkit.project.project import Project
 from chartkit.project.settings import PolicyType
 from chartkit.render.access_reviews import slow_admission
 from chartkit.render.chart import ALL, CheckTarget
-from chartkit.render.checks.accepted import AcceptedViolations
 from chartkit.render.checks.enforcement import enforcement
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
-from chartkit.render.checks.exceptions import exceptions
-from chartkit.render.checks.generators import removed_generators
+from chartkit.render.checks.exclusions import Unsent, exceptions
 from chartkit.render.checks.own_policies import own_policies
-from chartkit.render.checks.permissions import permissions
-from chartkit.render.checks.unsent import Unsent
+from chartkit.render.checks.permissions import AcceptedViolations, permissions
+from chartkit.render.checks.reach import removed_generators
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
 from chartkit.render.model import HELM_WARNINGS, POLICIES, POLICY_WARNINGS, Outcome, Row, findings
 from chartkit.scan.policies import PolicySet

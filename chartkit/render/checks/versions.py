@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from chartkit.charts.engine import high_availability
-from chartkit.charts.engine.own_values import at_sources
+from chartkit.charts.engine.values import at_sources
 from chartkit.charts.plan import ENGINE
 from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE

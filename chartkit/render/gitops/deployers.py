@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.output.write import Tree
 from chartkit.project.project import Project
 from chartkit.render.gitops import argocd, flux, helmfile, terraform
-from chartkit.render.gitops.installed import HEADER, Repository
+from chartkit.render.gitops.checks import HEADER, Repository
 from chartkit.render.model import GITOPS
 
 DEPLOYERS: Final[Mapping[str, Callable[[Project, Repository], Mapping[str, str]]]] = (

@@ -9,7 +9,7 @@ from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.model import Body
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
-from chartkit.render.gitops.installed import HEADER, KEEP, Release, Repository, releases
+from chartkit.render.gitops.checks import HEADER, KEEP, Release, Repository, releases
 
 _NAMESPACE: Final = "flux-system"
 _SOURCE: Final = {"kind": "GitRepository", "name": "kyverno"}

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
 from chartkit.project.project import Project
-from chartkit.render.gitops.installed import HEADER, KEEP, Release, Repository, releases
+from chartkit.render.gitops.checks import HEADER, KEEP, Release, Repository, releases
 
 _UP: Final = "../.."
 """The project's folder from that of the files."""

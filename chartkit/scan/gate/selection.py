@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.request.phase import Phase
+from chartkit.engine.request import Phase
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult

@@ -41,8 +41,8 @@ from chartkit.values.lint import (
     RENDERED_RULES,
     VALUES_RULES,
     ChartValues,
+    folders,
     lint,
-    umbrella,
 )
 from chartkit.values.lint.rules import RULES
 from chartkit.values.moved.current import POLICIES
@@ -84,11 +84,11 @@ def check_files(
     overlays = [_one(read_file(file), str(file)) for file in files]
     for overlay in overlays:
         require_no_object(overlay)
-    owner = umbrella.chart_of(files[-1], chart)
+    owner = folders.chart_of(files[-1], chart)
     if chart is None and owner.get("name") == POLICIES:
         chart = files[-1].parent
-    keys = umbrella.engine_keys(owner)
-    another = None if keys or chart else umbrella.of_another_chart(owner, overlays)
+    keys = folders.engine_keys(owner)
+    another = None if keys or chart else folders.of_another_chart(owner, overlays)
     if another is not None:
         return [another]
     if not keys:
@@ -100,7 +100,7 @@ def check_files(
         overlays.insert(0, _one(read_file(base), str(base)))
     found: list[Diagnostic] = []
     for key in keys:
-        parts = [umbrella.part_of(each, key) for each in overlays]
+        parts = [folders.part_of(each, key) for each in overlays]
         found += check_documents(parts, None, highly_available)
     return found
 

@@ -8,14 +8,73 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from chartkit.documents.embedded import embedded_mapping
 from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file
 from chartkit.documents.unread import UNREADABLE
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Severity
-from chartkit.values.lint.umbrella import chart_of, engine_keys
-from chartkit.values.moved.current import ENGINE, POLICIES, is_engine_values
+from chartkit.kyverno.controllers import CONTROLLERS
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    leaves,
+    mapping_at,
+    mappings_at,
+    text_of,
+)
+from chartkit.values.lint.rule import ChartValues
+from chartkit.values.moved.current import (
+    ENGINE,
+    POLICIES,
+    REPORTER,
+    REPORTERS_OWN,
+    is_engine_values,
+)
 from chartkit.wording import abridged, counted
+
+
+def chart_of(file: Path, chart: Path | None) -> Body:
+    """Return the Chart.yaml of a chart, or the one next to a values file; empty for none."""
+    found = (chart or file.parent) / "Chart.yaml"
+    documents = read_file(found) if found.is_file() else []
+    body = documents[0].body if documents else None
+    return body if isinstance(body, dict) else {}
+
+
+def engine_keys(chart: Body) -> list[str]:
+    """Return the keys below which a chart takes values for Kyverno's chart, on which it depends."""
+    return [
+        text_of(each.get("alias")) or ENGINE
+        for each in mappings_at(chart, "dependencies")
+        if each.get("name") == ENGINE
+    ]
+
+
+def part_of(document: Document, key: str) -> Document:
+    """Return the values below a key of a document, with their places."""
+    body = document.body if isinstance(document.body, dict) else {}
+    part = body.get(key)
+    found = part if isinstance(part, dict) else {}
+    return embedded_mapping(found, document.source.file, document, (key,))
+
+
+def of_another_chart(chart: Body, overlays: Sequence[Document]) -> Diagnostic | None:
+    """Return the note about values of a chart that is not Kyverno's and does not depend on it; None
+    where they may be Kyverno's."""
+    name = text_of(chart.get("name"))
+    keys = {key for each in overlays if isinstance(each.body, dict) for key in each.body}
+    if not name and not keys.isdisjoint(REPORTERS_OWN):
+        name = REPORTER
+    if not name or name == ENGINE:
+        return None
+    message = f"these are values of the chart '{name}', not of Kyverno's: they are not checked"
+    hint = "--chart FOLDER names the chart"
+    return Diagnostic("helm", Severity.NOTE, message, overlays[-1].location, hint)
+
 
 _CHART_FILE: Final = "Chart.yaml"
 _OF_CHARTS: Final = frozenset({"templates", "crds", "charts"})
@@ -101,3 +160,40 @@ def _has_values(file: Path, documents: Sequence[Document]) -> bool:
     if keys:
         return any(isinstance(body.get(key), dict) for key in keys)
     return not chart and is_engine_values(body, named=False)
+
+
+def metrics_services(subject: ChartValues, kind: str) -> Iterator[tuple[str, Body]]:
+    """Yield the keys of the controllers whose metrics Service has a type, with its values."""
+    for key in CONTROLLERS.values():
+        service = mapping_at(subject.values, key, "metricsService")
+        if service.get("type") == kind and service.get("create") is not False:
+            yield key, service
+
+
+_WITH_NODE_PORTS = frozenset({"NodePort", "LoadBalancer"})
+
+
+def node_ports(subject: ChartValues) -> Iterator[tuple[Resource, Body]]:
+    """Yield each Service with each of its ports that has a node port."""
+    for resource in subject.resources:
+        spec = resource.body.get("spec")
+        if resource.kind != "Service" or not isinstance(spec, dict):
+            continue
+        if str(spec.get("type")) not in _WITH_NODE_PORTS:
+            continue
+        ports = spec.get("ports")
+        for port in ports if isinstance(ports, list) else ():
+            if isinstance(port, dict) and port.get("nodePort"):
+                yield resource, port
+
+
+def place_of(subject: ChartValues, number: Json, service: Resource, occurrence: int) -> Location:
+    """Return where the values set a port for the nth time, or else the template's place."""
+    paths = [
+        path
+        for path, value in leaves(subject.values)
+        if value == number and path and str(path[-1]).lower().endswith("nodeport")
+    ]
+    if not paths:
+        return service.location
+    return subject.locate(paths[min(occurrence, len(paths) - 1)])

@@ -13,7 +13,7 @@ from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.differences import EVERYWHERE
 from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import prove
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import deny, policy

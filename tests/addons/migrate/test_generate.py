@@ -12,7 +12,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.proof import ProofOptions, prove
 from chartkit.engine import Request, compile_any, evaluate, sorted_out
 from chartkit.engine.cli_files.world import UserApi
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Location, Resource, Status

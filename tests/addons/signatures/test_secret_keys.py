@@ -14,7 +14,7 @@ import yaml
 from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.cluster.secret_keys import (
+from chartkit.network.cluster.cleaning import (
     NO_SECRETS,
     ScannedSecrets,
     held_key,

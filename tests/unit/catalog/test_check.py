@@ -9,9 +9,9 @@ import pytest
 
 from chartkit import bundled
 from chartkit.bundled import library_dir
+from chartkit.catalog.authoring.add import write_policy
 from chartkit.catalog.authoring.check import check_path, check_project, says_why
 from chartkit.catalog.authoring.findings import as_json, as_text
-from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
 from chartkit.model import Severity

@@ -12,8 +12,8 @@ import pytest
 
 from chartkit.cache_folder import cache_folder
 from chartkit.catalog import index
+from chartkit.catalog.entries import libraries, read_catalogue
 from chartkit.catalog.index import RECENT, Stamp, Unit, read_index
-from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind
 from chartkit.errors import InputError
 from tests.unit.catalog.library_files import CEL_POLICY, POLICY, write_lock, write_plain

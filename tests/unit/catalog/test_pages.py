@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.catalog.libraries import BUILT_IN
-from chartkit.catalog.pages.folder import differences, documented, publish
-from chartkit.catalog.pages.page import INDEX, MARK, pages
+from chartkit.catalog.entries import BUILT_IN
+from chartkit.catalog.pages import INDEX, MARK, differences, documented, pages, publish
 from chartkit.errors import InputError
 from tests.unit.catalog.library_files import write_lock, write_plain
 from tests.unit.project.project_files import write_policy

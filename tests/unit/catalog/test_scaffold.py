@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.catalog.authoring.add import is_in_project, write_policy
 from chartkit.catalog.authoring.check import check_path
-from chartkit.catalog.authoring.scaffold import is_in_project, write_policy
 from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError

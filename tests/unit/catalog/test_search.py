@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.catalog.listing import as_json, as_text
 from chartkit.catalog.model import Entry
-from chartkit.catalog.search import Query, checked, find, search
+from chartkit.catalog.search import Query, as_json, as_text, checked, find, search
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 

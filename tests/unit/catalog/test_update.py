@@ -11,11 +11,17 @@ import pytest
 
 from chartkit.catalog import index
 from chartkit.catalog.index import read_index
-from chartkit.catalog.vendoring.changes import ChangeType, as_text, changes
-from chartkit.catalog.vendoring.vendor import apply_update, plan_update, vendor, vendored_names
+from chartkit.catalog.vendoring import (
+    ChangeType,
+    apply_update,
+    as_text,
+    changes,
+    plan_update,
+    vendor,
+    vendored_names,
+)
 from chartkit.errors import InputError
-from chartkit.network.downloads.lockfile import LOCK_FILE, read_lock
-from chartkit.network.downloads.vendored_folder import verify
+from chartkit.network.downloads.lockfile import LOCK_FILE, read_lock, verify
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import POLICY, git, write_checkout, write_plain
 from tests.unit.network.downloads.archive_files import FILES

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.index import read_index
-from chartkit.catalog.vendoring.vendor import default_name, vendor
+from chartkit.catalog.vendoring import default_name, vendor
 from chartkit.errors import InputError
-from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock
-from chartkit.network.downloads.vendored_folder import verify
+from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock, verify
 from chartkit.output import atomic_folder
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import git, write_checkout, write_files

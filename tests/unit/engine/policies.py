@@ -6,7 +6,7 @@ from typing import Any
 
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cluster_policy.policy_reader import read_policy
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 
 PLACE = Location("policy.yaml", 3)

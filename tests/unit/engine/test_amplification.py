@@ -18,7 +18,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.jmespath import compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Resource, Status
 

@@ -11,7 +11,7 @@ from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.cluster_policy.run import context_of
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Operation, Request, User
+from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import obj, policy_resource, request, rule

@@ -19,7 +19,7 @@ from chartkit.engine.jmespath import calls
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.engine.policies import compile_any
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import policy_resource, rule

@@ -16,7 +16,7 @@ from chartkit.engine.policies import (
     is_policy,
     read_exceptions,
 )
-from chartkit.engine.request.phase import AUDIT, ENFORCE
+from chartkit.engine.request import AUDIT, ENFORCE
 from chartkit.model import Resource
 from tests.unit.engine.cel_policies.policies import policy, validating
 from tests.unit.engine.policies import policy_resource

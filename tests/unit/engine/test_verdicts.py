@@ -19,7 +19,7 @@ from chartkit.engine.policies import (
     read_exceptions,
 )
 from chartkit.engine.ports.world import OFFLINE
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.engine.verdicts import Judge, Shared, Space, Verdict, judged
 from chartkit.model import Body, Json, Resource
 from tests.unit.engine.policies import policy_resource, rule

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.go.fmt import UnsupportedValueError, embedded_json, format_float32, go_json, go_sprint
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 
 
 @pytest.mark.parametrize(

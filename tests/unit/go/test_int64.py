@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.go.int64 import Int64, as_floats, mark_literals
+from chartkit.go.strconv import Int64, as_floats, mark_literals
 from chartkit.model import Json
 
 

@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.go.letters import equal_fold, to_lower, to_upper
 from chartkit.go.regexp import RegexError, compile_regex
-from chartkit.go.strconv import NumberError, parse_float, parse_int, truncate_to_int64
+from chartkit.go.strconv import (
+    NumberError,
+    equal_fold,
+    parse_float,
+    parse_int,
+    to_lower,
+    to_upper,
+    truncate_to_int64,
+)
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.go.url import UrlError, parse_url
 from chartkit.go.yaml_errors import yaml_problem

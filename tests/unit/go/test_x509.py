@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.go.pem import holds_certificate
-from chartkit.go.x509 import CertificateError, decode_pem
+from chartkit.go.x509 import CertificateError, decode_pem, holds_certificate
 from tests.self_signed import self_signed
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.authoring.scaffold import write_policy
+from chartkit.catalog.authoring.add import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.charts.new_project import write_project
 from chartkit.errors import InputError
 from chartkit.library.profile_edits import write_files
-from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
-from chartkit.network.downloads.vendored_folder import publish
+from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, publish
 from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree
 

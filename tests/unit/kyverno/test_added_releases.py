@@ -10,12 +10,10 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.kyverno.added_releases import read_matrix
-from chartkit.kyverno.changes import announced, changes
-from chartkit.kyverno.known_faults import faults_of, known_faults
+from chartkit.kyverno.known_faults import announced, changes, faults_of, known_faults
 from chartkit.kyverno.matrix import judge, kube_version_range, matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
-from chartkit.kyverno.upgrade.path import parse_pair, shortest
-from chartkit.kyverno.upgrade.report import eks_support
+from chartkit.kyverno.upgrade import eks_support, parse_pair, shortest
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.schemas import json_schema
 from tests.unit.project.project_files import write_project

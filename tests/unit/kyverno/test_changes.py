@@ -10,10 +10,9 @@ from itertools import pairwise
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.kyverno.changes import Announcement, announced, changes, refuses_legacy_policies
+from chartkit.kyverno.known_faults import Announcement, announced, changes, refuses_legacy_policies
 from chartkit.kyverno.matrix import compatibility, matrix
-from chartkit.kyverno.upgrade.path import parse_pair, shortest
-from chartkit.kyverno.upgrade.report import Plan, report
+from chartkit.kyverno.upgrade import Plan, parse_pair, report, shortest
 from chartkit.render.compatibility import as_json, as_text, pair
 from tests.command_reports import OWN, in_format
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import chartkit
-from chartkit.kyverno.changes import changes
+from chartkit.kyverno.known_faults import changes
 from chartkit.kyverno.matrix import matrix
 from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import parse_release

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.kyverno.resource_names import ResourceName, guess_plural, known_kinds
+from chartkit.kyverno.controllers import ResourceName, guess_plural, known_kinds
 
 
 @pytest.mark.parametrize(

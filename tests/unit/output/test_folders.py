@@ -11,11 +11,11 @@ import pytest
 
 from chartkit.addons.operate.adopt.run import Adoption, write
 from chartkit.addons.operate.adopt.trial import try_out
-from chartkit.catalog.pages import folder as pages
+from chartkit.catalog import pages as pages
 from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
 from chartkit.model import untracked
-from chartkit.network.downloads import vendored_folder
+from chartkit.network.downloads import lockfile
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
 from chartkit.output.folders import path_below, write_below
 from chartkit.output.write import GeneratedChart, Tree, lay_out, publish
@@ -35,7 +35,7 @@ Writer = Callable[[Path, Mapping[str, str]], object]
 def _vendored(folder: Path, files: Mapping[str, str]) -> None:
     content = {name: text.encode() for name, text in files.items()}
     lock = Lock(_ORIGIN, dict.fromkeys(files, "0" * 64))
-    vendored_folder.publish(folder / "lib", content, lock, folder)
+    lockfile.publish(folder / "lib", content, lock, folder)
 
 
 def _adopted(files: Mapping[str, str]) -> Any:

@@ -21,9 +21,14 @@ from chartkit.render import cache, pipeline
 from chartkit.render.cache import cached_result
 from chartkit.render.chart import CheckTarget
 from chartkit.render.checks.run import check_environment
-from chartkit.render.layout import asks_for_all, lay_out
 from chartkit.render.model import Outcome, RenderResult, Row
-from chartkit.render.pipeline import RenderOptions, plan_charts, render_project
+from chartkit.render.pipeline import (
+    RenderOptions,
+    asks_for_all,
+    lay_out,
+    plan_charts,
+    render_project,
+)
 from chartkit.report.command_report import write_report
 from chartkit.report.formats import FORMATS
 from chartkit.report.outputs import Output

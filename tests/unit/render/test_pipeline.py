@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.catalog.authoring.scaffold import write_policy
+from chartkit.catalog.authoring.add import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.errors import ChartkitError, InputError
 from chartkit.kyverno.releases import current

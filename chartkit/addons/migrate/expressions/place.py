@@ -15,7 +15,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import Operand
-from chartkit.engine.kubernetes.field_table import Field, fields_of, type_of_kind
+from chartkit.engine.kubernetes.field_faults import Field, fields_of, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 UNKNOWN: Final = "dyn"

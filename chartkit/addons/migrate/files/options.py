@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.addons.migrate.admission import Target
 from chartkit.addons.migrate.plan.options import InventoryOptions
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.errors import InputError
 from chartkit.go.duration import parse_duration
 from chartkit.kyverno.versions import parse_version

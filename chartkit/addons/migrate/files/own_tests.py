@@ -14,8 +14,7 @@ from chartkit.addons.migrate.files.migrated import MigratedObject
 from chartkit.addons.migrate.files.surroundings import Mention
 from chartkit.addons.migrate.files.texts import FileText
 from chartkit.documents.reader import Document, read_file, read_text
-from chartkit.engine.kubernetes.kinds import resource_name
-from chartkit.engine.kubernetes.policy_kinds import NAMESPACED
+from chartkit.engine.kubernetes.kinds import NAMESPACED, resource_name
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.output.round_trip import loaded

@@ -13,7 +13,7 @@ from chartkit.addons.migrate.rule import Variable
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.cluster_policy.generate.write import split_kind
+from chartkit.engine.cluster_policy.generate import split_kind
 from chartkit.engine.kubernetes.kinds import (
     GroupVersionKind,
     is_cluster_scoped,

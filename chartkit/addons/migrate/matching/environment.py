@@ -13,7 +13,7 @@ from chartkit.addons.migrate.jmespath.terms import Members
 from chartkit.addons.migrate.matching.facts import judged_object
 from chartkit.addons.migrate.matching.scope import Scope, operations_of
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.kubernetes.pod_templates import POD_SPECS
+from chartkit.engine.kubernetes.kinds import POD_SPECS
 
 
 def names_of(scope: Scope, *, is_extended: bool = True) -> Names:

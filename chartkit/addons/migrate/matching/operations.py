@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
+    OPERATORS,
     Blocks,
     Condition,
     FlatList,

@@ -17,7 +17,7 @@ from chartkit.addons.migrate.matching.roles import has_roles
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
-from chartkit.engine.kubernetes.field_table import known_kinds
+from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, resource_name
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement, selector_problem
 from chartkit.engine.scalars.wildcard import has_wildcard

@@ -25,7 +25,7 @@ from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, chil
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables.syntax import has_references
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 
 __all__ = ["convert_mutate"]

@@ -9,8 +9,8 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.matching.scope import Scope
-from chartkit.engine.cel_policies.patches import apply_types
-from chartkit.engine.cel_policies.patches.apply_types import MapSort, Scalar, Sort
+from chartkit.engine.cel_policies.patches import apply_values
+from chartkit.engine.cel_policies.patches.apply_values import MapSort, Scalar, Sort
 from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Json
@@ -36,7 +36,7 @@ class Field:
 
     place: Place
     type_name: str
-    applied: tuple[apply_types.Place, ...]
+    applied: tuple[apply_values.Place, ...]
     merged: tuple[Schema | None, ...]
 
     def child(self, key: str) -> Field:
@@ -104,7 +104,7 @@ class Field:
         )
 
     def _sorts(self) -> list[Sort]:
-        return [apply_types.resolve(each) for each in self.applied]
+        return [apply_values.resolve(each) for each in self.applied]
 
     def _maps(self) -> list[MapSort]:
         maps = [sort.map for sort in self._sorts() if sort.map is not None]
@@ -123,7 +123,7 @@ def object_field(scope: Scope, place: Place) -> Field:
     return Field(
         place,
         _OBJECT,
-        tuple(apply_types.place_of_kind(*each) for each in named),
+        tuple(apply_values.place_of_kind(*each) for each in named),
         tuple(schema_of_kind(*each) for each in named),
     )
 

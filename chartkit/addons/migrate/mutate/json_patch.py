@@ -25,7 +25,7 @@ from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
 from chartkit.engine.context.variables.syntax import has_variable
-from chartkit.engine.json_patch.json_document import decode
+from chartkit.engine.json_patch import decode
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, pointer_of
 

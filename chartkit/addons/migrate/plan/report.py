@@ -14,7 +14,7 @@ from chartkit.addons.migrate.plan.planned import (
     PlannedRule,
     Tally,
 )
-from chartkit.kyverno.changes import refuses_legacy_policies
+from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Body, Diagnostic, Resource, Severity
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding

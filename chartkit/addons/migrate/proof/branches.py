@@ -20,13 +20,12 @@ from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.syntax.format import unparse
 from chartkit.engine.cel.types import BOOL
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.evaluator import admission, new_host
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.errors import ChartkitError
 from chartkit.wording import shortened
 

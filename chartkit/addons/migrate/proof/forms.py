@@ -25,7 +25,7 @@ from chartkit.engine import (
 )
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
 
 _VALIDATING: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))

@@ -34,8 +34,8 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.engine import Phase
 from chartkit.engine.cluster_policy.mutate.schema import Schema, schema_of_kind
 from chartkit.engine.cluster_policy.pattern.anchors import parse_anchor
-from chartkit.engine.json_patch.nodes import scalar_text
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB, CRON_TEMPLATE, TEMPLATE
+from chartkit.engine.json_patch import scalar_text
+from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Json, Resource, list_of, mapping_at, mappings_at
 

@@ -37,7 +37,7 @@ from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
 from chartkit.engine.context.variables.syntax import has_references
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 
 __all__ = ["convert_validate"]

@@ -11,7 +11,7 @@ from chartkit.addons.migrate.matching.operations import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")

@@ -13,7 +13,7 @@ from chartkit.addons.migrate.values.context import Outcome, Step
 from chartkit.addons.migrate.values.tree import Block, Leaf, Path, Tree
 from chartkit.documents.reader import Document
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
-from chartkit.helm.chart_values import merge
+from chartkit.helm.model import merge
 from chartkit.model import Body, Json, value_at
 
 _LONG: Final = 100

@@ -27,7 +27,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.verify_images.blocks import converted
 from chartkit.engine.context.variables.syntax import OPEN
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")

@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.ports.attestor_types import METHODS, expanded
+from chartkit.engine.ports.signatures import METHODS, expanded
 from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
 from chartkit.model import Body
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.operate.adopt.model import EngineValues
+from chartkit.addons.migrate.values.context import Outcome as Change
+from chartkit.addons.migrate.values.context import Step
+from chartkit.addons.migrate.values.run import Migration, migrate
+from chartkit.addons.operate.adopt.model import AdoptOptions, EngineValues, Estate, Outcome, Row
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Resource, mapping_at, mappings_at
+from chartkit.kyverno import releases
+from chartkit.kyverno.matrix import installed_by, matrix
+from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.scan.gitops.model import Repository
 from chartkit.scan.gitops.releases import checkout_of, declared_releases
 from chartkit.scan.gitops.values import values_documents
@@ -138,3 +144,191 @@ def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
             document = written_document(values, f"{file} ({key}:)")
             return EngineValues(document, _version(str(dependency.get("version"))))
     return None
+
+
+_EKS: Final = "-eks"
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """kyverno, kubernetes: what runs there; release: Kyverno's with its patch, None where nothing
+    says it; eks: whether the cluster is Amazon's; chart: the Helm
+    chart that installed Kyverno, None where nothing says it; elsewhere: whether Kyverno is where
+    chartkit's release would not take its place."""
+
+    kyverno: Version
+    kubernetes: Version
+    eks: bool
+    chart: Version | None
+    release: Release | None = None
+    elsewhere: bool = False
+
+    @property
+    def has_engine(self) -> bool:
+        """Return whether chartkit's chart installs this Kyverno."""
+        return not self.elsewhere and self.kyverno in releases.current().serves
+
+
+def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list[Row]]:
+    """Return the versions of an environment, with the rows that say where they come from.
+
+    Options override what is there. A trial without files assumes the newest version where nothing
+    tells one; otherwise raise InputError.
+    """
+    rows: list[Row] = []
+    chart = _chart(estate, options)
+    kyverno, release = _kyverno(estate, options, chart, rows)
+    kubernetes, eks = _kubernetes(estate, options, kyverno, rows)
+    other = next(filter(None, map(elsewhere, estate.engine)), "")
+    if other:
+        rows.append(_elsewhere(other, estate))
+    return Versions(kyverno, kubernetes, eks, chart, release, bool(other)), rows
+
+
+def _elsewhere(place: str, estate: Estate) -> Row:
+    message = f"is in {place}, and chartkit's charts install it as kyverno/kyverno: two would run"
+    hint = "engine: false leaves it there; remove it before you set engine: true"
+    return Row(Outcome.LEFT, "Kyverno", message, estate.engine[0].location, hint, estate.name)
+
+
+def _chart(estate: Estate, options: AdoptOptions) -> Version | None:
+    if options.chart_version is not None:
+        return parse_version(options.chart_version, "Kyverno's chart")
+    found = [each.chart for each in estate.values] + [chart_version(each) for each in estate.engine]
+    return next((each for each in found if each is not None), None)
+
+
+def _kyverno(
+    estate: Estate, options: AdoptOptions, chart: Version | None, rows: list[Row]
+) -> tuple[Version, Release | None]:
+    if options.kyverno is not None:
+        return parse_version(options.kyverno, "Kyverno"), parse_release(options.kyverno)
+    found: dict[Version, Row] = {}
+    releases_found: dict[Version, Release | None] = {}
+    for deployment in estate.engine:
+        for tag in engine_tags(deployment):
+            version = parse_version(tag, "Kyverno")
+            message = f"runs as Deployment {deployment.namespace}/{deployment.name}"
+            found.setdefault(version, _row(estate, f"Kyverno {tag}", message, deployment))
+            releases_found.setdefault(version, parse_release(tag))
+    if not found and chart is not None:
+        for version in _installed_by(chart):
+            found[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
+    if not found:
+        hint = "give --kyverno VERSION, or name a manifest of Kyverno's Deployments"
+        message = f"nothing says which Kyverno runs in {estate.name}"
+        if not options.dry_run:
+            raise InputError(message, hint=hint)
+        version = max(releases.current().serves)
+        rows.append(_assumed(estate, f"Kyverno {version}", message, hint))
+        return version, None
+    newest = max(found)
+    rows += [
+        row if version == newest else replace(row, outcome=Outcome.LEFT)
+        for version, row in sorted(found.items())
+    ]
+    return newest, releases_found.get(newest)
+
+
+def _row(estate: Estate, subject: str, message: str, resource: Resource | None = None) -> Row:
+    place = resource.location if resource is not None else None
+    return Row(Outcome.TAKEN, subject, message, place, "", estate.name)
+
+
+def _installed_by(chart: Version) -> Iterator[Version]:
+    """Yield the Kyverno that a version of its chart installs."""
+    if chart in installed_by():
+        yield installed_by()[chart]
+
+
+def _assumed(estate: Estate, subject: str, message: str, hint: str) -> Row:
+    return Row(Outcome.LEFT, subject, f"is assumed: {message}", None, hint, estate.name)
+
+
+def _kubernetes(
+    estate: Estate, options: AdoptOptions, kyverno: Version, rows: list[Row]
+) -> tuple[Version, bool]:
+    given = options.eks if options.eks is not None else options.kubernetes
+    if given is not None:
+        return parse_version(given, "Kubernetes"), options.eks is not None
+    if not estate.cluster_version:
+        hint = "give --kubernetes VERSION, or --eks VERSION"
+        message = f"nothing says which Kubernetes runs in {estate.name}"
+        if not options.dry_run:
+            raise InputError(message, hint=hint)
+        row = matrix().get(kyverno)
+        version = row.newest if row is not None else max(each.newest for each in matrix().values())
+        rows.append(_assumed(estate, f"Kubernetes {version}", message, hint))
+        return version, False
+    version = parse_version(estate.cluster_version, "Kubernetes")
+    subject = f"Kubernetes {version}"
+    message = f"the API server is {estate.cluster_version}"
+    rows.append(_row(estate, subject, message))
+    return version, _EKS in estate.cluster_version
+
+
+FOLDER: Final = "engine"
+_SUBJECT: Final = "engine values"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFiles:
+    """The values files of an environment's engine by their path in the project, the last one wins;
+    rows: what became of each key that did not just move."""
+
+    texts: dict[str, str]
+    rows: tuple[Row, ...]
+
+
+def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
+    """Return the engine's values of an environment for today's chart.
+
+    Where they cannot be rearranged they are left, with the reason.
+    """
+    texts: dict[str, str] = {}
+    rows: list[Row] = []
+    for number, values in enumerate(estate.values, 1):
+        suffix = f"-{number}" if len(estate.values) > 1 else ""
+        name = f"{FOLDER}/{estate.file_name}{suffix}.yaml"
+        try:
+            migration = migrate(values.document, given=values.chart or versions.chart)
+        except InputError as error:
+            place, hint = error.location or _place(values), error.hint or ""
+            rows.append(Row(Outcome.LEFT, _SUBJECT, error.message, place, hint, estate.name))
+            continue
+        texts[name] = migration.text
+        if not versions.has_engine:
+            message = f"{name} is not used while Kyverno is installed by another chart"
+            hint = "set engine: true and name it under engineValues, once Kyverno is upgraded"
+            place = Location(values.document.source.file, 1)
+            rows.append(Row(Outcome.NOTE, _SUBJECT, message, place, hint, estate.name))
+        rows += _rows(migration, values, name, estate.name)
+    return EngineFiles(texts, tuple(rows))
+
+
+def _place(values: EngineValues) -> Location:
+    return Location(values.document.source.file, 1)
+
+
+def _rows(migration: Migration, values: EngineValues, name: str, environment: str) -> Iterator[Row]:
+    moved = sum(each.outcome is Change.MOVED for each in migration.steps)
+    message = f"→ {name}; of chart {migration.span}" + (
+        f", {moved} {'key' if moved == 1 else 'keys'} moved" if moved else ""
+    )
+    yield Row(Outcome.TAKEN, _SUBJECT, message, _place(values), "", environment)
+    for step in migration.steps:
+        if step.outcome is not Change.MOVED:
+            yield _step(step, values, environment)
+
+
+def _step(step: Step, values: EngineValues, environment: str) -> Row:
+    outcome = {Change.ASKED: Outcome.LEFT, Change.REMOVED: Outcome.LEFT}.get(
+        step.outcome, Outcome.CHANGED
+    )
+    place = Location(values.document.source.file, step.line or 1)
+    message = {Change.ASKED: "is for you to decide", Change.REMOVED: "has no counterpart"}.get(
+        step.outcome, "changes where it stands"
+    )
+    return Row(
+        outcome, f"{_SUBJECT} {step.key}", f"{message}: {step.why}", place, step.do, environment
+    )

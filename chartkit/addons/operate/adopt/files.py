@@ -20,8 +20,7 @@ from chartkit.documents.exclusion import exclusion
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import is_exception, is_policy
-from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of, is_binding
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import first_code
 from chartkit.helm.kustomize import is_kustomization

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import Document
@@ -143,3 +144,30 @@ def text_of(piece: Piece) -> str:
 
 def _is_mark(name: str) -> bool:
     return name in _MARKS or name.startswith(_MARK_PREFIXES)
+
+
+DEFAULT_ENVIRONMENT: Final = "prd"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptOptions:
+    """paths: what every environment has; environments: `NAME` or `NAME=PATH`, the latter with what
+    that one has besides; kyverno, kubernetes, eks: versions where nothing tells them; values: of
+    the engine's chart; chart_version: of the engine's chart that the values are for; cluster,
+    context, record, exclude: as for a scan; folder: the project's; force: whether to overwrite;
+    dry_run: whether to write nothing."""
+
+    paths: tuple[str, ...]
+    environments: tuple[str, ...]
+    folder: Path
+    kyverno: str | None
+    kubernetes: str | None
+    eks: str | None
+    values: tuple[Path, ...]
+    chart_version: str | None
+    cluster: bool
+    context: str | None
+    record: Path | None
+    exclude: tuple[str, ...]
+    force: bool
+    dry_run: bool

@@ -21,7 +21,7 @@ from chartkit.addons.operate.adopt.model import (
 )
 from chartkit.addons.operate.adopt.variants import described, settings_for
 from chartkit.engine import compile_any
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import CompileError, InputError
 from chartkit.library import upstream
 from chartkit.library.upstream import UpstreamLibrary

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.operate.adopt.chart_values import ChartSettings
+from chartkit.addons.operate.adopt.engine import Versions
 from chartkit.addons.operate.adopt.policies import LIBRARY, AdoptedPolicy, settings_of
-from chartkit.addons.operate.adopt.versions import Versions
 from chartkit.charts.new_project import schema_text
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.model import Body, FieldPath

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,31 +16,232 @@ from typing import Final, TextIO
 from chartkit import bundled
 from chartkit.addons.migrate.values.run import read_values
 from chartkit.addons.operate.adopt.chart_values import chart_settings
-from chartkit.addons.operate.adopt.cluster import read_cluster, unread_rows
-from chartkit.addons.operate.adopt.engine_values import migrate_values
-from chartkit.addons.operate.adopt.exceptions import FOLDER as EXCEPTIONS
-from chartkit.addons.operate.adopt.exceptions import take_exceptions
-from chartkit.addons.operate.adopt.files import FileReader
+from chartkit.addons.operate.adopt.engine import (
+    find_versions,
+    is_engine,
+    migrate_values,
+    release_of,
+    written_document,
+)
+from chartkit.addons.operate.adopt.files import FileReader, Sorter
 from chartkit.addons.operate.adopt.meaning import compare_meanings
-from chartkit.addons.operate.adopt.model import EngineValues, Estate, Outcome, Row
-from chartkit.addons.operate.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
+from chartkit.addons.operate.adopt.model import (
+    DEFAULT_ENVIRONMENT,
+    AdoptOptions,
+    EngineValues,
+    Estate,
+    Outcome,
+    Piece,
+    Row,
+    text_of,
+)
 from chartkit.addons.operate.adopt.parameters import substitute
 from chartkit.addons.operate.adopt.policies import PolicyInventory, take_policies
 from chartkit.addons.operate.adopt.project_files import AdoptedEnvironment, AdoptedProject
 from chartkit.addons.operate.adopt.trial import try_out
-from chartkit.addons.operate.adopt.versions import find_versions
+from chartkit.documents.reader import read_text, resources
 from chartkit.documents.unread import EXIT_CODE
-from chartkit.errors import InputError
+from chartkit.engine import NO_ATTACHMENTS, read_exceptions
+from chartkit.engine.kubernetes.kinds import group_of
+from chartkit.errors import CompileError, InputError
+from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import read_library, vendored_libraries
-from chartkit.model import Location, Resource, Track, untracked
+from chartkit.library.upstream import is_policy_name
+from chartkit.model import Json, Location, Resource, Track, mapping_at, mappings_at, untracked
+from chartkit.network.cluster.discovery import SECRETS
+from chartkit.network.cluster.installed import entry_objects, exception_objects
+from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
+from chartkit.network.cluster.source import RefusedError, with_query
 from chartkit.output import atomic_folder
 from chartkit.output.folders import path_below
 from chartkit.output.transaction import write_together
 from chartkit.project.project import FILE_NAME
-from chartkit.scan.cluster import open_cluster
+from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.inputs import STDIN
+
+_DEPLOYMENT: Final = ("apps", "Deployment")
+_LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a Helm release: more than any that fits into a Secret comes to."""
+_GZIP: Final = 31
+
+
+def read_cluster(estate: Estate, reader: Reader) -> None:
+    """Add what is in use in a cluster to an estate; raise SourceError where it does not answer."""
+    survey = estate.survey = Survey(reader, NO_ATTACHMENTS)
+    sorter = Sorter(estate)
+    for resource in (*survey.policies(), *exception_objects(reader), *entry_objects(reader)):
+        sorter.add(Piece(resource))
+    for served in reader.discovery.all:
+        if (served.kind.group, served.kind.kind) == _DEPLOYMENT:
+            estate.engine += filter(is_engine, reader.objects(served))
+    try:
+        estate.cluster_version = str(reader.source.get("/version").get("gitVersion") or "")
+    except RefusedError as error:
+        reader.unread["the version of Kubernetes"] = error.message
+    for deployment in estate.engine[:1]:
+        estate.values += _release_values(deployment, estate, reader)
+
+
+def unread_rows(estate: Estate) -> Iterator[Row]:
+    """Yield a row for everything of a cluster that could not be read."""
+    if estate.survey is not None:
+        for what, reason in estate.survey.reader.unread.items():
+            hint = "read it with the rights of docs/how-to/scan-cluster-rbac.yaml"
+            yield Row(Outcome.LEFT, what, f"was not read: {reason}", None, hint, estate.name)
+        for each in estate.survey.diagnostics:
+            yield Row(Outcome.LEFT, "PolicyException", each.message, each.location, "", estate.name)
+
+
+def _release_values(deployment: Resource, estate: Estate, reader: Reader) -> Iterator[EngineValues]:
+    """Yield the values of the Helm release that a Deployment is of, unless the user named some, and
+    keep its objects; add a row where it cannot be read."""
+    name, namespace = release_of(deployment)
+    if not name:
+        return
+    query = {"labelSelector": f"owner=helm,name={name},status=deployed"}
+    subject = f"Helm release {namespace}/{name}"
+    try:
+        answer = reader.source.get(with_query(SECRETS.path(namespace), query))
+    except RefusedError as error:
+        estate.rows += _unknown_values(subject, error.message, estate, deployment)
+        return
+    for secret in mappings_at(answer, "items")[:1]:
+        release = _decoded(mapping_at(secret, "data").get("release"))
+        if release is None:
+            reason = "a recording has no Secrets" if reader.is_recorded else "its Secret is damaged"
+            estate.rows += _unknown_values(subject, reason, estate, deployment)
+            return
+        estate.release = _objects(release, subject)
+        values = mapping_at(release, "config")
+        version = mapping_at(release, "chart", "metadata").get("version")
+        if values and not estate.values:
+            document = written_document(values, subject)
+            yield EngineValues(document, parse_version(version, "Kyverno's chart"))
+
+
+def _objects(release: Json, subject: str) -> list[Resource] | None:
+    """Return the objects of a release, None where they cannot be read."""
+    manifest = release.get("manifest") if isinstance(release, dict) else None
+    if not isinstance(manifest, str) or not manifest:
+        return None
+    try:
+        return resources(read_text(manifest, subject))
+    except InputError:
+        return None
+
+
+def _unknown_values(
+    subject: str, reason: str, estate: Estate, deployment: Resource
+) -> Iterator[Row]:
+    if not estate.values:
+        hint = "save `helm get values RELEASE -o yaml` to a file, and name it with --values"
+        message = f"its values are not known: {reason}"
+        yield Row(Outcome.LEFT, subject, message, deployment.location, hint, estate.name)
+
+
+def _decoded(text: Json) -> Json:
+    """Return a release as Helm stores it: JSON, compressed, in base64 twice; None for what is
+    none."""
+    if not isinstance(text, str) or not text:
+        return None
+    try:
+        packed = base64.b64decode(base64.b64decode(text, validate=True), validate=True)
+        return json.loads(zlib.decompressobj(_GZIP).decompress(packed, _LARGEST))
+    except (ValueError, zlib.error, RecursionError):
+        return None
+
+
+_EXCEPTIONS: Final = "exceptions"
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionFiles:
+    """The exceptions of an environment; texts: by path in the project; taken: those of them."""
+
+    texts: dict[str, str]
+    rows: tuple[Row, ...]
+    taken: tuple[Piece, ...]
+
+
+def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFiles:
+    """Return the exceptions of an environment, with a row for each that Kyverno refuses, and for
+    each that names a policy or a rule that is not there."""
+    texts: dict[str, str] = {}
+    rows: list[Row] = []
+    taken: list[Piece] = []
+    for piece in estate.exceptions:
+        resource = piece.resource
+        try:
+            read_exceptions([resource])
+        except CompileError as error:
+            message = f"Kyverno refuses it: {error.message}"
+            rows.append(_row(Outcome.LEFT, piece, message, error.hint or "", estate))
+            continue
+        name = _file(estate.file_name, resource)
+        if name is None:
+            message, hint = "no file can have its name", "name it as Kubernetes names objects"
+            rows.append(_row(Outcome.LEFT, piece, message, hint, estate))
+            continue
+        if name in texts:
+            rows.append(_row(Outcome.LEFT, piece, "another exception has this name", "", estate))
+            continue
+        texts[name] = text_of(piece)
+        taken.append(piece)
+        rows.append(_row(Outcome.TAKEN, piece, f"→ {name}", "", estate))
+        unknown = _unknown(resource, policies)
+        if unknown:
+            message = f"names what is not there: {', '.join(unknown)}"
+            rows.append(_row(Outcome.NOTE, piece, message, "take it out, or correct it", estate))
+    return ExceptionFiles(texts, tuple(rows), tuple(taken))
+
+
+def _row(outcome: Outcome, piece: Piece, message: str, hint: str, estate: Estate) -> Row:
+    place = piece.resource.location
+    return Row(outcome, piece.subject, message, place, hint, estate.name)
+
+
+def _file(environment: str, resource: Resource) -> str | None:
+    """Return the path of an exception, which differs for each namespace, name and generation; None
+    for a name that Kubernetes would not take."""
+    group = group_of(resource).partition(".")[0]
+    parts = (resource.namespace or "default", resource.name, group)
+    if not all(map(is_policy_name, parts)):
+        return None
+    return f"{_EXCEPTIONS}/{environment}/{'.'.join(parts)}.yaml"
+
+
+def _unknown(resource: Resource, policies: Sequence[Resource]) -> list[str]:
+    """Return the policies and rules that an exception names and that are not there."""
+    spec = mapping_at(resource.body, "spec")
+    named = [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
+    there = {_key(each): set(_rules(each)) for each in policies}
+    found = [each for each in named if each not in there]
+    for each in mappings_at(spec, "exceptions"):
+        policy = str(each.get("policyName"))
+        if policy not in there:
+            found.append(policy)
+            continue
+        rules = [str(rule) for rule in each.get("ruleNames") or ()]
+        found += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
+    return list(dict.fromkeys(found))
+
+
+def _has(rules: set[str], name: str) -> bool:
+    from chartkit.scan.gate.violation import written_rule
+
+    return "*" in name or written_rule(name) in rules
+
+
+def _key(policy: Resource) -> str:
+    return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
+
+
+def _rules(policy: Resource) -> list[str]:
+    names: list[Json] = [each.get("name") for each in mappings_at(policy.body, "spec", "rules")]
+    return [str(each) for each in names]
+
 
 _PART: Final = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
 _NAME: Final = re.compile(f"{_PART}(?:/{_PART})?")
@@ -197,7 +401,7 @@ def _add_environment(
             estate.name,
             versions,
             tuple(engine.texts),
-            f"{EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
+            f"{_EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
             workloads=tuple(estate.workloads),
             chart=chart,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from chartkit.addon import required
-from chartkit.addons.operate.adopt.options import DEFAULT_ENVIRONMENT, AdoptOptions
+from chartkit.addons.operate.adopt.model import DEFAULT_ENVIRONMENT, AdoptOptions
 from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.helm import helm_option

@@ -14,7 +14,7 @@ from chartkit.errors import InputError
 
 if TYPE_CHECKING:
     from chartkit.kyverno.releases import ReleaseData
-    from chartkit.kyverno.upgrade.path import Pair
+    from chartkit.kyverno.upgrade import Pair
     from chartkit.kyverno.versions import Release
 
 _ENDS = "KYVERNO/KUBERNETES"
@@ -53,8 +53,7 @@ def plan(
     """
     from datetime import date
 
-    from chartkit.kyverno.upgrade.path import parse_pair, shortest
-    from chartkit.kyverno.upgrade.report import Plan, report
+    from chartkit.kyverno.upgrade import Plan, parse_pair, report, shortest
 
     options.parsed()
     first, release, data = _start(environment, start, path, matrix)
@@ -74,7 +73,7 @@ def _start(
 ) -> tuple[Pair, Release | None, ReleaseData]:
     """Return the pair that a plan starts from, Kyverno's release in it, and what is known."""
     from chartkit.kyverno.added_releases import read_matrix
-    from chartkit.kyverno.upgrade.path import Pair, parse_pair
+    from chartkit.kyverno.upgrade import Pair, parse_pair
     from chartkit.kyverno.versions import parse_release
     from chartkit.project.project import read_project
 
@@ -95,7 +94,7 @@ def _newest(first: Pair, environment: str | None, data: ReleaseData) -> Pair:
     the oldest cluster that it supports and that is no older than the environment's."""
     from chartkit.kyverno.matrix import compatibility
     from chartkit.kyverno.releases import current
-    from chartkit.kyverno.upgrade.path import Pair
+    from chartkit.kyverno.upgrade import Pair
 
     if environment is None:
         raise InputError("--to is missing", None, f"write --to {_ENDS}")

@@ -75,7 +75,7 @@ def rescue(
 
 def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> None:
     from chartkit.addons.operate.rescue import change
-    from chartkit.addons.operate.rescue.record import read
+    from chartkit.addons.operate.rescue.change import read
     from chartkit.errors import InputError
     from chartkit.model import Location
 

@@ -11,20 +11,24 @@ from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from chartkit.addons.operate.install.records import deployed_objects
-from chartkit.addons.operate.install.releases import DesiredRelease, Release, Releases, Status
+from chartkit.addons.operate.install.releases import (
+    DesiredRelease,
+    Release,
+    Releases,
+    Status,
+    deployed_objects,
+)
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.helm.chart_values import read_values
+from chartkit.helm.model import read_values
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.collections import CLUSTER_ROLES
+from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.cache import checked

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.addons.operate.install.plan import names_of, ownerless, remove_ownerless
-from chartkit.addons.operate.install.records import keep_definitions
-from chartkit.addons.operate.install.releases import Release, Releases
+from chartkit.addons.operate.install.releases import Release, Releases, keep_definitions
 from chartkit.addons.operate.install.run import Tools, cut_short
 from chartkit.addons.operate.install.waiting import WEBHOOK_LABEL
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, mapping_at
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.collections import CRDS, MUTATING, VALIDATING, Collection
+from chartkit.network.cluster.client import CRDS, MUTATING, VALIDATING, Cluster, Collection
 from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
 
 PODS: Final = "app.kubernetes.io/part-of=kyverno"

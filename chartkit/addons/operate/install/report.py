@@ -10,8 +10,7 @@ from chartkit.addons.operate.install.remove import Removal
 from chartkit.addons.operate.install.run import described
 from chartkit.addons.operate.install.waiting import is_policy, replicas
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.collections import DEPLOYMENTS
+from chartkit.network.cluster.client import DEPLOYMENTS, Cluster
 from chartkit.network.cluster.errors import CutShortError
 from chartkit.render.compare.fields import What
 from chartkit.render.compare.risk import Level, risk

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.model import Body, FieldPath, Json, Resource, mapping_at, mappings_at
-from chartkit.network.cluster.client import MANAGER, Cluster
-from chartkit.network.cluster.collections import object_path
+from chartkit.network.cluster.client import MANAGER, Cluster, object_path
 from chartkit.wording import shortened
 
 _EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})

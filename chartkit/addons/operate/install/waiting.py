@@ -10,8 +10,7 @@ from typing import Final
 
 from chartkit.documents.reader import read_file
 from chartkit.model import Body, Resource
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.collections import CRDS, DEPLOYMENTS, VALIDATING, Collection
+from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
 from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
 from chartkit.wording import abridged
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.addons.operate.promote.model import Candidate, ObjectName, Violation
 from chartkit.engine import AUDIT, NO_ATTACHMENTS, RunnablePolicy
-from chartkit.engine.request.phase import Phase
+from chartkit.engine.request import Phase
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Resource, RuleResult, RuleType, Status, mapping_at
 from chartkit.scan.cluster import Survey

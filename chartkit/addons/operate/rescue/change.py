@@ -3,16 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from chartkit.addons.operate.rescue import record
-from chartkit.addons.operate.rescue.record import Opened, Record
+from chartkit import atomic
 from chartkit.addons.operate.rescue.webhooks import FAIL, IGNORE, KINDS, Webhook
+from chartkit.documents.reader import read_file
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, list_of, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.client import Cluster
+
+_KEYS: Final = ("kind", "configuration", "uid", "webhook", "failurePolicy")
+_HINT: Final = "`chartkit rescue --yes` writes it"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A webhook that was opened. uid: of its configuration; failurePolicy: the one before."""
+
+    kind: str
+    configuration: str
+    uid: str
+    webhook: str
+    failurePolicy: str  # noqa: N815 - the field's name
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The webhooks that were opened in a cluster, which is named as reports name it."""
+
+    cluster: str
+    opened: tuple[Opened, ...]
+
+
+def read(file: Path) -> Record:
+    """Read a record; raise InputError for a file that is none."""
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    place = Location(str(file))
+    listed = body.get("opened") if isinstance(body, dict) else None
+    cluster = body.get("cluster") if isinstance(body, dict) else None
+    if not (isinstance(cluster, str) and isinstance(listed, list)):
+        raise InputError("is no record of opened webhooks", place, _HINT)
+    return Record(cluster, tuple(_opened(each, place) for each in listed))
+
+
+def _opened(body: Any, place: Location) -> Opened:
+    known = isinstance(body, dict) and set(body) == set(_KEYS)
+    if not known or not all(isinstance(body[key], str) for key in _KEYS):
+        keys = ", ".join(_KEYS)
+        raise InputError(f"each item of `opened` has the texts {keys}", place, _HINT)
+    if body["kind"] not in KINDS or body["failurePolicy"] not in (FAIL, IGNORE):
+        text = f"'{body['kind']}' with '{body['failurePolicy']}' is no webhook's failure policy"
+        raise InputError(text, place, _HINT)
+    return Opened(**body)
+
+
+def write(file: Path, record: Record) -> None:
+    """Write a record; raise InputError."""
+    body = {"cluster": record.cluster, "opened": [asdict(each) for each in record.opened]}
+    try:
+        with atomic.replacing(file) as stream:
+            stream.write(dump_yaml(body).encode())
+    except OSError as error:
+        place = Location(str(file))
+        raise InputError(f"cannot be written: {error.strerror or error}", place) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +100,9 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
     Raise InputError where the record is another cluster's, ClusterError where a write fails; what
     is in the record by then can be restored.
     """
-    before = record.read(file).opened if file.exists() else ()
-    if file.exists() and record.read(file).cluster != cluster.shown:
-        text = f"is the record of {record.read(file).cluster}, and this is {cluster.shown}"
+    before = read(file).opened if file.exists() else ()
+    if file.exists() and read(file).cluster != cluster.shown:
+        text = f"is the record of {read(file).cluster}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "name another by --record FILE")
     there = _Configurations(cluster)
     opened = {_key(each): each for each in before}
@@ -55,7 +112,7 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
             new = Opened(each.kind, each.configuration, _uid(body), each.name, each.policy)
             if _key(new) not in opened or opened[_key(new)].uid != new.uid:
                 opened[_key(new)] = new
-    record.write(file, Record(cluster.shown, tuple(opened.values())))
+    write(file, Record(cluster.shown, tuple(opened.values())))
     chosen = {(each.kind, each.configuration, each.name) for each in webhooks}
     return _write(there, dict.fromkeys(sorted(chosen), IGNORE), ())
 
@@ -65,7 +122,7 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
 
     A configuration that is gone, or that Kyverno has written anew, is left as it is, with a note.
     """
-    kept = record.read(file)
+    kept = read(file)
     if kept.cluster != cluster.shown:
         text = f"is the record of {kept.cluster}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "choose the cluster by --context NAME")

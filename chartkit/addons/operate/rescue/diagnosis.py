@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import quote
 
-from chartkit.addons.operate.rescue.record import Opened
+from chartkit.addons.operate.rescue.change import Opened
 from chartkit.addons.operate.rescue.webhooks import (
     FAIL,
     Service,
@@ -19,8 +19,7 @@ from chartkit.addons.operate.rescue.webhooks import (
     unanswered,
 )
 from chartkit.model import Body, Json, mapping_at, mappings_at
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.collections import Collection
+from chartkit.network.cluster.client import Cluster, Collection
 from chartkit.network.cluster.errors import ClusterError
 
 _FAILED: Final = re.compile(r'failed calling webhook \\?"([^"\\]+)')

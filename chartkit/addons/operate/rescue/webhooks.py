@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.model import Body, list_of, mapping_at, mappings_at
-from chartkit.network.cluster.client import Cluster
-from chartkit.network.cluster.collections import MUTATING, VALIDATING, Collection
+from chartkit.network.cluster.client import MUTATING, VALIDATING, Cluster, Collection
 from chartkit.wording import abridged
 
 FAIL: Final = "Fail"

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any, Final, NamedTuple, NoReturn
 
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.settings import ServerSettings
+from chartkit.addons.serve.admission.telemetry import Log
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -21,13 +21,13 @@ from typing import Any, Final
 
 from chartkit.addons.serve.admission.findings import Evaluated, Findings
 from chartkit.addons.serve.admission.judge import Verdict
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.review import Review
 from chartkit.addons.serve.admission.selection import Webhook
 from chartkit.addons.serve.admission.served_policies import enforces
+from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.atomic import replacing
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import RuleType
 

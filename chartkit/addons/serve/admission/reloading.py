@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from chartkit.addons.serve.admission.judge import Judge
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.served_policies import Served
+from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Location
 

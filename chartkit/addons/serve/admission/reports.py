@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from chartkit.addons.serve.admission.judge import Verdict
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.review import Review
+from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.addons.serve.admission.webhooks.configurations import MANAGER
 from chartkit.atomic import replacing
 from chartkit.documents.reader import parse_yaml

@@ -20,7 +20,7 @@ from chartkit.addons.serve.admission.served_policies import (
 )
 from chartkit.addons.serve.admission.shared import Shared
 from chartkit.engine import Phase, RunnablePolicy
-from chartkit.engine.kubernetes.policy_kinds import NAMESPACED, CelKind
+from chartkit.engine.kubernetes.kinds import NAMESPACED, CelKind
 
 FINE_GRAINED: Final = "finegrained"
 _FAILURES: Final = {"fail": FAIL, "ignore": IGNORE}

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.addons.serve.admission.roles import RoleBindings
+from chartkit.addons.serve.admission.review import RoleBindings
 from chartkit.engine import ENFORCE, OFFLINE, Request, RunnablePolicy, World
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import UNKNOWN, CelKind, CustomNames
 from chartkit.model import Json, Resource, mapping_at, mappings_at
 from chartkit.report.model import PolicyFacts
 

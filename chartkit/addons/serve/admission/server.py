@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from chartkit.addons.serve.admission.application import Application
 from chartkit.addons.serve.admission.limits import MOST_CONNECTIONS
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.metrics import Metrics
 from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
 from chartkit.addons.serve.admission.reports import Reports, Target
 from chartkit.addons.serve.admission.settings import ServerSettings
-from chartkit.addons.serve.admission.spans import NoSpans, OpenTelemetrySpans
+from chartkit.addons.serve.admission.telemetry import Log, NoSpans, OpenTelemetrySpans
 from chartkit.errors import InputError
 
 HEADER_TIMEOUT: Final = 10_000

@@ -15,7 +15,7 @@ from chartkit.addons.serve.admission.findings import Evaluated, Findings
 from chartkit.engine import Phase, Request, RunnablePolicy, World
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.reads import Course
-from chartkit.engine.request.run import Run
+from chartkit.engine.request import Run
 from chartkit.engine.verdicts import Sharing, Space, is_shareable, judged, place_of
 from chartkit.model import RuleResult
 

@@ -7,12 +7,15 @@ from math import ceil
 from typing import Final
 
 from chartkit.addons.serve.estimate.measurements import (
+    CREATE,
     MEBIBYTE,
     MEGABYTE,
     AdmissionLoad,
+    Advice,
+    Estimate,
+    Reviews,
     measurements,
 )
-from chartkit.addons.serve.estimate.model import CREATE, Advice, Estimate, Reviews
 from chartkit.addons.serve.estimate.objects import Cluster
 from chartkit.addons.serve.estimate.webhooks import matches_everything, names_no_operation
 from chartkit.engine import RunnablePolicy

@@ -3,25 +3,136 @@ it."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from chartkit.addons.serve.estimate.advice import advice_for, notes_for
-from chartkit.addons.serve.estimate.counting import ReviewCounter, lifecycle_of
-from chartkit.addons.serve.estimate.kyverno_settings import EngineSettings, engine_settings
-from chartkit.addons.serve.estimate.measurements import measurements
-from chartkit.addons.serve.estimate.model import OPERATIONS, Estimate, KindLoad, ReportLoad, Reviews
-from chartkit.addons.serve.estimate.objects import Cluster, is_owned, kept_revisions, survey
-from chartkit.addons.serve.estimate.reports import ReportWriter
-from chartkit.addons.serve.estimate.webhooks import Webhook, names_no_operation, webhooks
-from chartkit.engine import Reason, RunnablePolicy
+from chartkit.addons.serve.estimate.measurements import (
+    OPERATIONS,
+    RUN,
+    Estimate,
+    KindLoad,
+    Lifecycle,
+    Part,
+    ReportLoad,
+    Reviews,
+    measurements,
+)
+from chartkit.addons.serve.estimate.objects import (
+    APPS,
+    BATCH,
+    Cluster,
+    is_owned,
+    kept_revisions,
+    made_shapes,
+    runs_a_day,
+    survey,
+)
+from chartkit.addons.serve.estimate.report import ReportWriter
+from chartkit.addons.serve.estimate.webhooks import (
+    EngineSettings,
+    Webhook,
+    engine_settings,
+    names_no_operation,
+    webhooks,
+)
+from chartkit.engine import Operation, Reason, Request, RunnablePolicy, as_submitted
+from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.configuration import RESOURCE_FILTERS
 from chartkit.engine.kubernetes.kinds import CustomNames, kind_of
 from chartkit.model import Resource, RuleResult
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.run import ScanContext, run_scan
+
+_GROUPS: Final = {
+    "Pod": "",
+    "ConfigMap": "",
+    "ReplicationController": "",
+    "Deployment": APPS,
+    "StatefulSet": APPS,
+    "DaemonSet": APPS,
+    "ReplicaSet": APPS,
+    "Job": BATCH,
+    "CronJob": BATCH,
+}
+"""The API group of each kind that has a lifecycle of its own."""
+Unsent = Callable[[Resource], Sequence[Reason]]
+
+
+def lifecycle_of(resource: Resource) -> Lifecycle:
+    """Return the requests of operations on an object."""
+    group, _, kind = kind_of(resource)
+    if _GROUPS.get(kind) == group:
+        return measurements().lifecycle(kind)
+    return measurements().other(kind)
+
+
+@dataclass(slots=True)
+class ReviewCounter:
+    """Counts the AdmissionReviews that webhooks get; unsent: why Kyverno is not sent an object;
+    request: makes the request for an object; by_kind: the reviews about objects of each kind, of
+    all operations on all objects."""
+
+    webhooks: Sequence[Webhook]
+    unsent: Unsent
+    request: Callable[[Resource], Request]
+    names: CustomNames
+    by_kind: Counter[str] = field(default_factory=Counter)
+
+    def reviews(self, resource: Resource, pods: int) -> Reviews:
+        """Return the reviews of creating, updating and deleting an object once, and those that it
+        causes on a day; pods: how many it has."""
+        lifecycle, found = lifecycle_of(resource), Reviews()
+        subjects = {**made_shapes(resource), resource.kind: resource}
+        sent: dict[tuple[str, Operation], int] = {}
+        for operation in OPERATIONS:
+            parts = lifecycle.operations.get(operation, ())
+            counts = dict(self._parts(parts, subjects, pods, sent))
+            found.by_operation[operation] += sum(counts.values())
+            self.by_kind.update(counts)
+        if RUN in lifecycle.operations:
+            each = sum(
+                count for _, count in self._parts(lifecycle.operations[RUN], subjects, pods, sent)
+            )
+            found.a_day = each * runs_a_day(resource)
+        return found
+
+    def _parts(
+        self,
+        parts: Sequence[Part],
+        subjects: Mapping[str, Resource],
+        pods: int,
+        sent: dict[tuple[str, Operation], int],
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the kind and the reviews of each kind of request; sent: to how many webhooks."""
+        totals: Counter[str] = Counter()
+        for part in parts:
+            subject = subjects.get(part.kind)
+            if subject is None:
+                continue
+            key = (part.kind, part.operation)
+            if key not in sent:
+                sent[key] = self._sent(subject, part.operation)
+            totals[part.kind] += sent[key] * part.requests(pods)
+        yield from totals.items()
+
+    def _sent(self, given: Resource, operation: Operation) -> int:
+        """Return how many webhooks an API server sends a request to."""
+        resource = as_submitted(given, custom=self.names)
+        if any(each.key != RESOURCE_FILTERS for each in self.unsent(resource)):
+            return 0
+        old = resource if operation is Operation.UPDATE else None
+        request = replace(
+            self.request(resource),
+            operation=operation,
+            old=old,
+            plural=self.names.plural(kind_of(resource)),
+        )
+        attributes = Attributes(request)
+        return sum(each.is_sent(attributes) for each in self.webhooks)
 
 
 @dataclass(frozen=True, slots=True)

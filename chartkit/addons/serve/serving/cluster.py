@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chartkit.addons.serve.admission.roles import is_role_binding
+from chartkit.addons.serve.admission.review import is_role_binding
 from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.addons.serve.serving.surroundings import served
 from chartkit.documents.unread import strict
 from chartkit.engine import World, is_exception, is_policy
 from chartkit.engine.context.global_context import is_global_context_entry
-from chartkit.engine.kubernetes.policy_kinds import is_binding
+from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.discovery import NAMESPACES, ApiResource, Discovery, sample
 from chartkit.network.cluster.installed import policies_there

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,18 +13,51 @@ from chartkit.addons.serve.admission.certificates import (
     given_certificates,
     made_certificates,
 )
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.reloading import Source
 from chartkit.addons.serve.admission.reports import ClusterReports, ReportFolder, Target
 from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.addons.serve.admission.server import Worker, require_address, serve
 from chartkit.addons.serve.admission.settings import ServerSettings
+from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.addons.serve.admission.webhooks.configurations import Endpoint, webhook_configurations
 from chartkit.addons.serve.admission.webhooks.registration import Registration
 from chartkit.addons.serve.admission.webhooks.webhook import Scope, other_namespaces
-from chartkit.addons.serve.serving.options import ListenOptions
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenOptions:
+    """The options about the socket, its certificate, the bounds on what is in flight, and the
+    webhooks in a cluster.
+
+    policies_from: `cluster` or a recording; reports: a folder, or `cluster`; excluded: namespaces
+    that webhooks leave out; context: of the kubeconfig, None for the current one.
+    """
+
+    policies_from: str | None
+    host: str
+    port: int
+    workers: int
+    tls_cert: Path | None
+    tls_key: Path | None
+    tls_ca: Path | None
+    tls_folder: Path | None
+    names: tuple[str, ...]
+    max_body: int
+    max_in_flight: int
+    body_timeout: float
+    drain: float
+    log_level: str
+    reports: str | None
+    traces: bool
+    print_webhooks: bool
+    apply_webhooks: bool
+    webhook_url: str | None
+    webhook_service: str | None
+    excluded: tuple[str, ...]
+    context: str | None
+
 
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 _ANY: Final = ("0.0.0.0", "::")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from chartkit.addons.serve.admission.roles import RoleBindings
+from chartkit.addons.serve.admission.review import RoleBindings
 from chartkit.addons.serve.admission.selection import admits
 from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.engine import Phase, World

@@ -33,7 +33,7 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
-from chartkit.network.cluster.secret_keys import NO_SECRETS
+from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
 

@@ -11,10 +11,10 @@ from cryptography import x509
 from chartkit.addons.signatures.cosign.checks import (
     CheckOptions,
     VerifiedLayers,
+    match_signatures,
     verify_certificate,
     verify_layers,
 )
-from chartkit.addons.signatures.cosign.identities import match_signatures
 from chartkit.addons.signatures.cosign.layers import (
     Layers,
     NotThereError,

@@ -15,7 +15,7 @@ from cryptography import x509
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.notary.chain import ALGORITHMS, algorithm_of, check_code_signing
 from chartkit.engine.ports import SignatureError
-from chartkit.go.calendar import Moment
+from chartkit.go.time_layout import Moment
 
 X509: Final = "notary.x509"
 SIGNING_AUTHORITY: Final = "notary.x509.signingAuthority"

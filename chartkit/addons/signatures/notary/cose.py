@@ -33,9 +33,8 @@ from chartkit.addons.signatures.notary.content import (
 from chartkit.addons.signatures.notary.words import SECOND, ZERO
 from chartkit.addons.signatures.trust.certificates import read_certificate
 from chartkit.engine.ports import SignatureError
-from chartkit.go.calendar import Moment
 from chartkit.go.strconv import quote
-from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.go.time_layout import RFC3339, Moment, TimeError, parse_time
 
 MEDIA_TYPE: Final = "application/cose"
 _START: Final = b"\xd2\x84"

@@ -29,8 +29,8 @@ from chartkit.addons.signatures.trust.timestamps import (
     verify_token,
 )
 from chartkit.engine.ports import SignatureError
-from chartkit.go.calendar import Moment
 from chartkit.go.strconv import quote
+from chartkit.go.time_layout import Moment
 from chartkit.go.types import GoTypes
 
 _PAYLOAD: Final = "application/vnd.cncf.notary.payload.v1+json"

@@ -8,8 +8,8 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.go.calendar import Moment
 from chartkit.go.strconv import quote
+from chartkit.go.time_layout import Moment
 
 SECOND: Final = 1_000_000_000
 ZERO: Final = -62_135_596_800 * SECOND

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 
 from chartkit.addons.signatures.errors import UnreachableKeyError, within
 from chartkit.engine.ports import KeySource, SignatureError, UnknownKeyError
-from chartkit.network.cluster.secret_keys import SCHEME, key_text
+from chartkit.network.cluster.cleaning import SCHEME, key_text
 
 PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey
 

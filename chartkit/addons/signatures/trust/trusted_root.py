@@ -29,7 +29,7 @@ from chartkit.addons.signatures.trust.sigstore_library import (
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
 from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.model import Body, Json, mapping_at
-from chartkit.network.cluster.secret_keys import NO_SECRETS
+from chartkit.network.cluster.cleaning import NO_SECRETS
 
 _MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 _MOST: Final = 100

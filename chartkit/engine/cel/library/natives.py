@@ -18,7 +18,7 @@ from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
 from chartkit.errors import Reraise
-from chartkit.go.int64 import Int64, as_float
+from chartkit.go.strconv import Int64, as_float
 from chartkit.model import Body, Json
 
 _SAFE_INTEGER: Final = 2**53 - 1

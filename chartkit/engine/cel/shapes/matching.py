@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from chartkit.engine.kubernetes.field_table import known_kinds
+from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version, resource_name
 
 MOST_KINDS: Final = 10

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.kubernetes.field_table import known_kinds
+from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
 from chartkit.engine.scalars.wildcard import compile_wildcard
 

@@ -21,7 +21,7 @@ from chartkit.engine.cel.types import (
     map_of,
     struct,
 )
-from chartkit.engine.kubernetes.field_table import LIST, MAP, fields_of, type_of_kind
+from chartkit.engine.kubernetes.field_faults import LIST, MAP, fields_of, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 _SCALARS: Final = {str(each): each for each in (BOOL, DOUBLE, DYN, INT, STRING)} | {

@@ -3,11 +3,13 @@ may give (`pkg/image/verification/variables`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from chartkit.engine.cel import types
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
@@ -15,9 +17,11 @@ from chartkit.engine.cel.library.natives import no_conversion, text_of
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, Value
+from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Deferred
-from chartkit.model import Body, value_at
+from chartkit.model import Body, Json, RuleResult, Status, value_at
 
 _GO_NAME: Final = "v1alpha1.Attestor"
 _COMPUTED: Final = (
@@ -104,7 +108,7 @@ def compile_attestors(
     found: dict[str, CompiledAttestor] = {}
     for index, body in enumerate(bodies):
         computed: list[_Computed] = []
-        for path, field, what in _COMPUTED:
+        for path, key, what in _COMPUTED:
             text = value_at(body, (*path, "expression"))
             if not isinstance(text, str) or not text:
                 continue
@@ -113,7 +117,7 @@ def compile_attestors(
             place = f"spec.attestors[{index}].{'.'.join(path)}.expression"
             program = compiler.one(place, text)
             if program is not None:
-                computed.append(_Computed(path, field, what, program))
+                computed.append(_Computed(path, key, what, program))
         found[body["name"]] = CompiledAttestor(body, tuple(computed))
     return found
 
@@ -166,8 +170,8 @@ def _attestor(value: Value) -> Attestor:
         raise no_conversion(value, _GO_NAME)
     names = {key: show(key) for key in value}
     fields = {f"{name[:1].upper()}{name[1:]}": value[key] for key, name in names.items()}
-    for field in fields.keys() - {"Name", "Cosign", "Notary"}:
-        text = f"no such field '{field}' in type '{_GO_NAME}'"
+    for name in fields.keys() - {"Name", "Cosign", "Notary"}:
+        text = f"no such field '{name}' in type '{_GO_NAME}'"
         raise CelError(f"type conversion error, {text}")
     if fields.keys() - {"Name"}:
         # Kyverno would read the names of Go here; whoever vouches stands in the policy.
@@ -179,3 +183,105 @@ def _filled(body: Body, path: Sequence[str], field: str, text: str) -> Body:
     if not path:
         return {**body, field: text}
     return {**body, path[0]: _filled(body[path[0]], path[1:], field, text)}
+
+
+StatementKey = tuple[str, str, str]
+"""An image as it is named, `intoto` or `referrer`, and the type of an attestation."""
+
+_UNCHECKED: Final = "no policy performed a signature or attestation check on it"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Images that a policy requires to be verified; reasons: properties that say why attestors did
+    not vouch for them; fields: returns the JSON pointers of an image."""
+
+    images: tuple[str, ...]
+    reasons: Mapping[str, str]
+    fields: Callable[[str], tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """For the policies that a cluster asks together.
+
+    verified: whether any check of an image passed, for those that were checked; payloads: what
+    verified attestations say; required: by a policy's id, what must have passed.
+    """
+
+    verified: dict[str, bool] = field(default_factory=dict)
+    payloads: dict[StatementKey, Json] = field(default_factory=dict)
+    required: dict[str, Claim] = field(default_factory=dict)
+
+    def record(self, image: str, verified: bool) -> None:
+        """Notes how a check ended; one that passed is not undone."""
+        self.verified[image] = self.verified.get(image, False) or verified
+
+    def missing(self, images: Sequence[str]) -> tuple[str, str] | None:
+        """Return the first image that passed no check, and its fault; None if all passed."""
+        for image in images:
+            passed = self.verified.get(image)
+            if passed is None:
+                return image, f"image {image} is not verified: {_UNCHECKED}"
+            if not passed:
+                return image, f"image {image} failed signature or attestation verification"
+        return None
+
+
+@dataclass(slots=True)
+class RequestEvidence:
+    """The evidence of one request; policies that a cluster asks in calls of their own share
+    nothing."""
+
+    _by_call: dict[str, Evidence] = field(default_factory=dict)
+
+    def of(self, call: str) -> Evidence:
+        """The evidence of the policies that are asked in one call."""
+        return self._by_call.setdefault(call, Evidence())
+
+    def settled(self, result: RuleResult) -> RuleResult:
+        """A result after all policies were judged: what passed fails where an image that the
+        policy requires to be verified was not, by any of them."""
+        if result.status is not Status.PASS:
+            return result
+        for evidence in self._by_call.values():
+            claim = evidence.required.get(result.policy_id)
+            problem = None if claim is None else evidence.missing(claim.images)
+            if claim is not None and problem is not None:
+                image, message = problem
+                return replace(
+                    result,
+                    status=Status.FAIL,
+                    message=message,
+                    properties={**claim.reasons, **result.properties},
+                    fields=claim.fields(image),
+                )
+        return result
+
+
+def call_of(policy: CelPolicy) -> str:
+    """Return the key of the call in which a cluster asks a policy.
+
+    A policy has a webhook of its own where that has something to say: match conditions that an
+    API server knows, a timeout, `matchPolicy: Exact`. All others of a kind share one with those of
+    the same selectors (`buildWebhookRules` in `pkg/controllers/webhook/validating.go`). Any JSON
+    is judged at once.
+    """
+    if policy.json:
+        return ""
+    constraints: Body = policy.spec.get("matchConstraints") or {}
+    webhook: Body = policy.spec.get("webhookConfiguration") or {}
+    is_exact = constraints.get("matchPolicy") == "Exact"
+    if is_exact or webhook.get("timeoutSeconds") is not None or _tells_the_server(policy):
+        return policy.id
+    selectors = [constraints.get(name) or {} for name in ("namespaceSelector", "objectSelector")]
+    return f"{policy.kind_name} {json.dumps(selectors, sort_keys=True)}"
+
+
+def _tells_the_server(policy: CelPolicy) -> bool:
+    """Return whether a policy has match conditions, and none that names what only Kyverno has."""
+    if not policy.conditions:
+        return False
+    server = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
+    compiled = [server.compile(one.expression, (types.BOOL,)) for one in policy.conditions]
+    return all(one.program is not None for one in compiled)

@@ -9,8 +9,7 @@ from typing import Final
 from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.images.attestors import Attestor, attestors_in
-from chartkit.engine.cel_policies.images.evidence import Evidence
+from chartkit.engine.cel_policies.images.attestors import Attestor, Evidence, attestors_in
 from chartkit.engine.cel_policies.images.references import Fits
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.ports.signatures import SignatureError, read_credentials

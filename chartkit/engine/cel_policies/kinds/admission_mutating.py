@@ -9,9 +9,14 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Struct
-from chartkit.engine.cel_policies.admission.bindings import Binding, bindings_of
-from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions, Expression
-from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
+from chartkit.engine.cel_policies.admission import (
+    SKIPPED,
+    AdmissionExpressions,
+    AdmissionValidation,
+    Binding,
+    Expression,
+    bindings_of,
+)
 from chartkit.engine.cel_policies.evaluator import Admission
 from chartkit.engine.cel_policies.kinds.admission_validating import UNMET, BoundEvaluator
 from chartkit.engine.cel_policies.kinds.mutating import OBJECT, PATCHES

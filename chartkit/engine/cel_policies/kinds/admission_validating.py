@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.admission.bindings import Binding, bindings_of
-from chartkit.engine.cel_policies.admission.validations import (
+from chartkit.engine.cel_policies.admission import (
     SKIPPED,
     AdmissionValidation,
+    Binding,
     Decision,
+    bindings_of,
 )
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.ports.world import World
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.model import Body, Resource, RuleResult, Status

@@ -12,15 +12,13 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, audit_annotations, new_host
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.generation.template import Template
 from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
 from chartkit.errors import ChartkitError, Reraise
 from chartkit.go.strconv import quote
 from chartkit.model import Body, RuleResult, RuleType, Status, text_of

@@ -18,7 +18,6 @@ from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.natives import no_conversion
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
-from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import (
     EVALUATION,
     Admission,
@@ -26,15 +25,19 @@ from chartkit.engine.cel_policies.evaluator import (
     audit_annotations,
 )
 from chartkit.engine.cel_policies.exceptions import RULE, CelException
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.images.attestors import Attestors, compile_attestors
-from chartkit.engine.cel_policies.images.evidence import Claim, call_of
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
+from chartkit.engine.cel_policies.images.attestors import (
+    Attestors,
+    Claim,
+    call_of,
+    compile_attestors,
+)
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.request.phase import Phase
+from chartkit.engine.request import Phase
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed, NoSource

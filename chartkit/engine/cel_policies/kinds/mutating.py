@@ -12,9 +12,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Struct
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.checks import refusals
-from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
 from chartkit.engine.cel_policies.evaluator import (
     EVALUATION,
@@ -23,14 +21,13 @@ from chartkit.engine.cel_policies.evaluator import (
     audit_annotations,
 )
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
-from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.reader import named_expressions, read_constraints
-from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.ports.cluster import Cluster, ObjectKey, key_of
-from chartkit.engine.request.request import Request
+from chartkit.engine.cel_policies.policy import CelPolicy, named_expressions, read_constraints
+from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
+from chartkit.engine.ports.services import Cluster, ObjectKey, key_of
+from chartkit.engine.request import Request
 from chartkit.errors import CompileError, EvaluationError
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status

@@ -9,7 +9,6 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.evaluator import (
     EVALUATION,
     Admission,
@@ -17,7 +16,7 @@ from chartkit.engine.cel_policies.evaluator import (
     audit_annotations,
 )
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
-from chartkit.engine.cel_policies.expressions import CompiledValidation, ExpressionCompiler
+from chartkit.engine.cel_policies.expressions import CompiledValidation, ExpressionCompiler, holds
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.model import RuleResult, Status

@@ -12,21 +12,19 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Struct, Value
-from chartkit.engine.cel_policies.patches.apply_types import (
+from chartkit.engine.cel_policies.patches.apply_values import (
     ListSort,
     MapSort,
+    Native,
     Place,
     Scalar,
     Sort,
-    place_of_kind,
-    resolve,
-)
-from chartkit.engine.cel_policies.patches.apply_values import (
-    Native,
     go_syntax,
     go_text,
     go_type,
+    place_of_kind,
     plain_object,
+    resolve,
 )
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json

@@ -14,10 +14,11 @@ from chartkit.engine.cel.library.natives import as_written, json_of
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, name_faults
 from chartkit.engine.cel_policies.patches.apply_values import encoded
-from chartkit.engine.json_patch.json_document import (
+from chartkit.engine.json_patch import (
     MISSING_VALUE,
     NO_PLACE,
     Container,
+    PatchError,
     add,
     closed,
     decode,
@@ -27,7 +28,6 @@ from chartkit.engine.json_patch.json_document import (
     opened,
     put,
 )
-from chartkit.engine.json_patch.nodes import PatchError
 from chartkit.errors import Reraise
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, text_of

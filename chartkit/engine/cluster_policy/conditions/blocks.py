@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.conditions.comparison import Prepare
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import (
+    OPERATORS,
     Blocks,
     Condition,
     FlatList,
@@ -21,7 +21,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError, raising
-from chartkit.go.int64 import Int64, mark_literals
+from chartkit.go.strconv import Int64, mark_literals
 from chartkit.model import FieldPath, Json
 
 if TYPE_CHECKING:

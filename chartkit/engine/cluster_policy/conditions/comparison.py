@@ -11,9 +11,16 @@ import semver
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.go.duration import duration_or_none
 from chartkit.go.fmt import go_sprint
-from chartkit.go.int64 import Int64, as_float, as_floats
 from chartkit.go.quantity import quantity_or_none
-from chartkit.go.strconv import or_none, parse_float, parse_int, truncate_to_int64
+from chartkit.go.strconv import (
+    Int64,
+    as_float,
+    as_floats,
+    or_none,
+    parse_float,
+    parse_int,
+    truncate_to_int64,
+)
 from chartkit.model import Json
 
 Compare = Callable[[Json], bool]

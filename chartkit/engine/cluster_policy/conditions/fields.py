@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from chartkit.engine.cluster_policy.conditions.comparison import Compare, Prepare
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
-from chartkit.engine.cluster_policy.conditions.parse import Blocks, Condition, FlatList
+from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, Blocks, Condition, FlatList
 from chartkit.engine.context.origins import Origins, Resolve, compile_traced
 from chartkit.engine.context.variables.syntax import OPEN, find_variables
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.traced import Traced, fields_of, with_keys
 from chartkit.engine.jmespath.tracing import compared
 from chartkit.errors import ChartkitError
-from chartkit.go.int64 import mark_literals
+from chartkit.go.strconv import mark_literals
 from chartkit.model import FieldPath, Json
 
 _IDENTITY: Final = frozenset(

@@ -6,11 +6,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.comparison import (
+    Prepare,
+    compare_durations,
+    compare_numbers,
+    equals,
+    not_equals,
+)
+from chartkit.engine.cluster_policy.conditions.membership import (
+    all_in,
+    all_not_in,
+    any_in,
+    any_not_in,
+    is_in,
+    is_not_in,
+)
 from chartkit.errors import ChartkitError
 from chartkit.go.fmt import go_type
-from chartkit.go.int64 import mark_literals
+from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
+
+OPERATORS: dict[str, Prepare] = {
+    "Equal": equals,
+    "Equals": equals,
+    "NotEqual": not_equals,
+    "NotEquals": not_equals,
+    "In": is_in,
+    "AnyIn": any_in,
+    "AllIn": all_in,
+    "NotIn": is_not_in,
+    "AnyNotIn": any_not_in,
+    "AllNotIn": all_not_in,
+    "GreaterThanOrEquals": compare_numbers(">="),
+    "GreaterThan": compare_numbers(">"),
+    "LessThanOrEquals": compare_numbers("<="),
+    "LessThan": compare_numbers("<"),
+    "DurationGreaterThanOrEquals": compare_durations(">="),
+    "DurationGreaterThan": compare_durations(">"),
+    "DurationLessThanOrEquals": compare_durations("<="),
+    "DurationLessThan": compare_durations("<"),
+}
 
 
 class ConditionsMalformed(ChartkitError):  # noqa: N818 - not loaded, as Kyverno says

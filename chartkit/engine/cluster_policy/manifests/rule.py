@@ -31,9 +31,8 @@ from chartkit.engine.cluster_policy.manifests.signed import (
 )
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
-from chartkit.engine.ports.attestor_types import METHODS, expanded, nested_set
-from chartkit.engine.ports.signatures import BlobSource
-from chartkit.engine.request.request import Request
+from chartkit.engine.ports.signatures import METHODS, BlobSource, expanded, nested_set
+from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError, Reraise, raising
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json

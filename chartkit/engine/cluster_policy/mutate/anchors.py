@@ -14,7 +14,7 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.pattern import Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import literal
-from chartkit.engine.json_patch.nodes import (
+from chartkit.engine.json_patch import (
     MISSING,
     PatchError,
     SecondKey,

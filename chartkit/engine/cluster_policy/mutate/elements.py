@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.schema import Schema
 from chartkit.engine.cluster_policy.mutate.workspace import Indexed, Settled, Texts, unchanged
-from chartkit.engine.json_patch.nodes import (
+from chartkit.engine.json_patch import (
     MISSING,
     PatchError,
     copied,

@@ -15,13 +15,15 @@ from typing import Final
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.workspace import Patch, Workspace
-from chartkit.engine.json_patch.json_document import (
+from chartkit.engine.json_patch import (
+    MISSING,
     MISSING_VALUE,
     NO_DOCUMENT,
     NO_PLACE,
     WRITTEN_NULL,
     Document,
     KeyMissingError,
+    PatchError,
     add,
     equal,
     located,
@@ -29,7 +31,6 @@ from chartkit.engine.json_patch.json_document import (
     put,
     remove,
 )
-from chartkit.engine.json_patch.nodes import MISSING, PatchError
 from chartkit.errors import InputError, Reraise, raising
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.types import kind_of

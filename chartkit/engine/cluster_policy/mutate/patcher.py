@@ -18,10 +18,10 @@ from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import SubstitutionError, compile_template
-from chartkit.engine.json_patch.nodes import PatchError, copied, second_key
+from chartkit.engine.json_patch import PatchError, copied, second_key
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.fmt import go_json
-from chartkit.go.int64 import has_float64, mark_literals
+from chartkit.go.strconv import has_float64, mark_literals
 from chartkit.go.types import kind_of
 from chartkit.model import Body, Json, Status, same
 

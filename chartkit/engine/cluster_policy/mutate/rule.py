@@ -25,12 +25,11 @@ from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.kubernetes.selectors import read_selector
-from chartkit.engine.ports.cluster import Cluster, ObjectKey
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.ports.services import Cluster, ObjectKey
+from chartkit.engine.request import Operation, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import ChartkitError, EvaluationError, Reraise
-from chartkit.go.int64 import mark_literals
-from chartkit.go.strconv import quote
+from chartkit.go.strconv import mark_literals, quote
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.schema import Schema
-from chartkit.engine.json_patch.json_document import opened
-from chartkit.engine.json_patch.nodes import copied
+from chartkit.engine.json_patch import copied, opened
 from chartkit.model import Body, Json
 
 

@@ -145,7 +145,7 @@ def _judge(failure: Failure, run: Run) -> Mismatch:
 def compile_pattern(body: Json) -> Pattern:
     """Compiles a pattern; raises `PatternDepthError` for one that is nested too deep.
 
-    body: as written, its whole numbers marked where they are int64 (`chartkit.go.int64`): an
+    body: as written, its whole numbers marked where they are int64 (`chartkit.go.strconv`): an
     int64 pattern takes the text `1`, a float64 one `1.0` as well.
     """
     try:

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.duration import duration_or_none
-from chartkit.go.int64 import Int64, as_float
 from chartkit.go.quantity import quantity_or_none
-from chartkit.go.strconv import or_none, parse_float, parse_int, truncate_to_int64
+from chartkit.go.strconv import Int64, as_float, or_none, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
 
 

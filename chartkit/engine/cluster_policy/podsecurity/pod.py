@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
+from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS
 from chartkit.errors import EvaluationError
 from chartkit.go.types import GoTypes
 from chartkit.model import Body, Resource

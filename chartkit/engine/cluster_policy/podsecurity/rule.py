@@ -24,8 +24,8 @@ from chartkit.engine.cluster_policy.validate import allow_existing
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import extract_images
 from chartkit.engine.jmespath.traced import Traced
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import compile_regex

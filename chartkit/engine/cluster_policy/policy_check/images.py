@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.cluster_policy.policy_check.image_defaults import with_defaults
 from chartkit.engine.cluster_policy.policy_check.typed_json import attestor_json
-from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES, METHODS
+from chartkit.engine.ports.signatures import ATTESTOR_TYPES, METHODS
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.model import Body

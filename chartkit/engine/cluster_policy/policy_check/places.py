@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.parse import OPERATORS
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import (

@@ -12,8 +12,15 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.context.variables import Template, compile_template
-from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES, METHODS, expanded, nested_set
-from chartkit.engine.ports.signatures import Credentials, VerificationRequest, read_credentials
+from chartkit.engine.ports.signatures import (
+    ATTESTOR_TYPES,
+    METHODS,
+    Credentials,
+    VerificationRequest,
+    expanded,
+    nested_set,
+    read_credentials,
+)
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.model import Body

@@ -31,7 +31,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import with_images
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.signatures import UNASKED
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, Reraise
 from chartkit.model import Body, RuleResult, Status, pointed_at, pointer_of
 

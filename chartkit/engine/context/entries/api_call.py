@@ -24,9 +24,9 @@ from chartkit.engine.ports.services import (
 )
 from chartkit.errors import EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.go.pem import holds_certificate
 from chartkit.go.strconv import quote
 from chartkit.go.url import UrlError, unescape_path
+from chartkit.go.x509 import holds_certificate
 from chartkit.model import Body, Json
 
 UNMADE: Final = "failed to execute HTTP request for APICall"

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from chartkit.errors import EvaluationError, Reraise
 from chartkit.go.fmt import go_sprint
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Json
 
 # A variable at the start of a text, or after any character but a backslash; one level of plain

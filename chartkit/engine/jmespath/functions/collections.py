@@ -11,8 +11,7 @@ from chartkit.engine.jmespath.declaration import (
 )
 from chartkit.engine.jmespath.errors import CrashError, FunctionError, function_error
 from chartkit.go.fmt import format_float, format_float32
-from chartkit.go.int64 import Int64
-from chartkit.go.strconv import truncate_to_int64
+from chartkit.go.strconv import Int64, truncate_to_int64
 from chartkit.model import Body, Json
 
 _GO_TYPES = {

@@ -14,8 +14,7 @@ from chartkit.errors import InputError
 from chartkit.go.base64_text import decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.go.json_decoder import parse_json as read_json
-from chartkit.go.pem import CERTIFICATE
-from chartkit.go.x509 import decode_pem
+from chartkit.go.x509 import CERTIFICATE, decode_pem
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 

@@ -7,9 +7,8 @@ import posixpath
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import function_error
-from chartkit.go import letters
-from chartkit.go.int64 import Int64
-from chartkit.go.strconv import truncate_to_int64
+from chartkit.go import strconv
+from chartkit.go.strconv import Int64, truncate_to_int64
 
 
 @function("compare(string, string) number", "compare('a', 'b')")
@@ -22,7 +21,7 @@ def compare(first: str, second: str) -> Int64:
 @function("equal_fold(string, string) bool", "equal_fold('Go', 'GO')")
 def equal_fold(first: str, second: str) -> bool:
     """Return whether two texts are equal but for upper and lower case."""
-    return letters.equal_fold(first, second)
+    return strconv.equal_fold(first, second)
 
 
 @function("replace(string, string, string, number) string", "replace('a-b-c', '-', '.', `1`)")
@@ -45,13 +44,13 @@ def replace_all(budget: Budget, text: str, old: str, new: str) -> str:
 @function("to_upper(string) string", "to_upper('abc')")
 def to_upper(text: str) -> str:
     """The text in upper case."""
-    return letters.to_upper(text)
+    return strconv.to_upper(text)
 
 
 @function("to_lower(string) string", "to_lower('ABC')")
 def to_lower(text: str) -> str:
     """The text in lower case."""
-    return letters.to_lower(text)
+    return strconv.to_lower(text)
 
 
 @function("trim(string, string) string", "trim('--a--', '-')")
@@ -93,7 +92,7 @@ def truncate(text: str, length: float) -> str:
 @function("to_boolean(string) bool", "to_boolean('True')")
 def to_boolean(text: str) -> bool:
     """The boolean that the texts true and false stand for, in any case of letters."""
-    lower = letters.to_lower(text)
+    lower = strconv.to_lower(text)
     if lower not in ("true", "false"):
         expected = "lowercase argument must be 'true' or 'false'"
         raise function_error("to_boolean", f"{expected} (provided: '{text}')")

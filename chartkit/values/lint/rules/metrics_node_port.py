@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
+from chartkit.values.lint.folders import metrics_services
 from chartkit.values.lint.rule import ChartValues, Rule
-from chartkit.values.lint.services import metrics_services
 
 
 class MetricsNodePort(Rule):

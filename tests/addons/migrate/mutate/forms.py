@@ -10,7 +10,7 @@ import yaml
 from chartkit.addons.migrate.convert import convert
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import compile_any
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource, Status
 
 _AUTOGEN = "pod-policies.kyverno.io/autogen-controllers"

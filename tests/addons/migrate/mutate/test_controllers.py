@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
+from chartkit.engine.kubernetes.kinds import CONTROLLERS
 from chartkit.model import Body
 from tests.addons.migrate.mutate.forms import assert_same, documents, pod, policy
 

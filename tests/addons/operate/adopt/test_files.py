@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.operate.adopt.exceptions import take_exceptions
 from chartkit.addons.operate.adopt.model import Estate, Piece
+from chartkit.addons.operate.adopt.run import take_exceptions
 from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.kyverno import releases
 from chartkit.model import Resource

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.network.cluster.client import connect
-from chartkit.network.cluster.collections import CRDS, DEPLOYMENTS
+from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, connect
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from tests.addons.operate.install.conftest import World
 from tests.api_server import ApiServer

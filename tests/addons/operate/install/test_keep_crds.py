@@ -5,7 +5,7 @@ from gzip import compress, decompress
 
 import pytest
 
-from chartkit.addons.operate.install.records import keep_definitions
+from chartkit.addons.operate.install.releases import keep_definitions
 from chartkit.documents.reader import read_text
 from chartkit.helm.render import render_chart
 from chartkit.network.cluster.client import connect

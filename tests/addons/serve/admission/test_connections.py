@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chartkit.addons.serve.admission.limits import SHORT_PATIENCE, Connections
-from chartkit.addons.serve.admission.logs import Log
+from chartkit.addons.serve.admission.telemetry import Log
 
 _PATIENCE = 10.0
 

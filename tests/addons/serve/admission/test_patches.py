@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.addons.serve.admission.patches import patch
+from chartkit.addons.serve.admission.judge import patch
 from chartkit.model import same
 from tests.addons.serve.admission.patching import patched
 

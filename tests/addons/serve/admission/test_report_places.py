@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.reports import ReportFolder, Reports
 from chartkit.addons.serve.admission.review import parse_review
+from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.model import Body
 from tests.addons.serve.admission.bodies import AUDITED, POD, changed, review
 from tests.addons.serve.admission.test_judge import judged

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.addons.serve.admission import spans as module
+from chartkit.addons.serve.admission import telemetry as module
 from chartkit.addons.serve.admission.judge import Judge
 from chartkit.addons.serve.admission.review import parse_review
 from chartkit.addons.serve.admission.selection import Webhook

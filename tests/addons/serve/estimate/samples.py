@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from chartkit.addons.serve.estimate.model import Estimate
+from chartkit.addons.serve.estimate.measurements import Estimate
 from chartkit.addons.serve.estimate.run import EstimateInput, estimate
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import Configuration, read_configuration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.addons.serve.estimate.model import Advice, Estimate
+from chartkit.addons.serve.estimate.measurements import Advice, Estimate
 from chartkit.model import Severity
 from tests.addons.serve.estimate.samples import NO_PODS, POD, engine, estimated, legacy, workload
 

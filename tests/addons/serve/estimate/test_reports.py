@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.serve.estimate.model import Estimate
+from chartkit.addons.serve.estimate.measurements import Estimate
 from tests.addons.serve.estimate.samples import (
     CONFIG_MAP,
     NO_PODS,

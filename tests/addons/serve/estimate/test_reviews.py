@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.serve.estimate.model import OPERATIONS, Estimate
+from chartkit.addons.serve.estimate.measurements import OPERATIONS, Estimate
 from chartkit.engine import Configuration, Operation, read_configuration
 from tests.addons.serve.estimate.samples import (
     CONFIG_MAP,

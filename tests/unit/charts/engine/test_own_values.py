@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from chartkit.charts.engine.own_values import own_values
+from chartkit.charts.engine.values import own_values
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
 from chartkit.render.pipeline import RenderOptions, render_project

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.charts.engine.policy_reporter import chart_values, plan
+from chartkit.charts.engine.monitoring import chart_values, plan
 from chartkit.charts.upstream.chart_files import read_chart
 from chartkit.charts.upstream.values import environment_values
 from chartkit.documents.reader import parse_yaml, read_text

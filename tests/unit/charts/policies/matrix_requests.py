@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Final
 
-from chartkit.engine.request.request import Operation, Request, User
+from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Location, Resource
 
 _ACCOUNT = "system:serviceaccount:kyverno:kyverno-background-controller"

@@ -10,8 +10,7 @@ import pytest
 from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cli_files.world import UserApi
-from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
+from chartkit.engine.ports.services import Cluster, ServiceAnswer, ServiceCall
 from chartkit.engine.ports.world import (
     OFFLINE,
     NoMocks,
@@ -20,7 +19,7 @@ from chartkit.engine.ports.world import (
     World,
 )
 from chartkit.errors import LookupFailed, NoSource
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
 
 

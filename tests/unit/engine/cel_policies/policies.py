@@ -10,7 +10,7 @@ from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Location, Resource, RuleResult
 
 PLACE = Location("policy.yaml", 3)

@@ -8,9 +8,9 @@ import pytest
 
 from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import User
+from chartkit.engine.request import User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import (

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cel_policies.checks import refused_by_server
-from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.model import Body, Resource
 
 _PODS: Body = {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.autogen import extended, mutation_rewritten, rewriter
-from chartkit.engine.cel_policies.reader import read_cel_policy
-from chartkit.engine.kubernetes.pod_templates import CRON_TEMPLATE, TEMPLATE
+from chartkit.engine.cel_policies.policy import read_cel_policy
+from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, TEMPLATE
 from chartkit.model import Body
 from tests.unit.engine.cel_policies.policies import PODS, about, policy
 

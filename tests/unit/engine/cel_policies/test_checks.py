@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Severity

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cleanup.deleting import read_deleting_policy
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import (
     about,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import (

@@ -8,13 +8,13 @@ import pytest
 
 from chartkit.engine.cel_policies.checks import without_effect
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import (

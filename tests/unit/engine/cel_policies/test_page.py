@@ -14,9 +14,9 @@ from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.model import Location
 
 PAGE: Final = Path(__file__).parents[4] / "docs" / "reference" / "cel-policies.md"

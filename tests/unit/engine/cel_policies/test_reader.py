@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cel_policies.reader import read_cel_policy
-from chartkit.engine.kubernetes.policy_kinds import CelKind, is_binding, is_cel_policy
+from chartkit.engine.cel_policies.policy import read_cel_policy
+from chartkit.engine.kubernetes.kinds import CelKind, is_binding, is_cel_policy
 from chartkit.errors import CompileError
 from chartkit.model import Resource
 from tests.unit.engine.cel_policies.policies import conditions, policy, validating, variables

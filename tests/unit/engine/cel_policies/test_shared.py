@@ -7,11 +7,10 @@ import pytest
 from chartkit.engine.cel import ENVIRONMENTS, compile_expression
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.policy import NamedExpression
-from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.policy import NamedExpression, read_cel_policy
 from chartkit.engine.cel_policies.shared import names_its_own, sees_the_request_alone
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Status
 from tests.unit.engine.cel_policies.policies import pod, policy, variables

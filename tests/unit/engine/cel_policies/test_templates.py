@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request import Operation
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import (
     conditions,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.exceptions import read_cel_exception, without_effect
-from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cel_policies.unmatched import unmatched
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import about, policy

@@ -6,7 +6,7 @@ from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_polic
 from chartkit.engine.evaluation import evaluate, respond
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.policies import compile_any, sorted_out
-from chartkit.engine.request.request import Operation, User
+from chartkit.engine.request import Operation, User
 from chartkit.model import Body, Location, Resource, Status
 from tests.unit.engine.policies import policy_resource, rule
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cli_files.user_files import read_user_info
-from chartkit.engine.request.request import User
+from chartkit.engine.request import User
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
 

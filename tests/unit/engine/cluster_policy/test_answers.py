@@ -9,7 +9,7 @@ import pytest
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import PLACE, obj, policy_resource, rule

@@ -6,7 +6,7 @@ from typing import Any
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import obj, policy_resource, request, rule
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cluster_policy.failure_action import policy_action, rule_action
+from chartkit.engine.cluster_policy.handler import policy_action, rule_action
 from chartkit.model import Body
 from tests.unit.engine.policies import policy, rule
 

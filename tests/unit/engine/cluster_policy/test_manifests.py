@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body
 from tests.unit.engine.policies import obj, policy_resource, request, rule

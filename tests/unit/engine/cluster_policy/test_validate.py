@@ -9,7 +9,7 @@ import pytest
 from chartkit.engine.cluster_policy.run import context_of
 from chartkit.engine.cluster_policy.validate import compile_validate
 from chartkit.engine.context.context import Context
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import obj, policy, request, rule
 

@@ -10,9 +10,9 @@ from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import pod
 from tests.unit.engine.policies import policy_resource, rule

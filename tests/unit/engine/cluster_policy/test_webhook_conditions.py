@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError
 from tests.unit.engine.cel_policies.policies import conditions, pod
 

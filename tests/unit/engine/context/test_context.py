@@ -16,7 +16,7 @@ from chartkit.engine.context.context import (
 )
 from chartkit.engine.jmespath import compile_expression
 from chartkit.errors import EvaluationError
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
 
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}

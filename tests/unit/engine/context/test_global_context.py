@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.engine.context.global_context import read_global_context_entry
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, LookupFailed
 from chartkit.model import Body, Resource

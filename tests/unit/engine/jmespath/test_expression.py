@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.engine.jmespath import ExpressionSyntaxError, JMESPathError, compile_expression
 from chartkit.engine.jmespath.errors import CrashError, InvalidTypeError, NotFoundError
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 
 POD: dict[str, Any] = {
     "request": {

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from chartkit.engine.request.request import as_submitted
+from chartkit.engine.request import as_submitted
 from chartkit.model import Body, Resource
 
 

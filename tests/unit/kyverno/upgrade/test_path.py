@@ -7,7 +7,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.kyverno.matrix import known_clusters, matrix
-from chartkit.kyverno.upgrade.path import Pair, parse_pair, shortest
+from chartkit.kyverno.upgrade import Pair, parse_pair, shortest
 
 PAIRS = [Pair(*each) for each in product(matrix(), known_clusters())]
 INFINITE = 10**6

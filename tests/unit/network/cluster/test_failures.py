@@ -14,8 +14,7 @@ import urllib3
 
 from chartkit.model import Body
 from chartkit.network.cluster import client
-from chartkit.network.cluster.client import connect
-from chartkit.network.cluster.collections import Collection
+from chartkit.network.cluster.client import Collection, connect
 from chartkit.network.cluster.errors import ClusterError
 from chartkit.network.cluster.live import LiveSource, _check
 from chartkit.network.cluster.source import RefusedError, SourceError

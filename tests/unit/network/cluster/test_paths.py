@@ -8,7 +8,7 @@ import pytest
 from urllib3.util import parse_url
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.network.cluster.collections import CRDS, Collection, object_path
+from chartkit.network.cluster.client import CRDS, Collection, object_path
 from chartkit.network.cluster.discovery import ApiResource
 
 _PODS = ApiResource(GroupVersionKind("", "v1", "Pod"), "pods", namespaced=True)

@@ -6,8 +6,8 @@ import pytest
 
 from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.ports.cluster import ObjectKey
-from chartkit.engine.request.request import Request as Admission
+from chartkit.engine.ports.services import ObjectKey
+from chartkit.engine.request import Request as Admission
 from chartkit.model import Body, Json, Resource, Status
 from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader

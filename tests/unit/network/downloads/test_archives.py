@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.catalog.vendoring.vendor import strip_root
+from chartkit.catalog.vendoring import strip_root
 from chartkit.errors import InputError
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.limits import DEFAULT

@@ -20,8 +20,8 @@ from chartkit.engine.ports.services import (
     ServiceCall,
 )
 from chartkit.errors import LookupFailed
-from chartkit.network.services import Services, read_hosts
-from chartkit.network.services.client import Limits
+from chartkit.network.http.allowed import read_hosts
+from chartkit.network.services import Limits, Services
 from tests.loopback import at_length
 from tests.self_signed import self_signed
 from tests.unit.network.services.service import (

@@ -14,8 +14,9 @@ import pytest
 from chartkit.cli.main import main
 from chartkit.engine.ports.services import BadUrlError, NotAllowedError, ServiceCall
 from chartkit.errors import LookupFailed
+from chartkit.network.http.allowed import read_hosts
 from chartkit.network.http.limits import pauses
-from chartkit.network.services import Services, read_hosts
+from chartkit.network.services import Services
 from tests.unit.network.services.service import Fault, Service, cut, no_http
 
 
@@ -101,7 +102,7 @@ def test_the_patience_is_for_all_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter((0.0, 20.0, 40.0))
     slept: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: next(times), sleep=slept.append)
-    monkeypatch.setattr("chartkit.network.services.client.time", clock)
+    monkeypatch.setattr("chartkit.network.services.time", clock)
     nobody = _Nobody()
     nobody.call(Services(read_hosts(["prices"]), resolver=nobody), tries=9)
     assert (len(nobody.asked), slept) == (2, [0.01])

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from chartkit.catalog.authoring.scaffold import write_policy
+from chartkit.catalog.authoring.add import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, RenderResult, Row

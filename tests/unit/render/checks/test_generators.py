@@ -9,8 +9,8 @@ import pytest
 
 from chartkit.documents.reader import Document, read_text
 from chartkit.project.project import read_project
-from chartkit.render.checks import generators
-from chartkit.render.checks.generators import CHECK
+from chartkit.render.checks import reach
+from chartkit.render.checks.reach import CHECK
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
 
@@ -201,7 +201,7 @@ def test_only_documents_that_may_generate_are_parsed(
         parsed.append(text)
         return read_text(text, file)
 
-    monkeypatch.setattr(generators, "read_text", read)
+    monkeypatch.setattr(reach, "read_text", read)
     _write(tmp_path, CEL)
     assert len(_rows(_render(tmp_path))) == 1
     assert parsed

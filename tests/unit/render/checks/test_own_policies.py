@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.authoring.scaffold import write_policy
+from chartkit.catalog.authoring.add import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import read_file
 from chartkit.project.project import read_project

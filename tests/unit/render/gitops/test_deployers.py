@@ -15,8 +15,8 @@ from chartkit.cli.render import render
 from chartkit.documents.reader import read_file, read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, mapping_at
+from chartkit.render.gitops.checks import NO_REPOSITORY, Repository, read_repository
 from chartkit.render.gitops.deployers import DEPLOYERS, trees
-from chartkit.render.gitops.installed import NO_REPOSITORY, Repository, read_repository
 from tests.engine_chart import objects
 from tests.shared import shared
 from tests.unit.project.project_files import write_project

@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.go.duration import DurationError, format_duration, parse_duration
-from chartkit.go.int64 import mark_literals
+from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
 _NUMBER: Final = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)", re.ASCII)

@@ -9,7 +9,7 @@ from chartkit.addons.migrate.proof.leaves.paths import Path
 from chartkit.addons.migrate.proof.requests.roles import user_of
 from chartkit.engine import Operation, Request
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
-from chartkit.engine.request.request import given_operation
+from chartkit.engine.request import given_operation
 from chartkit.model import Body, Location, Resource
 
 _MEMORY: Final = Location("<proof>")

@@ -9,15 +9,15 @@ from typing import Final
 from chartkit.addons.migrate.proof.requests.schema import ANY, least, root_type
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.kubernetes.field_table import known_kinds
+from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import (
+    CONTROLLERS,
     DEFAULT_NAMESPACE,
     GroupVersionKind,
     is_cluster_scoped,
     parse_api_version,
     resource_name,
 )
-from chartkit.engine.kubernetes.pod_templates import CONTROLLERS
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Body
 from chartkit.schemas.kind_selectors import parse_kind_selector

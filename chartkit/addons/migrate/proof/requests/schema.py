@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from chartkit.addons.migrate.proof.leaves.paths import EACH, Path, Step
-from chartkit.engine.kubernetes.field_table import Field, fields_of, known_kinds, type_of_kind
+from chartkit.engine.kubernetes.field_faults import Field, fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Json
 

@@ -26,8 +26,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.podsecurity.checks import CONTROL_OF, versions_of_checks
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB
-from chartkit.engine.kubernetes.policy_kinds import CelKind
+from chartkit.engine.kubernetes.kinds import CRON_JOB, CelKind
 from chartkit.model import Body
 
 _FACTS: Final = {**checks.BY_ID, **profiles.BY_ID}

@@ -13,8 +13,7 @@ from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.rule import Variable
 from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cel.syntax import build as cel
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
+from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS, GroupVersionKind
 
 CONTAINER: Final = "container"
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")

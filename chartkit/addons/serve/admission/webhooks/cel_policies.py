@@ -27,12 +27,12 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.cel.types import BOOL
-from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
+from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.autogen import can_extend
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.configuration import NAME_LABEL
-from chartkit.engine.kubernetes.policy_kinds import NAMESPACED, CelKind
+from chartkit.engine.kubernetes.kinds import NAMESPACED, CelKind
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Body, list_of, mapping_at, mappings_at
 

@@ -25,7 +25,7 @@ from chartkit.addons.serve.admission.webhooks.webhook import (
 )
 from chartkit.engine.cluster_policy.autogen import all_rules
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
-from chartkit.engine.kubernetes.field_table import known_kinds
+from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, resource_name
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.scalars.wildcard import compile_wildcard

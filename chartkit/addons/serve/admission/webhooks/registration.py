@@ -10,11 +10,11 @@ import threading
 from dataclasses import replace
 from typing import Final
 
-from chartkit.addons.serve.admission.logs import Log
 from chartkit.addons.serve.admission.reloading import PolicyReloader, Source
 from chartkit.addons.serve.admission.selection import Webhook
 from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.addons.serve.admission.settings import ServerSettings
+from chartkit.addons.serve.admission.telemetry import Log
 from chartkit.addons.serve.admission.webhooks.configurations import (
     MANAGER,
     NAME,

@@ -23,7 +23,7 @@ from chartkit.engine.cel.library.extensions.bindings import is_namespace
 from chartkit.engine.cel.numbers import checked_int
 from chartkit.engine.cel.parser.building import Builder
 from chartkit.engine.cel.values import UINT_MAX, Uint, Value
-from chartkit.go.int64 import wrapped
+from chartkit.go.strconv import wrapped
 
 _NUMBERS: Final = ("double", "int", "uint")
 _SIGN_BIT: Final = 2**63

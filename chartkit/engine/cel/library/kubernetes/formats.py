@@ -17,8 +17,8 @@ from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import NONE, OptionalValue, Value
-from chartkit.go.calendar import days_in
 from chartkit.go.regexp import compile_regex
+from chartkit.go.time_layout import days_in
 from chartkit.go.url import UrlError, parse_request_uri
 
 FORMAT: Final = named(struct("kubernetes.NamedFormat"))

@@ -16,7 +16,7 @@ from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.scalars.semver_range import SemverError, parse_version
 from chartkit.errors import Reraise
-from chartkit.go.int64 import wrapped
+from chartkit.go.strconv import wrapped
 
 SEMVER: Final = named(struct("kubernetes.Semver"))
 

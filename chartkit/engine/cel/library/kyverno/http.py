@@ -14,7 +14,7 @@ from chartkit.engine.cel.library.kyverno.spellings import (
 from chartkit.engine.cel.library.natives import doubles, json_of, string_map
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
-from chartkit.go.pem import holds_certificate
+from chartkit.go.x509 import holds_certificate
 
 _VARIABLES = context_variable("http", "http.Context")
 _Secured = context_class("libs.mockAwareHTTPContext")

@@ -9,9 +9,8 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
 from chartkit.errors import Reraise
-from chartkit.go.int64 import wrapped
-from chartkit.go.pem import CERTIFICATE
-from chartkit.go.x509 import CertificateError, decode_pem
+from chartkit.go.strconv import wrapped
+from chartkit.go.x509 import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
 
 _LEFT_OUT: Final = frozenset(

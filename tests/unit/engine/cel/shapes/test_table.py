@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.cel.shapes import kinds_matched
 from chartkit.engine.cel.shapes.table import shape_of
 from chartkit.engine.cel.types import TypeKind
-from chartkit.engine.kubernetes.field_table import fields_of, known_kinds, type_of_kind
+from chartkit.engine.kubernetes.field_faults import fields_of, known_kinds, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 POD = GroupVersionKind("", "v1", "Pod")

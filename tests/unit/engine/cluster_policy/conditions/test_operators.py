@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.parse import OPERATORS
 from chartkit.errors import EvaluationError
-from chartkit.go.int64 import Int64, mark_literals
+from chartkit.go.strconv import Int64, mark_literals
 from chartkit.model import Json
 
 

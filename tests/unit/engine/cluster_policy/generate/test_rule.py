@@ -11,9 +11,9 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.run import BACKGROUND_CONTROLLER
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import UNKNOWN, scope_of
-from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import Operation, Request, User
+from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import policy_resource, rule

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch, patch_problem
-from chartkit.engine.json_patch.nodes import PatchError
+from chartkit.engine.json_patch import PatchError
 
 BODY: dict[str, Any] = {"kind": "W", "spec": {"a": "1", "l": ["x", "y"], "n": None}}
 

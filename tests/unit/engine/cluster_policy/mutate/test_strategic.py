@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
-from chartkit.engine.json_patch.nodes import PatchError
+from chartkit.engine.json_patch import PatchError
 
 
 def _pod(**spec: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.pattern.scalar import exponent_text, go_number
 from chartkit.go.fmt import go_type
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Json
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Json
 
 VALUES: list[Json] = [

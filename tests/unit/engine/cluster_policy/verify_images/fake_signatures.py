@@ -18,7 +18,7 @@ from chartkit.engine.ports.signatures import (
     Verified,
 )
 from chartkit.engine.ports.world import OfflineImages, World
-from chartkit.engine.request.request import Request
+from chartkit.engine.request import Request
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, RuleResult
 from tests.unit.engine.policies import policy_resource, rule

@@ -11,7 +11,7 @@ import pytest
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.signatures import Credentials, SignatureError, VerificationRequest
-from chartkit.engine.request.request import Operation, Request
+from chartkit.engine.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Resource
 from tests.unit.engine.cluster_policy.verify_images.fake_signatures import (

@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.engine.ports.world import OFFLINE
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Json
 
 DATA = {

@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.go.int64 import Int64
+from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
 from tests.unit.engine.cel.library.kyverno.evaluation import value
 

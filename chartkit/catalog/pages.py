@@ -1,0 +1,379 @@
+"""Documentation of policies: a page of Markdown for each, and an index."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from chartkit import bundled
+from chartkit.catalog.authoring.needs import needs_of
+from chartkit.catalog.coverage.coverage import built_in_standards, read_standard
+from chartkit.catalog.entries import BUILT_IN, LibraryFolder, libraries
+from chartkit.catalog.index import read_index
+from chartkit.catalog.markdown import block, cell_code, code, link, prose
+from chartkit.catalog.model import Entry
+from chartkit.catalog.show import Details, details, does
+from chartkit.charts.rbac.requirements import Permission
+from chartkit.documents.reader import read_file, resources
+from chartkit.documents.yaml_dump import dump_documents, dump_yaml
+from chartkit.engine.cluster_policy.autogen import ANNOTATION as AUTOGEN
+from chartkit.errors import InputError, system_errors
+from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE, read_library
+from chartkit.library.profiles import read_profile, resolve
+from chartkit.model import Body, Location
+from chartkit.output import atomic_folder
+from chartkit.output.folders import write_below
+from chartkit.safe_text import markdown_rows
+from chartkit.scan.verdicts import CLUSTER_FILE
+from chartkit.suggestions import suggestion
+
+MARK: Final = "<!-- Written by `chartkit policies docs`: what is changed here is lost. -->\n"
+INDEX: Final = "README.md"
+_LIMITS: Final[Mapping[str, str]] = {
+    "minimum": "{} or more",
+    "maximum": "{} or less",
+    "minLength": "{} characters or more",
+    "minItems": "{} or more of them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedLibrary:
+    """A library, or a part of it, to write pages of; root: the whole library's folder."""
+
+    name: str
+    root: Path
+    entries: tuple[Entry, ...]
+
+
+def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
+    """The pages' texts by their paths; raises InputError for a policy that cannot be read.
+
+    Those of one library stand as its folders do; those of several, in a folder for each.
+    """
+    found: dict[str, str] = {}
+    for library in libraries:
+        prefix = f"{library.name}/" if len(libraries) > 1 else ""
+        paths = {each.reference: _path(prefix, each.reference) for each in library.entries}
+        said = mentions() if library.name == BUILT_IN else {}
+        for entry in library.entries:
+            mentioned = said.get(entry.reference, Mentions())
+            page = _Page(details(entry, library.root), paths, mentioned)
+            found[paths[entry.reference]] = page.text()
+    parts = [f"{MARK}# Policies\n"]
+    for library in libraries:
+        prefix = f"{library.name}/" if len(libraries) > 1 else ""
+        if prefix:
+            parts.append(f"## {prose(library.name)}\n")
+        folders = groupby(library.entries, key=lambda each: each.reference.rpartition("/")[0])
+        for folder, entries in folders:
+            heading = "###" if prefix else "##"
+            if folder:
+                parts.append(f"{heading} {prose(folder)}\n")
+            parts.append(markdown_rows(_HEAD, [_index_row(each, prefix) for each in entries]))
+    found[INDEX] = "\n".join(parts)
+    return dict(sorted(found.items()))
+
+
+def _path(prefix: str, reference: str) -> str:
+    """Return the path of a policy's page, never that of the index."""
+    path = f"{prefix}{reference}.md"
+    return f"{prefix}{reference}-policy.md" if path.lower() == INDEX.lower() else path
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One policy's page; paths: of all pages of its library, by reference."""
+
+    shown: Details
+    paths: Mapping[str, str]
+    mentioned: Mentions
+
+    def text(self) -> str:
+        parts = [f"{MARK}# {prose(self.shown.entry.title)}\n", self._traits(), *self._about()]
+        parts += [*self._parameters(), *self._examples(), *needs_lines(self.shown.entry)]
+        up = posixpath.relpath(INDEX, posixpath.dirname(self._path) or ".")
+        return "\n".join([*parts, f"{link('All policies', up)}\n"])
+
+    @property
+    def _path(self) -> str:
+        return self.paths[self.shown.entry.reference]
+
+    def _traits(self) -> str:
+        entry, control = self.shown.entry, self.shown.control
+        traits = {
+            "Policy": cell_code(entry.reference),
+            "Severity": prose(entry.severity),
+            "Category": prose(entry.category),
+            "Objects": prose(", ".join(entry.subjects)),
+            "What it does": prose(", ".join(entry.kinds)),
+            "Forms": prose(", ".join(entry.forms)),
+            "Left out": prose(_left_out(self.shown)),
+            "Kyverno": prose(f"{entry.minimum} or newer") if entry.minimum else "",
+            "Control": link(prose(control.name), control.source) if control else "",
+            "Standards": ", ".join(
+                link(prose(name), source) for name, source in self.mentioned.controls
+            ),
+            "Profiles": prose(", ".join(self.mentioned.profiles)),
+        }
+        rows = [[name, value] for name, value in traits.items() if value]
+        return markdown_rows(["", ""], rows)
+
+    def _about(self) -> Iterator[str]:
+        if self.shown.entry.description:
+            yield f"## Why\n\n{prose(self.shown.entry.description)}\n"
+        if self.shown.remediation:
+            yield f"## What to change\n\n{prose(self.shown.remediation)}\n"
+        if self.shown.counterpart:
+            named = ", ".join(map(self._other, self.shown.counterpart))
+            yield f"## Policies that help\n\n{named}\n"
+
+    def _other(self, name: str) -> str:
+        """A policy of the same library, by name or reference."""
+        for reference, path in self.paths.items():
+            if name in (reference, reference.rpartition("/")[2]):
+                here = posixpath.dirname(self._path) or "."
+                return link(code(reference), posixpath.relpath(path, here))
+        return code(name)
+
+    def _parameters(self) -> Iterator[str]:
+        if self.shown.parameters:
+            head = ["Name", "Type", "Default", "Meaning"]
+            rows = [_parameter(*each) for each in self.shown.parameters.items()]
+            yield f"## Parameters\n\n{markdown_rows(head, rows)}"
+
+    def _examples(self) -> Iterator[str]:
+        acts, leaves = does(self.shown.entry)
+        for verb, one in ((acts, self.shown.examples.acts), (leaves, self.shown.examples.leaves)):
+            if one is not None:
+                yield f"## An object that it {verb}\n\n{block(dump_yaml(one.body), 'yaml')}"
+        around = Path(self.shown.entry.file).parent / CLUSTER_FILE
+        if self.shown.entry.own and around.is_file():
+            bodies = [each.body for each in resources(read_file(around))]
+            shown = block(dump_documents(bodies), "yaml")
+            yield f"## What is in the cluster meanwhile\n\n{shown}"
+
+
+_EXTENDED: Final = frozenset(("ValidatingPolicy", "MutatingPolicy", "ImageValidatingPolicy"))
+
+
+def _left_out(shown: Details) -> str:
+    """Return what a form in CEL does not judge and the ClusterPolicy does: of all Pod controllers
+    Kyverno does not extend policies in CEL to ReplicationControllers."""
+    forms = _EXTENDED.intersection(shown.entry.forms)
+    is_own = any(AUTOGEN in source.text for source in shown.sources)
+    if "ClusterPolicy" not in shown.entry.forms or "Pod" not in shown.entry.subjects or is_own:
+        return ""
+    text = "ReplicationControllers, of which only the Pods count"
+    return "; ".join(f"{form}: {text}" for form in sorted(forms))
+
+
+def _parameter(name: str, schema: Body) -> list[str]:
+    default = json.dumps(schema.get("default"), ensure_ascii=False)
+    about = prose(str(schema.get("description") or ""))
+    return [cell_code(name), _type(schema), cell_code(default), about]
+
+
+def _type(schema: Body) -> str:
+    items = schema.get("items")
+    inner = items if isinstance(items, dict) else {}
+    parts = [f"{schema.get('type')} of {inner.get('type')}" if inner else str(schema.get("type"))]
+    parts += [text.format(schema[key]) for key, text in _LIMITS.items() if schema.get(key)]
+    for each in (schema, inner):
+        if isinstance(each.get("enum"), list):
+            parts.append("of " + ", ".join(json.dumps(value) for value in each["enum"]))
+    texts = [prose(", ".join(parts))]
+    texts += [
+        f"fits {cell_code(str(each['pattern']))}" for each in (schema, inner) if "pattern" in each
+    ]
+    return ", ".join(texts)
+
+
+_HEAD: Final = ("Policy", "Title", "Severity", "Objects", "What it does", "Kyverno")
+
+
+def _index_row(entry: Entry, prefix: str) -> list[str]:
+    return [
+        link(cell_code(entry.short), _path(prefix, entry.reference)),
+        prose(entry.title),
+        prose(entry.severity),
+        prose(", ".join(entry.subjects)),
+        prose(", ".join(entry.kinds)),
+        prose(entry.minimum),
+    ]
+
+
+_NEEDS_HEAD = ("Controller", "API group", "Resources", "Verbs")
+
+
+def needs_lines(entry: Entry) -> Iterator[str]:
+    """A section for permissions, ConfigMaps and GlobalContextEntries; none where it needs none.
+
+    Raises the error of a form that cannot be rendered.
+    """
+    found = needs_of(entry)
+    if found.permissions:
+        rows = [_needs_row(each) for each in found.permissions]
+        lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
+        yield f"## Permissions\n\n{lead}\n\n{markdown_rows(_NEEDS_HEAD, rows)}"
+    read = [f"ConfigMap {code(str(each))}" for each in found.config_maps]
+    read += [f"GlobalContextEntry {code(name)}" for name in found.global_entries]
+    if read:
+        yield f"## What must be there\n\n{_bullets(read)}"
+    if found.unknown:
+        messages = dict.fromkeys(prose(each.message) for each in found.unknown)
+        yield f"## What its needs do not show\n\n{_bullets(messages)}"
+
+
+def _bullets(texts: Iterable[str]) -> str:
+    return "".join(f"- {text}\n" for text in texts)
+
+
+def _needs_row(each: Permission) -> list[str]:
+    controller = f"{each.controller}, for background scans" if each.scan else str(each.controller)
+    group = cell_code(each.group) or "core"
+    return [prose(controller), group, cell_code(each.resource), prose(", ".join(each.verbs))]
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """controls: of standards, each with where it is written; profiles: those that have it."""
+
+    controls: tuple[tuple[str, str], ...] = ()
+    profiles: tuple[str, ...] = ()
+
+
+def mentions() -> Mapping[str, Mentions]:
+    """Return the mentions of the built-in policies, by reference.
+
+    A profile that has a policy switched off says so: it ships in the chart, for values to switch
+    it on.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in built_in_standards():
+        for control in read_standard(name).controls:
+            said = f"{name.upper()} {control.id}", control.source
+            for reference in (*control.policies, *control.also):
+                found.setdefault(reference, []).append(said)
+    controls, profiles = found, _profiles()
+    return {
+        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
+        for reference in {**controls, **profiles}
+    }
+
+
+def _profiles() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    library = read_library([bundled.library_dir()])
+    for file in sorted(bundled.profiles_dir().glob("*.yaml")):
+        profile = read_profile(file.stem, Path())
+        for each in resolve([profile], library).policies.values():
+            said = profile.name if each.enabled else f"{profile.name} (switched off)"
+            found.setdefault(each.policy.reference, []).append(said)
+    return found
+
+
+_DEEPEST: Final = 2
+"""The number of folders between a policy and its library's shared parameters."""
+
+
+def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
+    """The policies that names mean; raises InputError for a name that means none.
+
+    names: of libraries, or folders at and below which policies stand; none: every library that
+    the project has.
+    """
+    known = libraries(project)
+    if not names:
+        return [_whole(library) for library in known]
+    found: dict[str, DocumentedLibrary] = {}
+    for name in names:
+        each = _named(name, known)
+        other = found.setdefault(each.name, each)
+        if other.root.resolve() != each.root.resolve():
+            hint = "write their pages to folders of their own, one after the other"
+            raise InputError(f"there are two libraries '{each.name}'", Location(name), hint)
+        found[each.name] = _together(other, each)
+    return list(found.values())
+
+
+def _together(one: DocumentedLibrary, other: DocumentedLibrary) -> DocumentedLibrary:
+    entries = {each.reference: each for each in (*one.entries, *other.entries)}
+    ordered = sorted(entries.values(), key=lambda each: each.reference)
+    return replace(one, entries=tuple(ordered))
+
+
+def _named(name: str, known: Sequence[LibraryFolder]) -> DocumentedLibrary:
+    for library in known:
+        if library.name == name:
+            return _whole(library)
+    folder = Path(name)
+    if not folder.is_dir():
+        listed = [library.name for library in known]
+        hint = suggestion(name, listed) or f"libraries are {', '.join(listed)}"
+        raise InputError(f"there is no library and no folder '{name}'", hint=hint)
+    root = _root(folder.resolve())
+    found = [
+        entry
+        for entry in read_index(root.name, root).entries
+        if Path(entry.file).is_relative_to(folder.resolve())
+    ]
+    if not found:
+        raise InputError("holds no policy", Location(name))
+    return DocumentedLibrary(root.name, root, tuple(found))
+
+
+def _whole(library: LibraryFolder) -> DocumentedLibrary:
+    return DocumentedLibrary(
+        library.name, library.root, read_index(library.name, library.root).entries
+    )
+
+
+def _root(folder: Path) -> Path:
+    """The library that a folder is in: where the shared parameters stand, or the folder itself."""
+    for each in (folder, *list(folder.parents)[:_DEEPEST]):
+        if (each / PARAMETERS_FILE).is_file() and not (each / POLICY_FILE).exists():
+            return each
+    return folder.parent if (folder / POLICY_FILE).is_file() else folder
+
+
+def differences(pages: Mapping[str, str], folder: Path) -> list[str]:
+    """Return the files of a folder that differ from the pages, a line each; raise InputError."""
+    there = dict(_files(folder))
+    found = []
+    for name in sorted({*pages, *there}):
+        if name not in there:
+            found.append(f"{folder / name}: is missing")
+        elif name not in pages:
+            found.append(f"{folder / name}: is of no policy any more")
+        elif there[name] != pages[name].encode():
+            found.append(f"{folder / name}: is not as the policy is now")
+    return found
+
+
+def publish(pages: Mapping[str, str], folder: Path) -> None:
+    """Puts the pages in the place of a folder of such pages, in one step; raises InputError, also
+    where the folder holds anything else: nothing that people wrote is removed."""
+    for name, content in _files(folder):
+        if not content.startswith(MARK.encode()):
+            hint = "give a folder that holds nothing else than these pages"
+            raise InputError(
+                "was not written by `policies docs`", Location(str(folder / name)), hint
+            )
+    with atomic_folder.replaced(folder) as new:
+        write_below(new, pages)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The files below a folder by their paths there; none where there is no folder."""
+    with system_errors("cannot be read", folder):
+        if not folder.exists():
+            return
+        for file in sorted(folder.rglob("*")):
+            if file.is_symlink() or not file.is_dir():
+                yield file.relative_to(folder).as_posix(), file.read_bytes()

@@ -1,1 +1,0 @@
-"""Documentation of policies: a page of Markdown for each, and an index."""

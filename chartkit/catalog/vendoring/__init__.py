@@ -1,1 +1,0 @@
-"""Whole policy libraries taken into `vendor/`, locked, and updated with a report of the changes."""

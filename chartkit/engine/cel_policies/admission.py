@@ -1,0 +1,420 @@
+"""The parts of Kubernetes' own admission policies: expressions, bindings, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.declarations import Environment, Variable
+from chartkit.engine.cel.errors import CelCompileError, CelError
+from chartkit.engine.cel.host import OFFLINE
+from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.types import Type, TypeKind
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.expressions import failed
+from chartkit.engine.cel_policies.policy import (
+    CelPolicy,
+    MatchConstraints,
+    NamedExpression,
+    Validation,
+    read_constraints,
+)
+from chartkit.engine.cel_policies.scope import Deferred, PolicyScope, once
+from chartkit.engine.cel_policies.shared import (
+    Fields,
+    names_its_own,
+    shared_program,
+    with_variables,
+)
+from chartkit.engine.kubernetes.definitions import (
+    SCHEMA_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
+from chartkit.engine.kubernetes.kinds import ADMISSION_VERSIONS, BINDINGS, is_binding
+from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, read_selector
+from chartkit.engine.ports.services import Cluster, ObjectKey, labels_of
+from chartkit.errors import CompileError, EvaluationError, Reraise
+from chartkit.go.strconv import quote
+from chartkit.model import Body, Diagnostic, Json, Resource, Severity, mapping_at
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One binding of a policy; constraints: None where it narrows nothing."""
+
+    name: str
+    constraints: Constraints | None
+    params: ParamRef | None
+    actions: tuple[str, ...]
+
+
+def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, ...]:
+    """The bindings of a policy, in order; raises CompileError for one that its schema refuses."""
+    return tuple(
+        _read(policy, one)
+        for one in found
+        if one.kind == f"{policy.kind}Binding"
+        and mapping_at(one.body, "spec").get("policyName") == policy.name
+    )
+
+
+def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
+    """Yield what is wrong of bindings whose policy is not among some objects, or is not named.
+
+    Those of a policy that is there are checked with it.
+    """
+    policies = {(each.kind, each.name) for each in found}
+    for one in filter(is_binding, found):
+        named = mapping_at(one.body, "spec").get("policyName")
+        if isinstance(named, str) and (one.kind.removesuffix("Binding"), named) in policies:
+            continue
+        try:
+            _check(one)
+        except CompileError as error:
+            yield from error.diagnostics
+            continue
+        if not named:
+            message = f"{one.kind} {one.name}: spec.policyName: Required value"
+            hint = "without it the binding binds nothing, and an API server refuses it"
+            yield Diagnostic(
+                SCHEMA_RULE, Severity.ERROR, message, one.location.within("/spec/policyName"), hint
+            )
+
+
+def _check(resource: Resource) -> None:
+    check_served(resource, ADMISSION_VERSIONS, BINDINGS)
+    check_schema(definition_check(resource.kind), resource)
+
+
+def _read(policy: CelPolicy, resource: Resource) -> Binding:
+    _check(resource)
+    spec: Body = resource.body["spec"]
+    constraints = read_constraints(spec.get("matchResources"))
+    return Binding(
+        resource.name,
+        None if constraints is None else Constraints(constraints, selects_nothing=False),
+        read_param_ref(policy.spec.get("paramKind"), spec.get("paramRef")),
+        tuple(spec.get("validationActions") or ()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ParamRef:
+    """The objects of a kind that are a policy's parameters: one by its name, or all that a selector
+    matches. namespace: empty for the request's own; fits: the selector, None for all; allows_none:
+    whether a request is admitted if there are none."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str
+    fits: Labelled | None
+    allows_none: bool
+
+    def find(self, namespace: str, cluster: Cluster) -> tuple[Body, ...]:
+        """The parameters for a request in a namespace; raises EvaluationError, in the words of an
+        API server, where the reference cannot be used."""
+        if cluster.is_cluster_scoped(self.api_version, self.kind):
+            if self.namespace:
+                raise EvaluationError(
+                    "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+                )
+            place = ""
+        else:
+            place = self.namespace or namespace
+            if not place:
+                raise EvaluationError(
+                    "can't use namespaced paramRef to match cluster-scoped resources"
+                )
+        if self.name:
+            found = cluster.find(ObjectKey(self.api_version, self.kind, place, self.name))
+            return () if found is None else (found,)
+        listed = cluster.select(self.api_version, self.kind, place, None)
+        fits = self.fits
+        return tuple(each for each in listed if fits is None or fits(labels_of(each)))
+
+
+def read_param_ref(kind: Json, reference: Json) -> ParamRef | None:
+    """Reads `paramKind` and `paramRef`, whose schemas were checked; None without both."""
+    if not kind or not reference:
+        return None
+    selector = read_selector(reference.get("selector"))
+    return ParamRef(
+        api_version=kind.get("apiVersion") or "",
+        kind=kind.get("kind") or "",
+        name=reference.get("name") or "",
+        namespace=reference.get("namespace") or "",
+        fits=None if selector is None else compile_selector(selector),
+        allows_none=reference.get("parameterNotFoundAction") == "Allow",
+    )
+
+
+Scope = Mapping[str, Value]
+
+_VARIABLES: Final = "kubernetes.variables"
+_PARAMS: Final = "params"
+_PLAIN: Final = frozenset(
+    {
+        TypeKind.ANY,
+        TypeKind.BOOL,
+        TypeKind.BYTES,
+        TypeKind.DOUBLE,
+        TypeKind.DURATION,
+        TypeKind.INT,
+        TypeKind.NULL,
+        TypeKind.STRING,
+        TypeKind.TIMESTAMP,
+        TypeKind.UINT,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression, or why it does not compile."""
+
+    text: str
+    program: Program | None
+    problem: str = ""
+
+    def evaluate(self, scope: Scope) -> Value:
+        """The value; raises CelError in the words of an API server."""
+        if self.program is None:
+            raise CelError(f"compilation error: {self.problem}")
+        with Reraise(f"expression '{self.text}' resulted in error: ", CelError, CelError):
+            return self.program.evaluate(scope, OFFLINE)
+
+
+class AdmissionExpressions:
+    """Compiles the expressions of one policy, which all see its variables."""
+
+    __slots__ = ("_fields", "_has_params", "_kind", "_variables")
+
+    def __init__(
+        self, environment: Environment, variables: Sequence[NamedExpression], has_params: bool
+    ) -> None:
+        self._kind = environment
+        self._has_params = has_params
+        self._fields: dict[str, Type] = {}
+        self._variables: dict[str, Expression] = {}
+        for each in variables:
+            compiled = self.compile(each.expression)
+            program = compiled.program
+            self._variables[each.name] = compiled
+            self._fields[each.name] = _declared(program.output_type) if program else types.DYN
+
+    def compile(self, text: str, expected: Sequence[Type] = ()) -> Expression:
+        """An expression that sees the variables; expected: what it may come to, none: anything."""
+        try:
+            program = self._program(text)
+        except CelCompileError as error:
+            if error.issues[0].offset is None:
+                return Expression(text, None, f"program instantiation failed: {error.text}")
+            return Expression(text, None, f"compilation failed: {error.text}")
+        if expected and program.output_type not in expected:
+            names = " ".join(map(str, expected))
+            wanted = names if len(expected) == 1 else f"one of [{names}]"
+            found = program.output_type
+            return Expression(text, None, f"must evaluate to {wanted} but got {found}")
+        return Expression(text, program)
+
+    def _program(self, text: str) -> Program:
+        if not names_its_own(text):
+            return shared_program(text, self._kind)
+        fields = tuple(self._fields.items())
+        return shared_program(text, _environment(self._kind, fields, self._has_params))
+
+    def variables(
+        self, scope: Scope, computed: dict[Program, Value] | None = None
+    ) -> Mapping[str, Value]:
+        """Return the value of `variables` in a scope; computed: values that are known for its
+        request."""
+        return _Variables(self._variables, scope, computed)
+
+    def fields_of(
+        self,
+        expression: Expression,
+        scope: Scope,
+        conditions: Sequence[Expression],
+        constraints: MatchConstraints | None,
+    ) -> tuple[str, ...]:
+        """Return the JSON pointers of the fields over which an expression failed.
+
+        conditions, constraints: of the policy, which speak of the request.
+        """
+        from chartkit.engine.cel_policies.fields import Matching, fields_of
+
+        if expression.program is None:
+            return ()
+        programs = {name: one.program for name, one in self._variables.items() if one.program}
+        asked = [one.program for one in conditions if one.program]
+        matching = Matching(asked, constraints)
+        return fields_of(expression.program, scope, programs, OFFLINE, matching)
+
+
+@lru_cache(maxsize=512)
+def _environment(kind: Environment, fields: Fields, has_params: bool) -> Environment:
+    """The environment of a kind with a policy's variables; `params` is there where it has some."""
+    found = with_variables(kind, _VARIABLES, fields)
+    names = {name: one for name, one in found.variables.items() if name != _PARAMS}
+    if has_params:
+        names[_PARAMS] = Variable(types.DYN)
+    return replace(found, variables=MappingProxyType(names))
+
+
+def _declared(type_: Type) -> Type:
+    """The type that a variable is declared with: named types become dynamic."""
+    if type_.kind in (TypeKind.LIST, TypeKind.MAP):
+        return replace(type_, parameters=tuple(map(_declared, type_.parameters)))
+    return type_ if type_.kind in _PLAIN else types.DYN
+
+
+class _Variables(Deferred):
+    """A policy's `variables`, with the words of an API server for their errors."""
+
+    __slots__ = ("_computed", "_expressions", "_scope")
+
+    def __init__(
+        self,
+        expressions: Mapping[str, Expression],
+        scope: Scope,
+        computed: dict[Program, Value] | None,
+    ) -> None:
+        super().__init__(expressions)
+        self._computed = computed
+        self._expressions = expressions
+        self._scope = scope
+
+    def compute(self, name: str) -> Value:
+        """The value of a variable; raises CelError."""
+        expression = self._expressions[name]
+        if expression.program is None:
+            raise CelError(
+                f"composited variable {quote(name)} fails to compile: {expression.problem}"
+            )
+        try:
+            return once(expression.program, self._scope, OFFLINE, self._computed)
+        except CelError as error:
+            text = f"composited variable {quote(name)} fails to evaluate: {error.message}"
+            raise CelError(text) from error
+
+
+_LONGEST_MESSAGE: Final = 5 * 1024
+"""Bytes; a longer text of a message expression is passed over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The reason why a request is not admitted; is_error: because something could not be
+    evaluated; fields: JSON pointers of the object's fields that it is about."""
+
+    message: str
+    is_error: bool = False
+    fields: tuple[str, ...] = ()
+
+
+SKIPPED: Final = Decision("")
+"""The match conditions leave the request alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Validation:
+    validation: Validation
+    expression: Expression
+    message: Expression | None
+
+
+class AdmissionValidation:
+    """The compiled match conditions, variables and validations of a policy."""
+
+    __slots__ = ("_conditions", "_constraints", "_expressions", "_ignores_errors", "_validations")
+
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        conditions: Sequence[NamedExpression] = (),
+        variables: Sequence[NamedExpression] = (),
+        validations: Sequence[Validation] = (),
+        constraints: MatchConstraints | None = None,
+        has_params: bool = False,
+        ignores_errors: bool = False,
+    ) -> None:
+        self._ignores_errors = ignores_errors
+        self._constraints = constraints
+        self._expressions = AdmissionExpressions(environment, variables, has_params)
+        compile_ = self._expressions.compile
+        self._conditions = [compile_(each.expression, (types.BOOL,)) for each in conditions]
+        self._validations = [
+            _Validation(
+                each,
+                compile_(each.expression, (types.BOOL,)),
+                compile_(each.message_expression, (types.STRING,))
+                if each.message_expression
+                else None,
+            )
+            for each in validations
+        ]
+
+    def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Decision | None:
+        """Return the reason why a request is not admitted; None if it is.
+
+        request: a `server_scope`; match conditions do not see its `namespaceObject`.
+        """
+        scope = PolicyScope(request)
+        scope["params"] = params
+        if self._conditions:
+            scope["namespaceObject"] = None
+            scope["variables"] = self._expressions.variables(scope)
+            decision = self._match(scope)
+            if decision is not None:
+                return decision
+            scope["namespaceObject"] = request["namespaceObject"]
+        scope["variables"] = self._expressions.variables(scope, scope.computed)
+        for each in self._validations:
+            try:
+                if each.expression.evaluate(scope) is True:
+                    continue
+            except CelError as error:
+                fields = self._fields(each, scope)
+                return Decision(error.message, is_error=True, fields=fields)
+            fields = self._fields(each, scope)
+            return Decision(_message(each, scope), fields=fields)
+        return None
+
+    def _fields(self, failed: _Validation, scope: Mapping[str, Value]) -> tuple[str, ...]:
+        return self._expressions.fields_of(
+            failed.expression, scope, self._conditions, self._constraints
+        )
+
+    def _match(self, scope: Mapping[str, Value]) -> Decision | None:
+        failures = failed(lambda one: one.evaluate(scope), self._conditions)
+        if failures == []:
+            return None
+        if failures is None or self._ignores_errors:
+            return SKIPPED
+        unlike = list(dict.fromkeys(failures))
+        text = unlike[0] if len(unlike) == 1 else f"[{', '.join(unlike)}]"
+        return Decision(text, is_error=True)
+
+
+def _message(failed: _Validation, scope: Mapping[str, Value]) -> str:
+    """The message expression's text, if it is one line and not too long; else the message."""
+    if failed.message is not None:
+        try:
+            text = str(failed.message.evaluate(scope)).strip()
+        except CelError:
+            text = ""
+        if text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE:
+            return text
+    return (
+        failed.validation.message.strip()
+        or f"failed expression: {failed.validation.expression.strip()}"
+    )

@@ -1,1 +1,0 @@
-"""The parts of Kubernetes' own admission policies: expressions, bindings, parameters."""

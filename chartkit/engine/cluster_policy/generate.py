@@ -1,0 +1,446 @@
+"""From a filled-in pattern to objects, as Kyverno's background controller writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.budget import ITERATION, Budget, BudgetError, check_object
+from chartkit.engine.cluster_policy.foreach import compile_list, compile_scope
+from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import compile_template
+from chartkit.engine.kubernetes.kinds import parse_api_version, resource_name
+from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
+from chartkit.engine.ports.services import Cluster, ObjectKey, key_of, labels_of
+from chartkit.engine.request import Request
+from chartkit.errors import ChartkitError, EvaluationError, NoSource, raising
+from chartkit.go.fmt import go_sprint
+from chartkit.go.strconv import Int64, quote
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Explanation,
+    Json,
+    RuleResult,
+    RuleType,
+    Severity,
+    Status,
+    mapping_at,
+    same,
+    text_of,
+)
+from chartkit.schemas.kind_selectors import is_version
+
+
+class Store:
+    """A cluster, the object that triggered the rule, and what the rule has made so far."""
+
+    __slots__ = ("_cluster", "_made", "_trigger", "_updated", "budget", "trigger")
+
+    def __init__(self, cluster: Cluster, trigger: Body, budget: Budget) -> None:
+        self.trigger = trigger
+        self.budget = budget
+        self._cluster = cluster
+        self._trigger = Cluster((trigger,))
+        self._made: dict[ObjectKey, Body] = {}
+        self._updated: dict[ObjectKey, Body] = {}
+
+    @property
+    def made(self) -> tuple[Body, ...]:
+        """Return the objects of the rule, in order, each as it was last written."""
+        return tuple(self._made.values())
+
+    @property
+    def updated(self) -> tuple[Body, ...]:
+        """Objects that were there before, as the rule last wrote them."""
+        return tuple(self._updated.values())
+
+    def find(self, key: ObjectKey) -> Body | None:
+        """The object of a key; None where there is none."""
+        made = self._made.get(key) or self._updated.get(key)
+        return made or self._trigger.find(key) or self._cluster.find(key)
+
+    def select(
+        self, api_version: str, kind: str, namespace: str, selector: LabelSelector | None
+    ) -> Iterator[Body]:
+        """The objects of a kind that were there before the rule ran."""
+        own = key_of(self.trigger)
+        for body in self._trigger.select(api_version, kind, namespace, selector):
+            yield body
+        for body in self._cluster.select(api_version, kind, namespace, selector):
+            if key_of(body) != own:
+                yield body
+
+    def write(self, key: ObjectKey, body: Body) -> None:
+        """Creates an object or writes over one; what the API server alone sets stays.
+
+        Raises `BudgetError` for an object that no API server takes.
+        """
+        check_object(body, "a generated object")
+        there = None if key in self._made else self.find(key)
+        if there is None:
+            self._made[key] = body
+            return
+        body = _with_server_fields(body, there)
+        if not same(body, there):
+            self._updated[key] = body
+
+
+def _with_server_fields(body: Body, there: Body) -> Body:
+    own = {key: there["metadata"][key] for key in OF_ONE_OBJECT if key in there["metadata"]}
+    body = {**body, "metadata": {**body["metadata"], **own}}
+    if "status" in there:
+        body.setdefault("status", there["status"])
+    return body
+
+
+OF_ONE_OBJECT: Final = (
+    "uid",
+    "selfLink",
+    "creationTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+)
+"""Metadata that the API server gives each object."""
+
+
+_FIELDS: Final = ("apiVersion", "kind", "namespace", "name", "uid", "data", "clone", "cloneList")
+
+
+@dataclass(frozen=True, slots=True)
+class CloneList:
+    """The sources of clones: kinds (apiVersion and kind), their namespace, their labels."""
+
+    kinds: tuple[tuple[str, str], ...]
+    namespace: str
+    selector: LabelSelector | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A pattern with its variables filled in.
+
+    target: of cloneList only the namespace counts; source: what is cloned, None for data.
+    """
+
+    target: ObjectKey
+    data: Body
+    source: ObjectKey | None = None
+    clone_list: CloneList | None = None
+
+
+Pattern = Callable[[Context], Wanted]
+"""Fills a pattern in; raises EvaluationError."""
+
+
+def compile_pattern(body: Body) -> Pattern:
+    """The pattern that stands in a generate block; what has no variables is read once."""
+    fields = {key: body[key] for key in _FIELDS if body.get(key) is not None}
+    template = compile_template(fields)
+    if not template.is_constant:
+        return lambda context: _read(template.resolve(context))
+    try:
+        wanted = _read(template.value)
+    except EvaluationError as error:
+        return raising(EvaluationError, error.message)
+    return lambda _context: wanted
+
+
+def _read(fields: Body) -> Wanted:
+    target = ObjectKey(*(_text(fields, key) for key in ("apiVersion", "kind", "namespace", "name")))
+    clone = _object(fields, "clone")
+    name, namespace = _text(clone, "name"), _text(clone, "namespace")
+    clone_list = _clone_list(_object(fields, "cloneList"))
+    if name:
+        return Wanted(target, {}, target._replace(namespace=namespace, name=name))
+    if clone_list is not None:
+        return Wanted(target, {}, clone_list=clone_list)
+    return Wanted(target, _object(fields, "data"))
+
+
+def _clone_list(body: Body) -> CloneList | None:
+    kinds = body.get("kinds") or ()
+    if not kinds:
+        return None
+    for kind in kinds:
+        if not isinstance(kind, str):
+            raise EvaluationError(f"cloneList.kinds must be texts, not {go_sprint(kind)}")
+    selector = read_selector(body.get("selector"))
+    return CloneList(tuple(map(split_kind, kinds)), _text(body, "namespace"), selector)
+
+
+def split_kind(text: str) -> tuple[str, str]:
+    """`apps/v1/Deployment` as apiVersion and kind; empty where no version is named."""
+    api_version, _, kind = text.rpartition("/")
+    return (api_version, kind) if is_version(api_version.rpartition("/")[2]) else ("", text)
+
+
+def _text(body: Body, key: str) -> str:
+    value = body.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise EvaluationError(f"{key} must be a text, not {go_sprint(value)}")
+    return value
+
+
+def _object(body: Body, key: str) -> Body:
+    value: Json = body.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise EvaluationError(f"{key} must be an object, not {go_sprint(value)}")
+    return value
+
+
+_PREFIX: Final = "generate.kyverno.io/"
+
+
+def managed_labels(policy: Policy, rule: str, trigger: Body) -> dict[str, str]:
+    """Return the labels of a generated object: the policy, the rule and the trigger."""
+    return {
+        "app.kubernetes.io/managed-by": "kyverno",
+        f"{_PREFIX}policy-name": policy.name,
+        f"{_PREFIX}policy-namespace": policy.namespace,
+        f"{_PREFIX}rule-name": rule,
+        **_reference("trigger", trigger),
+    }
+
+
+def source_labels(source: Body) -> dict[str, str]:
+    """Return the labels that name the source of a clone."""
+    return {f"{_PREFIX}clone-source": "", **_reference("source", source)}
+
+
+def _reference(role: str, body: Body) -> dict[str, str]:
+    key = key_of(body)
+    group, version = parse_api_version(key.api_version)
+    metadata = body.get("metadata")
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    return {
+        f"{_PREFIX}{role}-group": group,
+        f"{_PREFIX}{role}-version": version,
+        f"{_PREFIX}{role}-kind": key.kind,
+        f"{_PREFIX}{role}-namespace": key.namespace,
+        f"{_PREFIX}{role}-uid": text_of(uid),
+    }
+
+
+_NOT_CLONED: Final = frozenset(OF_ONE_OBJECT) - {"generation"}
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes what a rule generates. synchronize: whether what is there already is kept in step."""
+
+    policy: Policy
+    rule: Rule
+    synchronize: bool
+
+    def write(self, wanted: Wanted, store: Store) -> None:
+        """Makes what a pattern asks for; raises EvaluationError where it cannot be made."""
+        if wanted.source is not None:
+            self._clone(wanted.source, wanted.target, store)
+        elif wanted.clone_list is not None:
+            self._clone_all(wanted.clone_list, wanted.target.namespace, store)
+        else:
+            self._put(wanted.data, wanted.target, store)
+
+    def _clone(self, source: ObjectKey, target: ObjectKey, store: Store) -> None:
+        if source[2:] == target[2:]:
+            return
+        found = store.find(source)
+        if found is None:
+            group, _ = parse_api_version(source.api_version)
+            resource = ".".join(filter(None, (resource_name(source.kind), group)))
+            missing = f"{resource} {quote(source.name)} not found"
+            raise EvaluationError(f"source resource {'/'.join(target)} not found: {missing}")
+        metadata = dict(mapping_at(found, "metadata"))
+        if key_of(found).namespace != target.namespace:
+            metadata.pop("ownerReferences", None)
+        metadata["labels"] = {**labels_of(found), **source_labels(found)}
+        clone_of = {
+            **found,
+            "metadata": {key: value for key, value in metadata.items() if key not in _NOT_CLONED},
+        }
+        self._put(clone_of, target, store)
+
+    def _clone_all(self, wanted: CloneList, namespace: str, store: Store) -> None:
+        if wanted.selector == LabelSelector():
+            raise CloneListError(
+                "cloneList selector is empty: Kyverno cannot list with it",
+                self.rule.location,
+                "leave it out to clone every object",
+            )
+        for api_version, kind in wanted.kinds:
+            if not api_version:
+                raise CloneListError(
+                    f"cloneList kind {kind} names no version: its objects cannot be listed",
+                    self.rule.location,
+                    f"write v1/{kind} or group/version/{kind}",
+                )
+            found = store.select(api_version, kind, wanted.namespace, wanted.selector)
+            for source in tuple(found):
+                key = key_of(source)
+                if key.namespace != namespace:
+                    self._clone(key, key._replace(namespace=namespace), store)
+
+    def _put(self, data: Body, target: ObjectKey, store: Store) -> None:
+        if store.find(target) is not None and not self.synchronize:
+            return
+        store.budget.weigh(data, "a generated object")
+        labels = managed_labels(self.policy, self.rule.name, store.trigger)
+        store.write(target, _finished(data, target, labels))
+
+
+class CloneListError(EvaluationError):
+    """A cloneList that cannot be listed; Kyverno's command-line program ends there."""
+
+
+def _finished(data: Body, target: ObjectKey, labels: dict[str, str]) -> Body:
+    given = data.get("metadata")
+    if given is not None and not isinstance(given, dict):
+        raise EvaluationError("metadata must be an object")
+    metadata = {**(given or {}), "name": target.name, "namespace": target.namespace}
+    metadata["labels"] = {**labels_of(data), **labels}
+    metadata.pop("resourceVersion", None)
+    for key in ("name", "namespace"):
+        if not metadata[key]:
+            del metadata[key]
+    body: Body = {
+        "apiVersion": target.api_version,
+        "kind": data.get("kind") or target.kind,
+        "metadata": metadata,
+    }
+    rest = {key: value for key, value in data.items() if key not in body}
+    return {**body, **{key: _plain(value) for key, value in rest.items()}}
+
+
+def _plain(value: Json) -> Json:
+    """The value as any JSON has it, without the engine's own type of number."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return int(value) if isinstance(value, Int64) else value
+
+
+_ID = "CK520"
+_EXPLANATIONS = (
+    Explanation(
+        _ID,
+        what="A generate rule with synchronize or generateExisting whose match names operations.",
+        why=(
+            "Background processing has no operation: Kyverno accepts the rule and does not apply "
+            "it there."
+        ),
+        do=(
+            "Remove operations. To tell requests apart, use a precondition on request.operation "
+            "that also holds for an empty one."
+        ),
+    ),
+)
+_HINT = (
+    "leave out operations, and ask for them in a precondition that holds without one, too: "
+    "key \"{{ request.operation || 'BACKGROUND' }}\", operator AnyIn, value [CREATE, BACKGROUND]"
+)
+
+
+def unmatched_in_background(policy: Policy) -> Iterator[Diagnostic]:
+    """A warning for each rule whose `synchronize` or `generateExisting` does nothing, as its match
+    names operations."""
+    spec = policy.resource.body.get("spec") or {}
+    for rule in policy.rules:
+        switches = list(_background_switches(rule, spec.get("generateExisting") is True))
+        if switches and _needs_operation(rule.match):
+            what = " and ".join(switches)
+            message = (
+                f"{policy.key}: rule {rule.name}: {what} without effect: match names operations, "
+                "and what Kyverno does in the background has none"
+            )
+            yield Diagnostic(_ID, Severity.WARNING, message, rule.location, _HINT)
+
+
+def _background_switches(rule: Rule, existing: bool) -> Iterator[str]:
+    if rule.generate is None:
+        return
+    if rule.generate.get("synchronize") is True:
+        yield "synchronize"
+    own = rule.generate.get("generateExisting")
+    if own is True or (own is None and existing):
+        yield "generateExisting"
+
+
+def _needs_operation(match: Match) -> bool:
+    """Return whether there are objects that a match takes only with an operation."""
+    if match.direct.operations or any(one.operations for one in match.all):
+        return True
+    free = {kind for one in match.any if not one.operations for kind in one.kinds}
+    return any(one.operations and not free.issuperset(one.kinds) for one in match.any)
+
+
+Step = Callable[["Context", Store], None]
+"""Writes what one part of a rule asks for; raises ChartkitError."""
+
+
+def compile_generate(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a generate rule.
+
+    The rule passes whatever becomes of its objects, as Kyverno's does: that they cannot be made (a
+    variable or a source is missing) fails an update request later, and `unmade` says why.
+    """
+    body = rule.generate or {}
+    writer = Writer(policy, rule, body.get("synchronize") is True)
+    if body.get("foreach") is None:
+        steps = [_compile_pattern(body, writer)]
+    else:
+        steps = [_compile_loop(loop, writer) for loop in body["foreach"]]
+
+    def handle(context: Context, request: Request) -> RuleResult | None:
+        cluster = context.world.api.cluster(policy.key, rule.name)
+        store = Store(cluster, request.resource.body, context.budget)
+        passed = RuleResult(policy.key, rule.name, RuleType.GENERATION, Status.PASS, "")
+        try:
+            for step in steps:
+                step(context, store)
+        except (BudgetError, CloneListError, NoSource):
+            raise
+        except ChartkitError as error:
+            # One object that cannot be made fails the whole update request.
+            return replace(passed, unmade=error.message)
+        return replace(passed, generated=store.made, updated=store.updated)
+
+    return handle
+
+
+def _compile_pattern(body: Body, writer: Writer) -> Step:
+    pattern = compile_pattern(body)
+
+    def step(context: Context, store: Store) -> None:
+        writer.write(pattern(context), store)
+
+    return step
+
+
+def _compile_loop(body: Body, writer: Writer) -> Step:
+    elements = compile_list(body.get("list") or "")
+    entries, conditions = compile_scope(body, writer.rule, writer.policy)
+    pattern = compile_pattern(body)
+
+    def step(context: Context, store: Store) -> None:
+        found = elements(context)
+        for index, element in enumerate(found):
+            if element is None:
+                continue
+            context.budget.spend(ITERATION, f"a foreach over {len(found)} elements")
+            inner = context.child()
+            inner.set_element(element, index, 0)
+            entries.attach(inner)
+            if conditions is None or conditions.evaluate(inner).holds:
+                writer.write(pattern(inner), store)
+
+    return step

@@ -1,0 +1,426 @@
+"""JSON Patch (RFC 6902) on documents, for policies of both generations."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Final, NoReturn
+
+from chartkit.errors import EvaluationError
+from chartkit.go.fmt import json_float
+from chartkit.go.strconv import Int64, quote
+from chartkit.model import Body, Json
+
+
+class PatchError(EvaluationError):
+    """A patch that cannot be applied to an object; the text is Kyverno's."""
+
+
+class SecondKey(str):
+    """A key that another key of its object has come to be equal to; the first one counts."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+MISSING: Final[Any] = object()
+"""Stands for a value that is not there."""
+
+KEPT_NULL: Final[Any] = object()
+"""A null of the object that the patch does not name; it stays."""
+
+
+def is_absent(value: Json) -> bool:
+    """Return whether a value is not there or null."""
+    return value is MISSING or value is None or value is KEPT_NULL
+
+
+def is_empty(value: Json) -> bool:
+    """Return whether a value is not there, null, or has nothing inside."""
+    return is_absent(value) or value in ({}, [])
+
+
+def scalar_text(value: Json) -> str:
+    """The text of a scalar in JSON, without quotes; empty for an object or a list."""
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int or kind is Int64:
+        return str(value)
+    return json_float(value) if kind is float else ""
+
+
+def get_field(value: Json, name: str) -> Json:
+    """A field's value; MISSING where there is none or the value is no object."""
+    return value.get(name, MISSING) if isinstance(value, dict) else MISSING
+
+
+def set_field(target: dict[str, Json], name: str, value: Json) -> None:
+    """Sets a field; a null removes it.
+
+    What takes the place of a text stays a text: kustomize keeps the quotes that were there.
+    """
+    if value is KEPT_NULL:
+        target[name] = None
+    elif value is MISSING or value is None:
+        target.pop(name, None)
+    elif isinstance(target.get(name), str) and not isinstance(value, str | dict | list):
+        target[name] = scalar_text(value)
+    else:
+        target[name] = value
+
+
+def copied(value: Json) -> Json:
+    """A copy whose objects and lists can be changed, the keys of objects in order."""
+    if isinstance(value, dict):
+        return {
+            key: copied(member) if isinstance(member, dict | list) else member
+            for key, member in sorted(value.items(), key=_first)
+        }
+    if isinstance(value, list):
+        return [copied(member) if isinstance(member, dict | list) else member for member in value]
+    return value
+
+
+_first: Final = itemgetter(0)
+
+
+def second_key(value: Json) -> SecondKey | None:
+    """The first key that occurs twice in an object, at any depth."""
+    members: Iterable[Json] = value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        for key in value:
+            if isinstance(key, SecondKey):
+                return key
+        members = value.values()
+    return next(filter(None, map(second_key, members)), None)
+
+
+def expect_object(value: Json) -> None:
+    """Raises `PatchError` for what is neither an object nor null nor missing."""
+    if not is_absent(value) and not isinstance(value, dict):
+        raise wrong_kind(value, "MappingNode")
+
+
+def expect_list(value: Json) -> None:
+    """Raises `PatchError` for what is neither a list nor null nor missing."""
+    if not is_absent(value) and not isinstance(value, list):
+        raise wrong_kind(value, "SequenceNode")
+
+
+def expect_scalar(value: Json) -> None:
+    """Raises `PatchError` for an object or a list."""
+    if isinstance(value, dict | list):
+        raise wrong_kind(value, "ScalarNode")
+
+
+def wrong_kind(value: Json, expected: str) -> PatchError:
+    """The error of a value that is not of the kind it must be."""
+    if isinstance(value, dict):
+        kind = "MappingNode"
+    else:
+        kind = "SequenceNode" if isinstance(value, list) else "ScalarNode"
+    return PatchError(
+        f"wrong node kind: expected {expected} but got {kind}: node contents:\n{flow_text(value)}\n"
+    )
+
+
+def flow_text(value: Json) -> str:
+    """The value as YAML in one line."""
+    if isinstance(value, dict):
+        members = (f"{_quoted(key)}: {flow_text(member)}" for key, member in value.items())
+        return "{" + ", ".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(flow_text, value)) + "]"
+    return _quoted(value) if isinstance(value, str) else scalar_text(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+WRITTEN_NULL: Final[Any] = object()
+
+_INDEX: Final = re.compile(r"[+-]?[0-9]+")
+_INT64: Final = 2**63
+_MOST_NULLS: Final = 100_000
+"""The most places of a list that a patch may skip; Kyverno would fill any number."""
+MISSING_VALUE: Final = "missing value"
+_INVALID_INDEX: Final = "invalid index referenced"
+_NO_OBJECT: Final = "invalid value, expected object"
+NO_DOCUMENT: Final = f"json: error calling MarshalJSON for type *jsonpatch.partialDoc: {_NO_OBJECT}"
+
+Container = dict[str, Json] | list[Json]
+
+
+class KeyMissingError(PatchError):
+    """An object has no such key."""
+
+
+class _NoObject(dict[str, Json]):
+    """The new object of a deletion: JSON's null, in which nothing can be."""
+
+    def __contains__(self, key: object) -> bool:
+        raise PatchError(_NO_OBJECT)
+
+    def __setitem__(self, key: str, value: Json) -> None:
+        raise PatchError(_NO_OBJECT)
+
+    def pop(self, *_: Any) -> NoReturn:
+        """Raises `PatchError`."""
+        raise PatchError(_NO_OBJECT)
+
+
+class Document:
+    """A document that is patched: an object, or a list after a patch has replaced it.
+
+    It shares its containers with the object that it is made of, but for those on the way to what
+    an operation names: these are copied when they are first met, and changed then.
+    """
+
+    __slots__ = ("_original", "_own", "root")
+
+    def __init__(self, body: Body, sorted_body: Json) -> None:
+        """sorted_body: the same, its keys sorted; it stays as it is."""
+        self._original = body
+        self.root: Container = sorted_body if body else _NoObject()
+        self._own: dict[int, Container] = {}
+
+    def find(self, path: str) -> tuple[Container | None, str]:
+        """The container that holds a path's end, None where there is none, and the last key."""
+        parts = path.split("/")
+        if len(parts) < 2:
+            return (self._owned_root(), "") if not path else (None, "")
+        container = self._owned_root()
+        for part in parts[1:-1]:
+            try:
+                found = self._entered(container, decode(part))
+            except PatchError:
+                return None, ""
+            if not isinstance(found, dict | list):
+                return None, ""
+            container = found
+        return container, decode(parts[-1])
+
+    def _owned_root(self) -> Container:
+        if not isinstance(self.root, _NoObject):
+            self.root = self._owned(self.root)
+        return self.root
+
+    def _owned(self, container: Container) -> Container:
+        """A container that may be changed: this one, or a copy of it."""
+        if id(container) in self._own:
+            return container
+        return self._kept(container.copy())
+
+    def _kept(self, made: Container) -> Container:
+        self._own[id(made)] = made
+        return made
+
+    def _entered(self, container: Container, key: str) -> Json:
+        """As `get`, for a container that is about to be changed."""
+        found = self.get(container, key)
+        if not key or not isinstance(found, dict | list):
+            return found
+        owned = self._owned(found)
+        if owned is not found:
+            put(container, key, owned)
+        return owned
+
+    def closed(self) -> Json:
+        """The document as plain JSON; raises `PatchError` where there is none."""
+        return self._closed(self.root)
+
+    @property
+    def changed(self) -> Iterable[Container]:
+        """The containers that are the document's own."""
+        return self._own.values()
+
+    def _closed(self, value: Json) -> Json:
+        if isinstance(value, dict | list) and id(value) not in self._own:
+            return closed(value) if isinstance(value, _NoObject) else value
+        if isinstance(value, dict):
+            for key, member in value.items():
+                value[key] = self._closed(member)
+        elif isinstance(value, list):
+            own = self._own
+            value[:] = [
+                one if one.__class__ is dict and id(one) not in own else self._closed(one)
+                for one in value
+            ]
+        else:
+            value = closed(value)
+        return value
+
+    def get(self, container: Container, key: str) -> Json:
+        """A member; None as well for the container itself (an empty key). Raises `PatchError`."""
+        if not key:
+            # The library reads its own text anew: what is done there is lost.
+            return opened(self._original) if container is self.root else None
+        if isinstance(container, dict):
+            if key not in container:
+                raise KeyMissingError(f"unable to get nonexistent key: {key}: {MISSING_VALUE}")
+            return container[key]
+        return container[_place(container, index_of(key))]
+
+    def ensure(self, path: str) -> None:
+        """Makes what is missing on the way to a path's end. Raises `PatchError`."""
+        parts = path.split("/")[1:]
+        container = self._owned_root()
+        for part, following in pairwise(parts):
+            try:
+                found = self._entered(container, decode(part))
+            except PatchError:
+                found = None
+            if found is None:
+                container = self._kept(_made(container, part, following))
+            elif isinstance(found, dict | list):
+                container = found
+            else:
+                raise PatchError("invalid state detected")
+
+
+NO_PLACE: Final = "operation does not apply: doc is missing"
+"""The beginning of the fault of an operation, after its name."""
+
+
+def located(found: tuple[Container | None, str], fault: str) -> tuple[Container, str]:
+    """Return the container and the key that a path leads to; raise `PatchError` where it does
+    not."""
+    container, key = found
+    if container is None:
+        raise PatchError(f"{fault}: {MISSING_VALUE}")
+    return container, key
+
+
+def opened(value: Json) -> Json:
+    """A copy that can be changed, its keys sorted as JSON has them."""
+    if isinstance(value, dict):
+        return {key: opened(value[key]) for key in sorted(value)}
+    return [opened(one) for one in value] if isinstance(value, list) else value
+
+
+def closed(value: Json) -> Json:
+    """A part of a document as plain JSON; raises `PatchError` where there is none."""
+    if value is WRITTEN_NULL:
+        return None
+    if isinstance(value, _NoObject):
+        raise PatchError(NO_DOCUMENT)
+    if isinstance(value, dict):
+        return {key: closed(member) for key, member in value.items()}
+    return [closed(one) for one in value] if isinstance(value, list) else value
+
+
+def decode(part: str) -> str:
+    """A part of a path without its escapes."""
+    return part.replace("~1", "/").replace("~0", "~")
+
+
+def index_of(key: str) -> int:
+    """A place in a list as Go's `strconv.Atoi` reads it; raises `PatchError`."""
+    if not _INDEX.fullmatch(key):
+        raise PatchError(f"strconv.Atoi: parsing {quote(key)}: invalid syntax")
+    index = int(key[:32])
+    if not -_INT64 <= index < _INT64:
+        raise PatchError(f"strconv.Atoi: parsing {quote(key)}: value out of range")
+    return index
+
+
+def _place(container: list[Json], index: int) -> int:
+    """The place of an element, counted from the end where the index is negative."""
+    if not -len(container) <= index < len(container):
+        raise _bad_index(index)
+    return index % len(container)
+
+
+def _bad_index(index: int) -> PatchError:
+    return PatchError(f"Unable to access invalid index: {index}: {_INVALID_INDEX}")
+
+
+def add(container: Container, key: str, value: Json) -> None:
+    """Sets a key of an object or inserts into a list. Raises `PatchError`."""
+    if isinstance(container, dict):
+        container[key] = value
+        return
+    if key == "-":
+        container.append(value)
+        return
+    try:
+        index = index_of(key)
+    except PatchError as error:
+        raise PatchError(f"value was not a proper array index: '{key}': {error.message}") from error
+    size = len(container) + 1
+    if not -size <= index < size:
+        raise _bad_index(index)
+    container.insert(index % size, value)
+
+
+def put(container: Container, key: str, value: Json) -> None:
+    """Puts a value in the place of what is there. Raises `PatchError`."""
+    if isinstance(container, dict):
+        container[key] = value
+    else:
+        container[_place(container, index_of(key))] = value
+
+
+def remove(container: Container, key: str) -> None:
+    """Removes a member; one that is not there is no error. Raises `PatchError` for no index."""
+    if isinstance(container, dict):
+        container.pop(key, None)
+        return
+    index = index_of(key)
+    if -len(container) <= index < len(container):
+        del container[index]
+
+
+def _made(container: Container, part: str, following: str) -> Container:
+    """Adds what is missing under a part of a path: a list where an index or `-` follows."""
+    if isinstance(container, list) and _INDEX.fullmatch(part):
+        container += [WRITTEN_NULL] * _padding(index_of(part) - len(container))
+    made: Container = {}
+    if following == "-" or _INDEX.fullmatch(following):
+        index = 0 if following == "-" else index_of(following)
+        if index < -1:
+            raise PatchError(
+                f"Unable to ensure path for negative index other than -1: {index}: {_INVALID_INDEX}"
+            )
+        made = [WRITTEN_NULL] * _padding(index)
+    with suppress(PatchError):
+        add(container, part, made)
+    return made
+
+
+def _padding(count: int) -> int:
+    if count > _MOST_NULLS:
+        raise PatchError(f"a list would be filled up with more than {_MOST_NULLS} nulls")
+    return max(count, 0)
+
+
+def equal(left: Json, right: Json) -> bool:
+    """Return whether two values are the same JSON text but for the order of keys."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict | list) or isinstance(right, dict | list):
+        return False
+    left, right = closed(left), closed(right)
+    return isinstance(left, str) is isinstance(right, str) and scalar_text(left) == scalar_text(
+        right
+    )

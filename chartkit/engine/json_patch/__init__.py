@@ -1,1 +1,0 @@
-"""JSON Patch (RFC 6902) on documents, for policies of both generations."""

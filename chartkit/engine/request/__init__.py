@@ -1,1 +1,0 @@
-"""An admission request: the object, the operation, the user, and its phases."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit import bundled
 from chartkit.catalog.authoring.needs import needs_of
-from chartkit.catalog.coverage.coverage import built_in_standards, read_standard
+from chartkit.catalog.coverage.standards import built_in_standards, read_standard
 from chartkit.catalog.entries import BUILT_IN, LibraryFolder, libraries
 from chartkit.catalog.index import read_index
 from chartkit.catalog.markdown import block, cell_code, code, link, prose

@@ -213,7 +213,7 @@ def scan(options: ScanOptions) -> None:
     Exits 1 if anything fails or is in error, if a policy cannot be compiled, or if something of a
     cluster cannot be read.
     """
-    from chartkit.catalog.coverage.coverage import BuiltInStandards, guidance
+    from chartkit.catalog.coverage.standards import BuiltInStandards, guidance
     from chartkit.scan import pipeline
     from chartkit.scan.reporting import Console
 

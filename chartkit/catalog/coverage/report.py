@@ -7,13 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from chartkit.catalog.coverage.coverage import (
-    ControlCover,
-    Coverage,
-    CoverageLevel,
-    PolicyCover,
-    State,
-)
+from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCover, State
+from chartkit.catalog.coverage.standards import CoverageLevel
 from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.model import Body
 from chartkit.report.command_report import CommandReport

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.coverage.coverage import (
-    Coverage,
-    CoverageLevel,
-    State,
-    coverage,
-    read_standard,
-)
+from chartkit.catalog.coverage.coverage import Coverage, State, coverage
 from chartkit.catalog.coverage.report import as_json, as_markdown, as_text
+from chartkit.catalog.coverage.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
 from tests.unit.catalog.test_standards import HEAD
 from tests.unit.project.project_files import write_policy, write_profile, write_project

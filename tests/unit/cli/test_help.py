@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 import pytest
 
-from chartkit.catalog.coverage.coverage import built_in_standards
+from chartkit.catalog.coverage.standards import built_in_standards
 from chartkit.catalog.model import SEVERITIES, Kind
 from chartkit.charts.plan import NAMES
 from chartkit.cli.main import cli

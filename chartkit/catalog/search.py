@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,9 +10,8 @@ from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
+from chartkit.report.blocks import Block, Table
 from chartkit.report.command_report import CommandReport
-from chartkit.report.markdown import markdown_table
-from chartkit.report.text.layout import table
 from chartkit.suggestions import did_you_mean, nearest
 from chartkit.wording import abridged, counted
 
@@ -186,10 +185,11 @@ _HEAD: Final = ("POLICY", "LIBRARY", "SEVERITY", "KYVERNO", "KIND", "FORMS", "TI
 _NOTHING: Final = "-"
 
 
-def as_text(entries: Sequence[Entry], width: int | None = None) -> str:
-    """Return a row for each policy, and their number; width: of the terminal, if it is one."""
-    lines = table([_HEAD, *map(_row, entries)], width) if entries else []
-    return "\n".join([*lines, counted(len(entries), "policy", "policies")]) + "\n"
+def _blocks(entries: Sequence[Entry]) -> Iterator[Block]:
+    """Yield a row for each policy, and their number."""
+    if entries:
+        yield Table(_HEAD, list(map(_row, entries)))
+    yield counted(len(entries), "policy", "policies")
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
@@ -202,11 +202,6 @@ def _row(entry: Entry) -> tuple[str, ...]:
         ",".join(entry.forms),
         entry.title,
     )
-
-
-def as_json(entries: Sequence[Entry]) -> Body:
-    """Return one object: `policies`."""
-    return {"policies": [entry_body(each) for each in entries]}
 
 
 def entry_body(entry: Entry) -> Body:
@@ -228,16 +223,11 @@ def entry_body(entry: Entry) -> Body:
     }
 
 
-def as_markdown(entries: Sequence[Entry]) -> str:
-    """Return a table."""
-    return markdown_table(_HEAD, map(_row, entries))
-
-
 def report(entries: Sequence[Entry]) -> CommandReport:
     """Return policies for every format."""
     return CommandReport(
-        text=lambda screen: as_text(entries, screen.width),
-        value=lambda: as_json(entries),
+        text=lambda _width: _blocks(entries),
+        value=lambda: {"policies": [entry_body(entry) for entry in entries]},
         rows="policies",
-        own={"markdown": lambda: as_markdown(entries)},
+        markdown=lambda: [Table(_HEAD, list(map(_row, entries)))],
     )

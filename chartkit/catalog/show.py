@@ -20,8 +20,8 @@ from chartkit.errors import InputError
 from chartkit.library.policies import BAD_FILE, CEL_FILE, GOOD_FILE, METADATA_FILE, PARAMETERS_FILE
 from chartkit.library.policy import Control
 from chartkit.model import Body, Json, Resource, texts_of
+from chartkit.report.blocks import Block, Code
 from chartkit.report.command_report import CommandReport
-from chartkit.report.text.layout import fold
 
 _WIDTH: Final = 100
 _ACTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -100,14 +100,15 @@ def _mapping(file: Path) -> Body:
     return body if isinstance(body, dict) else {}
 
 
-def as_text(shown: Details, width: int | None = None) -> str:
-    """Return for people what a policy is, its parameters, what it needs, its text, and what it
-    does to examples; width: of the terminal, if it is one."""
-    needed = needs_lines(shown.entry)
+def _text(shown: Details, width: int | None) -> Iterator[Block]:
+    """Yield what a policy is, its parameters, what it needs, its text, and what it does to
+    examples; width: of the terminal, if it is one."""
     most = min(width or _WIDTH, _WIDTH)
-    blocks = (_head(shown, most), _help_lines(shown, most), _parameter_lines(shown), needed)
-    prose = fold("\n".join(line for block in blocks for line in block), width)
-    return "\n".join([prose, *_body(shown)]) + "\n"
+    yield from _head(shown, most)
+    yield from _help_lines(shown, most)
+    yield from _parameter_lines(shown)
+    yield from needs_lines(shown.entry)
+    yield Code(list(_body(shown)))
 
 
 def _head(shown: Details, width: int) -> Iterator[str]:
@@ -176,9 +177,8 @@ def _printable(text: str) -> Iterator[str]:
         yield indent + "".join(each if each.isprintable() else "�" for each in line.lstrip())
 
 
-def as_json(shown: Details) -> Body:
-    """One object: what a list says of the policy, and `parameters`, `needs`, `policies`,
-    `examples`."""
+def _value(shown: Details) -> Body:
+    """Return what a list says of the policy, and `parameters`, `needs`, `policies`, `examples`."""
     control = shown.control
     examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
     return {
@@ -200,10 +200,9 @@ def _example(one: Resource | None) -> Json:
 def report(shown: Details) -> CommandReport:
     """Return one policy for every format."""
     return CommandReport(
-        text=lambda screen: as_text(shown, screen.width),
-        value=lambda: as_json(shown),
+        text=lambda width: _text(shown, width),
+        value=lambda: _value(shown),
         rows="policies",
-        has_code=True,
     )
 
 

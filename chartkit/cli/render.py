@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from chartkit.project.project import Project
     from chartkit.render.gitops.checks import Repository
     from chartkit.render.model import RenderResult
+    from chartkit.report.blocks import Block
     from chartkit.report.command_report import CommandReport
 
 
@@ -212,14 +214,12 @@ def _report(
     from chartkit.report.command_report import CommandReport
 
     return CommandReport(
-        text=lambda screen: (
-            summary.as_text(result.rows, screen.colour, screen.width, verbose, quiet)
-            + _end(result, check, diff)
+        text=lambda width: chain(
+            summary.blocks(result.rows, width, verbose, quiet), _end(result, check, diff)
         ),
         value=lambda: _body(result),
         rows="rows",
         findings=lambda: summary.findings(result.rows),
-        has_code=check,
     )
 
 
@@ -230,16 +230,19 @@ def _body(result: RenderResult) -> Body:
     return {**summary.as_json(result.rows), "drift": result.drift, "written": written}
 
 
-def _end(result: RenderResult, check: bool, diff: bool) -> str:
-    if check:
-        if not result.drift:
-            return "the charts have not drifted\n"
-        if diff:
-            return f"\n{result.drift}\nthe charts have drifted: run `chartkit render`\n"
-        return "the charts have drifted: run `chartkit render` (--diff shows the difference)\n"
-    if result.failed:
-        return "nothing was written\n"
-    if not result.written:
-        return "nothing has changed\n"
-    written = "".join(f"wrote {folder}\n" for folder in result.written)
-    return f"{written}next: commit them, and `chartkit install ENV` or `helm install`\n"
+def _end(result: RenderResult, check: bool, diff: bool) -> Iterator[Block]:
+    from chartkit.report.blocks import Code
+
+    if check and not result.drift:
+        yield "the charts have not drifted"
+    elif check and diff:
+        yield Code(["", result.drift, "the charts have drifted: run `chartkit render`"])
+    elif check:
+        yield "the charts have drifted: run `chartkit render` (--diff shows the difference)"
+    elif result.failed:
+        yield "nothing was written"
+    elif not result.written:
+        yield "nothing has changed"
+    else:
+        yield from (f"wrote {folder}" for folder in result.written)
+        yield "next: commit them, and `chartkit install ENV` or `helm install`"

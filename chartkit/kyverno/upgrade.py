@@ -15,6 +15,7 @@ from chartkit.kyverno.matrix import Support, compatibility, matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.model import Body, Diagnostic, Severity
+from chartkit.report.blocks import Block, Heading, Markup
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.wording import counted
@@ -175,35 +176,36 @@ class Plan:
     data: ReleaseData = BUILT_IN
 
 
-def as_text(plan: Plan) -> str:
-    """The plan for a terminal."""
-    lines = [_title(plan)]
+def _text(plan: Plan) -> Iterator[Block]:
+    yield _title(plan)
     if not plan.route.exists:
-        lines += [f"  {line}" for line in (*_reasons(plan), *_announced_lines(plan))]
-        return "\n".join(lines) + "\n"
+        yield from (f"  {line}" for line in (*_reasons(plan), *_announced_lines(plan)))
+        return
     width = len(str(len(plan.route.steps)))
     for number, (before, after) in enumerate(plan.route.steps, 1):
-        lines.append(f"{number:>{width}}  {_step(before, after)}")
-        indent = " " * (width + 4)
-        lines += [f"{indent}{line}" for line in _notes(plan, before, after)]
-    return "\n".join([*lines, *_patch(plan), *_eks_start(plan), *_announced_lines(plan)]) + "\n"
+        yield f"{number:>{width}}  {_step(before, after)}"
+        yield from (f"{' ' * (width + 4)}{line}" for line in _notes(plan, before, after))
+    yield from (*_patch(plan), *_eks_start(plan), *_announced_lines(plan))
 
 
-def as_markdown(plan: Plan) -> str:
-    """The plan as a list to work through."""
-    lines = [f"## {_title(plan)}", ""]
+def _markdown(plan: Plan) -> Iterator[Block]:
+    """Yield the plan as a list to work through."""
+    yield Heading(_title(plan))
     if not plan.route.exists:
-        lines += [f"- {_escaped(line)}" for line in (*_reasons(plan), *_announced_lines(plan))]
-        return "\n".join(lines) + "\n"
+        reasons = (*_reasons(plan), *_announced_lines(plan))
+        yield Markup("\n".join(f"- {_escaped(line)}" for line in reasons))
+        return
+    steps = []
     for before, after in plan.route.steps:
-        lines.append(f"1. [ ] **{_step(before, after)}**")
-        lines += [f"   - {_escaped(line)}" for line in _notes(plan, before, after)]
+        steps.append(f"1. [ ] **{_step(before, after)}**")
+        steps += [f"   - {_escaped(line)}" for line in _notes(plan, before, after)]
+    yield Markup("\n".join(steps))
     footer = (*_patch(plan), *_eks_start(plan), *map(_escaped, _announced_lines(plan)))
-    return "\n".join([*lines, *(f"\n{line}" for line in footer)]) + "\n"
+    yield from map(Markup, footer)
 
 
-def as_json(plan: Plan) -> Body:
-    """The plan for programs; dates are ISO 8601."""
+def _value(plan: Plan) -> Body:
+    """Return the plan for programs; dates are ISO 8601."""
     steps = [_step_body(plan, *step) for step in plan.route.steps]
     body: Body = {
         "from": _pair(plan.start),
@@ -229,10 +231,10 @@ def as_json(plan: Plan) -> Body:
 def report(plan: Plan) -> CommandReport:
     """Return the plan for every format."""
     return CommandReport(
-        text=lambda _screen: as_text(plan),
-        value=lambda: as_json(plan),
+        text=lambda _width: _text(plan),
+        value=lambda: _value(plan),
         rows="steps",
-        own={"markdown": lambda: as_markdown(plan)},
+        markdown=lambda: _markdown(plan),
         findings=lambda: _findings(plan),
     )
 

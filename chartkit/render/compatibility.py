@@ -23,7 +23,7 @@ from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.settings import PolicyType
 from chartkit.report.command_report import CommandReport
-from chartkit.report.finding import diagnostic_findings
+from chartkit.report.finding import diagnostic_entry, diagnostic_findings
 from chartkit.temporary import temporary_folder
 
 ANNOUNCED = "announced"
@@ -223,7 +223,7 @@ def report(
 ) -> CommandReport:
     """Return subjects for every format; explanations: of the ids of findings."""
     return CommandReport(
-        text=lambda _screen: "".join(f"{as_text(each)}\n" for each in subjects),
+        text=lambda _width: map(as_text, subjects),
         value=lambda: {"subjects": [as_json(each) for each in subjects]},
         rows="subjects",
         findings=lambda: diagnostic_findings(
@@ -273,16 +273,7 @@ def as_json(subject: VersionCheck) -> dict[str, Any]:
         "fittingKyverno": [str(each) for each in subject.fitting],
         "releases": _releases(row),
         "announced": [each.as_json() for each in _changes(subject)],
-        "findings": [
-            {
-                "id": each.rule_id,
-                "severity": str(each.severity),
-                "message": each.message,
-                "location": _text(each.location),
-                "hint": each.hint,
-            }
-            for each in subject.diagnostics
-        ],
+        "findings": list(map(diagnostic_entry, subject.diagnostics)),
     }
 
 

@@ -11,8 +11,8 @@ import click
 
 from chartkit.model import Diagnostic, Severity, single_line
 from chartkit.render.model import Outcome, Row
+from chartkit.report.blocks import Block, Table
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.report.text.layout import fold, table
 from chartkit.safe_text import shown
 from chartkit.wording import counted, shortened
 
@@ -42,30 +42,26 @@ _SEVERITIES = {
 }
 
 
-def as_text(
-    rows: Sequence[Row],
-    colour: bool = False,
-    width: int | None = None,
-    verbose: bool = False,
-    quiet: bool = False,
-) -> str:
-    """Return a grid of the checks and what is not a pass, failures last, then the totals.
+def blocks(
+    rows: Sequence[Row], width: int | None, verbose: bool = False, quiet: bool = False
+) -> Iterator[Block]:
+    """Yield a grid of the checks and what is not a pass, failures last, then the totals.
 
     width: columns to wrap at, None for none; verbose: one line for every row in place of the grid;
     quiet: failures alone, without the grid.
-    It ends with a newline.
     """
     counts = Counter(row.outcome for row in rows)
     if verbose:
-        lines = table([_HEADINGS, *(_cells(row, colour) for row in rows)], width)
+        yield Table(_HEADINGS, list(map(_cells, rows)))
     else:
-        listed = [row for row in rows if row.outcome is Outcome.FAIL] if quiet else rows
-        lines = [*([] if quiet else _grid(rows, colour, width)), *_findings(listed, colour)]
-    lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome)]
-    return fold("\n".join(lines) + "\n", width)
+        yield from () if quiet else _grid(rows, width)
+        yield from _findings(
+            [row for row in rows if row.outcome is Outcome.FAIL] if quiet else rows
+        )
+    yield from ("", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in Outcome))
 
 
-def _grid(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]:
+def _grid(rows: Sequence[Row], width: int | None) -> Iterator[str]:
     """Yield a line for each check with a column for each environment; what does not fit into the
     width follows below, with the checks again."""
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -82,29 +78,21 @@ def _grid(rows: Sequence[Row], colour: bool, width: int | None) -> Iterator[str]
         if start:
             yield ""
         block = names[start : start + most]
-        heads = [(shown(name), None) for name in block]
-        yield _grid_line("CHECK".ljust(first), heads, wide)
+        heads = "  ".join(shown(name).ljust(wide) for name in block)
+        yield f"{'CHECK'.ljust(first)}  {heads}".rstrip()
         for check in checks:
-            found = [outcomes.get((check, name)) for name in block]
-            cells = [("-", None) if each is None else (_CELLS[each], each) for each in found]
-            yield _grid_line(check.ljust(first), cells, wide, colour)
+            cells = [_cell(outcomes.get((check, name)), wide) for name in block]
+            yield f"{check.ljust(first)}  {'  '.join(cells)}".rstrip()
 
 
-def _grid_line(
-    first: str, cells: Sequence[tuple[str, Outcome | None]], width: int, colour: bool = False
-) -> str:
-    line = first
-    for text, outcome in cells[:-1]:
-        line += f"  {_styled(text.ljust(width), outcome if colour else None)}"
-    text, outcome = cells[-1]
-    return f"{line}  {_styled(text, outcome if colour else None)}"
+def _cell(outcome: Outcome | None, width: int) -> str:
+    if outcome is None:
+        return "-".ljust(width)
+    cell = _CELLS[outcome]
+    return click.style(cell, fg=_COLOURS[outcome]) + " " * (width - len(cell))
 
 
-def _styled(text: str, outcome: Outcome | None) -> str:
-    return text if outcome is None else click.style(text, fg=_COLOURS[outcome])
-
-
-def _findings(rows: Sequence[Row], colour: bool) -> Iterator[str]:
+def _findings(rows: Sequence[Row]) -> Iterator[str]:
     """Yield what is not a pass, once for all environments that have it, and the violations of a
     policy as one; failures come last."""
     found: dict[Row, list[Row]] = {}
@@ -114,9 +102,7 @@ def _findings(rows: Sequence[Row], colour: bool) -> Iterator[str]:
     for row in sorted(found, key=lambda row: _ORDER.index(row.outcome)):
         same = found[row]
         names = dict.fromkeys(shown(name) for each in same for name in _environments(each))
-        outcome = str(row.outcome)
-        if colour:
-            outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=True)
+        outcome = click.style(str(row.outcome), fg=_COLOURS[row.outcome], bold=True)
         subjects = {each.subject: each for each in reversed(same)}
         yield ""
         if len(subjects) > 1:
@@ -177,11 +163,9 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             yield diagnostic_finding(diagnostic)
 
 
-def _cells(row: Row, colour: bool) -> tuple[str, ...]:
-    outcome, message = str(row.outcome), single_line(row.message)
-    if colour:
-        bold = row.outcome is Outcome.FAIL
-        outcome = click.style(outcome, fg=_COLOURS[row.outcome], bold=bold)
+def _cells(row: Row) -> tuple[str, ...]:
+    message, bold = single_line(row.message), row.outcome is Outcome.FAIL
+    outcome = click.style(str(row.outcome), fg=_COLOURS[row.outcome], bold=bold)
     if row.hint:
         message += f"\n→ {row.hint}"
     where = str(row.location) if row.location else ""

@@ -12,15 +12,16 @@ from typing import Final, TextIO
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Severity
+from chartkit.report.blocks import Block, Table, markdown_of, text_of
 from chartkit.report.finding import Finding, FindingRule, FindingSink
 from chartkit.report.formats import writer_of
 from chartkit.report.json_text import json_text
 from chartkit.report.junit import TestCase, junit_xml
-from chartkit.report.markdown import cut_comment, markdown_table
+from chartkit.report.markdown import cut_comment
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions
 from chartkit.report.outputs import Output, write_pieces
 from chartkit.report.query import Query
-from chartkit.report.text.layout import PLAIN, Screen, fold
+from chartkit.report.text.layout import PLAIN, Screen
 from chartkit.wording import shortened
 
 _OWN: Final = frozenset({"text", "json", "yaml", "ndjson", "markdown", "junit"})
@@ -35,19 +36,19 @@ _LONGEST: Final = 400
 class CommandReport:
     """The output of a command.
 
-    text: its writer for people, called with what shows it; value: of the JSON object; rows: the key
-    of the list in it whose items are the lines of `ndjson`; own: further writers by format, such as
-    `markdown` and `junit` where they have more than the findings; findings: for the formats of
-    pipelines, None for a command that has rows alone, which are notes there; has_code: whether the
-    text has lines of code, which are not folded.
+    text: the blocks for people, for a width of the terminal (None: any); value: of the JSON object;
+    rows: the key of the list in it whose items are the lines of `ndjson`; markdown: the blocks of
+    the text for pull requests, where it has more than the findings; own: further writers by format,
+    such as `junit`; findings: for the formats of pipelines, None for a command that has rows alone,
+    which are notes there.
     """
 
-    text: Callable[[Screen], str]
+    text: Callable[[int | None], Iterable[Block]]
     value: Callable[[], Body]
     rows: str
+    markdown: Callable[[], Iterable[Block]] | None = None
     own: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     findings: Callable[[], Iterable[Finding]] | None = None
-    has_code: bool = False
 
     @property
     def body(self) -> Body:
@@ -91,12 +92,14 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
             return [query.written([json.dumps(report.body)], name)]
         return _data(report, name)
     if name == "text":
-        text = report.text(screen)
-        return [text if report.has_code else fold(text, screen.width)]
-    if name in report.own or name in _OF_FINDINGS:
-        own = report.own.get(name)
-        text = own() if own else _OF_FINDINGS[name](report.found())
-        return [cut_comment(text) if name == "markdown" else text]
+        return text_of(report.text(screen.width), screen)
+    if name == "markdown":
+        blocks = [_table(report.found())] if report.markdown is None else report.markdown()
+        return [cut_comment(markdown_of(blocks))]
+    if name in report.own:
+        return [report.own[name]()]
+    if name == "junit":
+        return [_cases(report.found())]
     writer = _writer(name)
     for finding in report.found():
         writer.write(finding)
@@ -136,12 +139,12 @@ def _writer(name: str) -> FindingSink:
     return writer
 
 
-def _table(findings: Iterable[Finding]) -> str:
+def _table(findings: Iterable[Finding]) -> Table:
     rows = [
         (str(each.level), str(each.location or ""), each.rule.id, _message(each))
         for each in findings
     ]
-    return markdown_table(("Level", "Location", "Rule", "Message"), rows)
+    return Table(("Level", "Location", "Rule", "Message"), rows)
 
 
 def _cases(findings: Iterable[Finding]) -> str:
@@ -159,12 +162,6 @@ def _cases(findings: Iterable[Finding]) -> str:
         )
         suites.setdefault(each.file, []).append(case)
     return junit_xml(suites.items())
-
-
-_OF_FINDINGS: Final[Mapping[str, Callable[[Iterable[Finding]], str]]] = {
-    "markdown": _table,
-    "junit": _cases,
-}
 
 
 def _message(finding: Finding) -> str:

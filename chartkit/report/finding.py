@@ -185,6 +185,18 @@ def diagnostic_body(each: Diagnostic) -> Body:
     }
 
 
+def diagnostic_entry(each: Diagnostic) -> Body:
+    """Return a diagnostic for programs by its `id`; location and hint are null where there is
+    none."""
+    return {
+        "id": each.rule_id,
+        "severity": str(each.severity),
+        "message": each.message,
+        "location": str(each.location) if each.location else None,
+        "hint": each.hint,
+    }
+
+
 @runtime_checkable
 class FindingSink(Protocol):
     """A writer that takes findings one by one, in addition to results."""

@@ -16,6 +16,7 @@ from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.output.transaction import write_together
+from chartkit.report.blocks import Block, Code
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id, rule_id
@@ -145,30 +146,28 @@ def _key(body: Body) -> tuple[str, str, str, str]:
     return one.api_version, one.kind, one.namespace, one.name
 
 
-def to_text(previews: Sequence[Preview], colour: bool) -> str:
-    """Return mutated objects as unified diffs of YAML, and new ones in full."""
-    lines: list[str] = []
+def _text(previews: Sequence[Preview]) -> Iterator[Block]:
+    """Yield mutated objects as unified diffs of YAML, and new ones in full."""
     for preview in previews:
-        lines.append(f"# {shown(resource_id(preview.resource))}  {preview.resource.location}")
+        lines = [f"# {shown(resource_id(preview.resource))}  {preview.resource.location}"]
         for change in preview.changes:
             lines.append(f"# by {shown(', '.join(change.rules))}")
-            lines.extend(_diff(change, colour) if change.before is not None else _whole(change))
+            lines.extend(_diff(change) if change.before is not None else _whole(change))
         for problem in preview.problems:
             message = shown(" ".join(problem.message.split()))
             lines.append(f"# {problem.status} {shown(rule_id(problem))}: {message}")
-        lines.append("")
+        yield Code([*lines, ""])
     changed = [change for preview in previews for change in preview.changes]
     mutated = sum(change.before is not None for change in changed)
     problems = counted(sum(len(preview.problems) for preview in previews), "problem")
-    text = f"# {mutated} mutated, {len(changed) - mutated} generated, {problems}"
-    return "\n".join([*lines, text]) + "\n"
+    yield Code([f"# {mutated} mutated, {len(changed) - mutated} generated, {problems}"])
 
 
-def _diff(change: ChangedObject, colour: bool) -> Iterator[str]:
+def _diff(change: ChangedObject) -> Iterator[str]:
     name = shown(resource_id(Resource(change.after)))
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in yaml_diff(change.before or {}, change.after, f"a/{name}", f"b/{name}"):
-        yield click.style(line, fg=colours.get(line[:1])) if colour else line
+        yield click.style(line, fg=colours.get(line[:1]))
 
 
 def _whole(change: ChangedObject) -> list[str]:
@@ -199,11 +198,10 @@ def to_json(previews: Sequence[Preview]) -> Body:
 def report(previews: Sequence[Preview]) -> CommandReport:
     """Return previews for every format; its findings are rules that fail to change an object."""
     return CommandReport(
-        text=lambda screen: to_text(previews, screen.colour),
+        text=lambda _width: _text(previews),
         value=lambda: to_json(previews),
         rows="previews",
         findings=lambda: _findings(previews),
-        has_code=True,
     )
 
 

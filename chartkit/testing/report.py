@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.report.blocks import Block, Markup, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_body, diagnostic_finding
 from chartkit.report.junit import TestCase, junit_xml
-from chartkit.report.markdown import markdown_table
 from chartkit.safe_text import shown, shown_lines
 from chartkit.testing.coverage import Coverage, RuleCoverage
 from chartkit.testing.model import CaseResult, Row, Verdict
@@ -21,32 +21,29 @@ from chartkit.wording import counted
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """detailed: whether to show passed rows; colour: whether to use ANSI colours; coverage: shown
-    if given."""
+    """detailed: whether to show passed rows; coverage: shown if given."""
 
     detailed: bool = False
-    colour: bool = False
     coverage: Coverage | None = None
 
 
-def to_text(results: Sequence[CaseResult], options: Options) -> str:
-    """Return the report for people: each failure with expected and actual status and message, then
-    the totals."""
-    lines = [line for each in diagnostics(results) for line in _indented(str(each), 0)]
-    lines += [""] if lines else []
+def _text(results: Sequence[CaseResult], options: Options) -> Iterator[Block]:
+    """Yield each failure with expected and actual status and message, then the totals."""
+    if wrong := diagnostics(results):
+        for diagnostic in wrong:
+            yield from _indented(str(diagnostic), 0)
+        yield ""
     for case in results:
         rows = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
         if rows or case.error:
-            lines.append(
-                click.style(shown(case.path), bold=True) if options.colour else shown(case.path)
-            )
-            lines.extend(_indented(f"error: {case.error}", 2) if case.error else [])
+            yield click.style(shown(case.path), bold=True)
+            yield from _indented(f"error: {case.error}", 2) if case.error else ()
             for row in rows:
-                lines.extend(_row_lines(row, options))
-            lines.append("")
+                yield from _row_lines(row)
+            yield ""
     if options.coverage is not None:
-        lines.extend(_coverage_lines(options.coverage))
-    return "\n".join([*lines, _totals(results)]) + "\n"
+        yield from _coverage_lines(options.coverage)
+    yield _totals(results)
 
 
 def diagnostics(results: Sequence[CaseResult]) -> list[Diagnostic]:
@@ -76,14 +73,9 @@ def to_json(results: Sequence[CaseResult], options: Options) -> Body:
     return body
 
 
-def to_junit(results: Sequence[CaseResult]) -> str:
-    """Return a suite for each test file, with a test case for each row."""
-    return junit_xml((case.case, _junit_cases(case)) for case in results)
-
-
-def to_markdown(results: Sequence[CaseResult], options: Options) -> str:
-    """Return totals and a table of failures; with `detailed`, of all rows."""
-    text = f"{_totals(results)}\n"
+def _markdown(results: Sequence[CaseResult], options: Options) -> Iterator[Block]:
+    """Yield totals and a table of failures; with `detailed`, of all rows."""
+    yield Markup(_totals(results))
     rows = [
         (case.case, row.policy, row.rule, row.resource, str(row.verdict), row.reason, row.message)
         for case in results
@@ -97,26 +89,22 @@ def to_markdown(results: Sequence[CaseResult], options: Options) -> str:
     )
     if rows:
         headers = ("Test", "Policy", "Rule", "Resource", "Result", "Reason", "Message")
-        text += f"\n{markdown_table(headers, rows)}"
+        yield Table(headers, rows)
     if options.coverage is not None:
-        found = [
+        gaps = [
             (title, *_names(rule)) for title, rules in _gaps(options.coverage) for rule in rules
         ]
-        text += f"\n{markdown_table(('Coverage', 'Rule', 'Where'), found)}"
-    return text
+        yield Table(("Coverage", "Rule", "Where"), gaps)
 
 
 def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
     """Return the results for every format."""
-    coloured = replace(options, colour=True)
     return CommandReport(
-        text=lambda screen: to_text(results, coloured if screen.colour else options),
+        text=lambda _width: _text(results, options),
         value=lambda: to_json(results, options),
         rows="cases",
-        own={
-            "junit": lambda: to_junit(results),
-            "markdown": lambda: to_markdown(results, options),
-        },
+        markdown=lambda: _markdown(results, options),
+        own={"junit": lambda: junit_xml((case.case, _junit_cases(case)) for case in results)},
         findings=lambda: _findings(results),
     )
 
@@ -137,11 +125,9 @@ def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
                 yield diagnostic_finding(Diagnostic(rule, Severity.ERROR, message, row.location))
 
 
-def _row_lines(row: Row, options: Options) -> list[str]:
-    verdict = f"{row.verdict:<4}"
-    if options.colour:
-        colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.SKIP: "cyan"}
-        verdict = click.style(verdict, fg=colours[row.verdict])
+def _row_lines(row: Row) -> list[str]:
+    colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.SKIP: "cyan"}
+    verdict = click.style(f"{row.verdict:<4}", fg=colours[row.verdict])
     rule = f"{row.policy}/{row.rule}" if row.rule else row.policy
     lines = [f"  {verdict} {shown(rule)} {shown(row.resource)}  {row.location}"]
     if row.verdict is Verdict.PASS:
@@ -183,6 +169,7 @@ def _case_json(case: CaseResult) -> dict[str, Any]:
 
 
 def _junit_cases(case: CaseResult) -> list[TestCase]:
+    """Return a test case for each row of a test file."""
     outcomes = {Verdict.PASS: "", Verdict.FAIL: "failure", Verdict.SKIP: "skipped"}
     cases = []
     for row in case.rows:

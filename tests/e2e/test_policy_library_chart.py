@@ -15,7 +15,7 @@ from chartkit.catalog.entries import libraries, read_catalogue
 from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Entry
 from chartkit.catalog.search import Query, find, search
-from chartkit.catalog.show import as_text, details
+from chartkit.catalog.show import details, report
 from chartkit.charts.policies.chart import plan
 from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_yaml
@@ -27,6 +27,7 @@ from chartkit.network.downloads.lockfile import verify
 from chartkit.project.project import read_project
 from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests
+from tests.command_reports import in_format
 from tests.e2e.command import chartkit
 from tests.shared import shared
 from tests.unit.network.downloads.archive_files import tar_gz
@@ -227,7 +228,7 @@ def test_policies_are_found_and_shown(project: Path, entries: tuple[Entry, ...])
     with pytest.raises(InputError, match="policies 'require-probes'"):
         find(entries, "require-probes")
     entry = find(entries, "best-practices/require-probes")
-    text = as_text(details(entry, project / "vendor" / "kyverno"))
+    text = in_format(report(details(entry, project / "vendor" / "kyverno")), "text")
     assert "an example that it refuses: " in text
     assert "an example that it accepts: " in text
 

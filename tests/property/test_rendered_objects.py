@@ -17,10 +17,11 @@ from chartkit.kyverno.controllers import ADMISSION, controllers
 from chartkit.kyverno.known_faults import running_release
 from chartkit.model import Body, Json, Location, Resource
 from chartkit.render.checks import permissions
-from chartkit.render.compare.report import as_json, as_markdown, as_text, comparison
+from chartkit.render.compare.report import comparison, report
 from chartkit.render.compare.sides import Side
 from chartkit.scan.installed.configuration import config_names
 from chartkit.values.lint import RENDERED_RULES, lint
+from tests.command_reports import OWN, in_format
 from tests.unit.values.lint.test_lint import subject
 
 WRONG: tuple[Json, ...] = (
@@ -181,4 +182,4 @@ def test_comparison_of_rendered_objects(kind: str) -> None:
         after = (_resource(changed),)
         for one, other in ((before, after), (after, before), (after, ()), ((), after)):
             found = [comparison(Side("a", one), Side("b", other))]
-            assert all(write(found) for write in (as_text, as_markdown, as_json))
+            assert all(in_format(report(found), name) for name in OWN)

@@ -144,8 +144,10 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     stays or the proof finds a difference, 2 for files that cannot be read, Helm code outside
     charts, and policies that Kyverno refuses; then nothing is written.
     """
-    from chartkit.addons.migrate.files.report import as_text, report
+    from chartkit.addons.migrate.files.report import report, text
     from chartkit.addons.migrate.files.run import migrate, write
+    from chartkit.report.blocks import text_of
+    from chartkit.report.text.layout import PLAIN
 
     is_text = TEXT in outputs.parsed()
     stderr = partial(click.echo, err=True)
@@ -163,7 +165,7 @@ def migrate_policies(options: MigrationOptions, outputs: OutputOptions) -> None:
     if is_text and not migration.inventory.faults:
         if not (options.check or options.write or options.folder):
             click.echo(migration.text, nl=False)
-        stderr(as_text(migration), nl=False)
+        click.echo("".join(text_of(text(migration), PLAIN)), nl=False, err=True)
     show(report(migration), outputs, without=TEXT)
     code = migration.exit_code(options.check)
     raise SystemExit(max(code, notes.exit_code(False)))

@@ -11,8 +11,8 @@ from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCov
 from chartkit.catalog.coverage.standards import CoverageLevel
 from chartkit.catalog.markdown import cell_code, link, prose
 from chartkit.model import Body
+from chartkit.report.blocks import Block, Markup, Table
 from chartkit.report.command_report import CommandReport
-from chartkit.safe_text import markdown_rows
 from chartkit.wording import counted
 
 _WIDTH: Final = 120
@@ -31,21 +31,20 @@ _IN_FORCE: Final[Mapping[State, str]] = {
 }
 
 
-def as_text(found: Coverage, width: int | None = None) -> str:
-    """Return every control with its policies, section by section, what environments have of them,
+def _text(found: Coverage, width: int | None) -> Iterator[Block]:
+    """Yield every control with its policies, section by section, what environments have of them,
     and counts; width: of the terminal, if it is one."""
     ids = max(len("CONTROL"), *(len(each.control.id) for each in found.controls))
     longest = max(map(len, State)) + len(_EXCLUDING)
     widths = [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
-    lines = [_heading(found), found.standard.source]
-    for section, controls in _sections(found):
-        lines += ["", section]
-        for each in controls:
-            lines += _control_lines(found, each, widths, min(width or _WIDTH, _WIDTH))
+    yield from (_heading(found), found.standard.source)
     if found.environments:
-        lines.insert(2, "")
-        lines.insert(3, _row(["CONTROL", "COVERED", *found.environments, "TITLE"], widths))
-    return "\n".join([*lines, "", *_totals(found)]) + "\n"
+        yield from ("", _row(["CONTROL", "COVERED", *found.environments, "TITLE"], widths))
+    for section, controls in _sections(found):
+        yield from ("", section)
+        for cover in controls:
+            yield from _control_lines(found, cover, widths, min(width or _WIDTH, _WIDTH))
+    yield from ("", *_totals(found))
 
 
 def _heading(found: Coverage) -> str:
@@ -102,8 +101,8 @@ def _totals(found: Coverage) -> Iterator[str]:
         yield f"{_EXCLUDING} something is left out of the policy alone, by its 'exclude'"
 
 
-def as_json(found: Coverage) -> Body:
-    """One object: the standard, its controls with their policies and states, and the counts."""
+def _value(found: Coverage) -> Body:
+    """Return the standard, its controls with their policies and states, and the counts."""
     return {
         "standard": found.standard.name,
         "title": found.standard.title,
@@ -140,17 +139,17 @@ def _control_body(cover: ControlCover) -> Body:
     }
 
 
-def as_markdown(found: Coverage) -> str:
-    """A table for each section, and the counts."""
-    parts = [f"# {prose(_heading(found))}\n", f"<{found.standard.source}>\n"]
+def _markdown(found: Coverage) -> Iterator[Block]:
+    """Yield the counts, and a table for each section."""
+    yield Markup(f"# {prose(_heading(found))}")
+    yield Markup(f"<{found.standard.source}>")
     if found.standard.description:
-        parts.append(f"{prose(found.standard.description)}\n")
-    parts.append("".join(f"- {prose(line)}\n" for line in _totals(found)))
+        yield Markup(prose(found.standard.description))
+    yield Markup("\n".join(f"- {prose(line)}" for line in _totals(found)))
     head = ["Control", "Title", "Covered", *map(prose, found.environments), "Policies"]
     for section, controls in _sections(found):
-        parts.append(f"## {prose(section)}\n")
-        parts.append(markdown_rows(head, [_cells(found, each) for each in controls]))
-    return "\n".join(parts)
+        yield Markup(f"## {prose(section)}")
+        yield Table(head, [_cells(found, cover) for cover in controls], is_markup=True)
 
 
 def _cells(found: Coverage, cover: ControlCover) -> list[str]:
@@ -173,8 +172,8 @@ def _cells(found: Coverage, cover: ControlCover) -> list[str]:
 def report(found: Coverage) -> CommandReport:
     """Return a standard's coverage for every format."""
     return CommandReport(
-        text=lambda screen: as_text(found, screen.width),
-        value=lambda: as_json(found),
+        text=lambda width: _text(found, width),
+        value=lambda: _value(found),
         rows="controls",
-        own={"markdown": lambda: as_markdown(found)},
+        markdown=lambda: _markdown(found),
     )

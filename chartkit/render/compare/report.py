@@ -16,9 +16,10 @@ from chartkit.render.compare.forms import is_form_change, joined, policy_names
 from chartkit.render.compare.policy_risks import is_policy, refuses
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
+from chartkit.report.blocks import Block, Code, Heading, Items, Markup, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.safe_text import markdown_block, markdown_cell, shown
+from chartkit.safe_text import markdown_cell, shown
 from chartkit.wording import abridged, counted, shortened
 
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
@@ -57,71 +58,54 @@ def comparison(before: Side, after: Side) -> Comparison:
     return Comparison(before.name, after.name, tuple(judged))
 
 
-def as_text(found: Sequence[Comparison], colour: bool = False) -> str:
-    """Return the report for a terminal."""
-    return "\n".join(_text(each, colour) for each in found)
-
-
-def _text(found: Comparison, colour: bool) -> str:
-    lines = [f"{shown(found.before)} → {shown(found.after)}: {_totals(found)}"]
-    lines += headlines(found)
-    for each in found.changes:
-        sign = _SIGNS[each.change.what]
-        line = f"{sign} {shown(str(each.change.identity))}"
-        reason = f": {each.risk.reason}" if each.risk.reason else ""
-        level = f"{each.risk.level}".ljust(6)
-        if colour:
-            level = click.style(level, fg=_COLOURS[each.risk.level], bold=True)
+def _text(found: Sequence[Comparison]) -> Iterator[Block]:
+    for number, compared in enumerate(found):
+        if number:
+            yield ""
+        yield f"{shown(compared.before)} → {shown(compared.after)}: {_totals(compared)}"
+        yield from headlines(compared)
+        for rated in compared.changes:
+            sign = _SIGNS[rated.change.what]
+            reason = f": {rated.risk.reason}" if rated.risk.reason else ""
+            level = click.style(
+                f"{rated.risk.level}".ljust(6), fg=_COLOURS[rated.risk.level], bold=True
+            )
             shade = {"+": "green", "-": "red"}.get(sign)
-            line = click.style(line, fg=shade) if shade else line
-        lines.append(f"{level}  {line}{reason}")
-        lines += [f"            {text}" for text in _fields(each.change)]
-    return "\n".join(lines) + "\n"
+            line = click.style(f"{sign} {shown(str(rated.change.identity))}", fg=shade)
+            yield f"{level}  {line}{reason}"
+            yield from (f"            {text}" for text in _fields(rated.change))
 
 
-def as_markdown(found: Sequence[Comparison]) -> str:
-    """Return the report for a pull request."""
-    return "\n".join(_markdown(each) for each in found)
-
-
-def _markdown(found: Comparison) -> str:
-    lines = [
-        f"### {markdown_cell(found.before)} → {markdown_cell(found.after)}",
-        "",
-        f"{_totals(found)}",
-        "",
-    ]
-    if said := list(headlines(found)):
-        lines += [*(f"- {markdown_cell(each)}" for each in said), ""]
-    if found.changes:
-        lines += ["| risk | object | change | why |", "|---|---|---|---|"]
-    for each in found.changes:
-        cells = (f"{each.risk.level}", f"{each.change.identity}", f"{each.change.what}")
-        lines.append(f"| {' | '.join(map(markdown_cell, (*cells, each.risk.reason)))} |")
-    for each in found.changes:
-        fields = list(_fields(each.change))
-        if fields:
-            lines += ["", f"**{markdown_cell(str(each.change.identity))}**", ""]
-            lines += markdown_block(fields)
-    return "\n".join(lines) + "\n"
-
-
-def as_json(found: Sequence[Comparison]) -> Body:
-    """Return the report for programs, with every changed field of every object."""
-    body = [
-        {"from": each.before, "to": each.after, "changes": [_body(one) for one in each.changes]}
-        for each in found
-    ]
-    return {"comparisons": body}
+def _markdown(found: Sequence[Comparison]) -> Iterator[Block]:
+    for compared in found:
+        yield Heading(f"{compared.before} → {compared.after}", 3)
+        yield Markup(_totals(compared))
+        if lines := list(headlines(compared)):
+            yield Items(lines)
+        if compared.changes:
+            rows = [
+                (
+                    str(rated.risk.level),
+                    str(rated.change.identity),
+                    str(rated.change.what),
+                    rated.risk.reason,
+                )
+                for rated in compared.changes
+            ]
+            yield Table(("risk", "object", "change", "why"), rows)
+        for rated in compared.changes:
+            if fields := list(_fields(rated.change)):
+                yield Markup(f"**{markdown_cell(str(rated.change.identity))}**")
+                yield Code(fields)
 
 
 def report(found: Sequence[Comparison]) -> CommandReport:
     """Return the comparisons for every format."""
     return CommandReport(
-        text=lambda screen: as_text(found, screen.colour),
-        value=lambda: as_json(found),
+        text=lambda _width: _text(found),
+        value=lambda: {"comparisons": list(map(_comparison_body, found))},
         rows="comparisons",
-        own={"markdown": lambda: as_markdown(found)},
+        markdown=lambda: _markdown(found),
         findings=lambda: _findings(found),
     )
 
@@ -186,6 +170,12 @@ def _field(field: FieldChange) -> str:
 def _shown(value: Json) -> str:
     text = shown(json.dumps(value, ensure_ascii=False))
     return shortened(text, _WIDTH)
+
+
+def _comparison_body(compared: Comparison) -> Body:
+    """Return a comparison with every changed field of every object."""
+    changes = [_body(rated) for rated in compared.changes]
+    return {"from": compared.before, "to": compared.after, "changes": changes}
 
 
 def _body(each: RatedChange) -> Body:

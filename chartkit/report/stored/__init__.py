@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -88,7 +88,7 @@ def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
         return _guided([each for report in reports for each in report.findings], guide)
 
     return CommandReport(
-        text=lambda _screen: _merged_text(reports),
+        text=lambda _width: _merged_text(reports),
         value=lambda: _merged_body(reports),
         rows="findings",
         findings=findings,
@@ -110,7 +110,7 @@ def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandR
     """Return the difference of two reports for every format; findings that are new are its
     findings; guide: gives guidance for policies."""
     return CommandReport(
-        text=lambda _screen: _compared_text(found),
+        text=lambda _width: _compared_text(found),
         value=lambda: _compared_body(found),
         rows="new",
         own={"html": lambda: _compared_page(found, guide)},
@@ -181,12 +181,10 @@ def _acceptance(value: Json) -> Acceptance | None:
     return Acceptance(AcceptedAs(state), text_of(body.get("reason")), text_of(body.get("until")))
 
 
-def _merged_text(reports: Sequence[StoredReport]) -> str:
-    lines = []
+def _merged_text(reports: Sequence[StoredReport]) -> Iterator[str]:
     for report in reports:
-        totals = ", ".join(f"{each}: {report.counts[each]}" for each in Status)
-        lines.append(f"{shown(report.name)}: {totals}")
-    return "".join(f"{line}\n" for line in lines)
+        totals = ", ".join(f"{status}: {report.counts[status]}" for status in Status)
+        yield f"{shown(report.name)}: {totals}"
 
 
 def _merged_body(reports: Sequence[StoredReport]) -> Body:
@@ -198,16 +196,12 @@ def _merged_body(reports: Sequence[StoredReport]) -> Body:
     }
 
 
-def _compared_text(found: ReportChanges) -> str:
-    lines = [*_lines("new", found.new), *_lines("fixed", found.fixed)]
-    totals = f"new: {len(found.new)}, fixed: {len(found.fixed)}, unchanged: {found.unchanged}"
-    return "".join(f"{line}\n" for line in [*lines, totals])
-
-
-def _lines(word: str, findings: Iterable[Finding]) -> Iterator[str]:
-    for each in findings:
-        place = "  ".join(filter(None, (str(each.location), shown(each.field))))
-        yield f"{word}  {shown(each.rule.id)}  {shown(each.subject)}  {place}"
+def _compared_text(found: ReportChanges) -> Iterator[str]:
+    for word, findings in (("new", found.new), ("fixed", found.fixed)):
+        for finding in findings:
+            place = "  ".join(filter(None, (str(finding.location), shown(finding.field))))
+            yield f"{word}  {shown(finding.rule.id)}  {shown(finding.subject)}  {place}"
+    yield f"new: {len(found.new)}, fixed: {len(found.fixed)}, unchanged: {found.unchanged}"
 
 
 def _compared_body(found: ReportChanges) -> Body:

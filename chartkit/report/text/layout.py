@@ -75,14 +75,14 @@ def _folded(line: str, width: int, indent: str = _INDENT) -> Iterator[str]:
 def table(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
     """Return the lines of a table, whose first row has the headings.
 
-    Numbers are aligned to the right. Where rows do not fit the width, the last cell is folded in
-    its column; where that column would be narrow, the cells that do not fit go below the others.
-    A line break in the last cell starts a line in its column.
+    Columns of numbers, with dashes among them, are aligned to the right. Where rows do not fit the
+    width, the last cell is folded in its column; where that column would be narrow, the cells that
+    do not fit go below the others. A line break in the last cell starts a line in its column.
     """
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     whole = len(widths)
     kept = whole if width is None else _kept(widths, width)
-    numeric = [all(row[at].isdigit() for row in rows[1:]) for at in range(whole)]
+    numeric = [_is_numeric([row[at] for row in rows[1:]]) for at in range(whole)]
     lines: list[str] = []
     for row in rows:
         cells = [_aligned(*each) for each in zip(row, widths, numeric, strict=True)]
@@ -94,6 +94,10 @@ def table(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
             below = _GAP.join(cell for cell in row[kept:] if cell)
             lines += fold(_INDENT + below.replace("\n", f"\n{_INDENT}"), width).split("\n")
     return lines
+
+
+def _is_numeric(cells: Sequence[str]) -> bool:
+    return any(map(str.isdigit, cells)) and all(cell.isdigit() or cell == "-" for cell in cells)
 
 
 def _kept(widths: Sequence[int], width: int) -> int:

@@ -11,13 +11,14 @@ from pathlib import Path
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.project import Project
 from chartkit.project.settings import NamedFile
+from chartkit.report.blocks import Block, Table
 from chartkit.report.command_report import CommandReport
-from chartkit.report.finding import diagnostic_finding
-from chartkit.report.text.layout import Screen, table
+from chartkit.report.finding import diagnostic_entry, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.scan.exceptions.files import read_files
 from chartkit.scan.exceptions.model import FiledException, filed
 from chartkit.scan.inputs import Note
+from chartkit.wording import counted
 
 _HEADINGS = ("NAME", "POLICIES", "ENDS", "ENVIRONMENTS", "LOCATION")
 
@@ -61,19 +62,18 @@ def listed_exceptions(
 def listing(found: Sequence[ListedException], now: datetime) -> CommandReport:
     """Return the list for every format."""
     return CommandReport(
-        text=lambda screen: _list_text(found, now, screen),
+        text=lambda _width: _list_text(found, now),
         value=lambda: {"exceptions": [_list_body(each, now) for each in found]},
         rows="exceptions",
     )
 
 
-def _list_text(found: Sequence[ListedException], now: datetime, screen: Screen) -> str:
+def _list_text(found: Sequence[ListedException], now: datetime) -> Iterator[Block]:
     if not found:
-        return "no exceptions\n"
-    marks = list(found[0].marks)
-    head = [*_HEADINGS[:3], *(each.upper() for each in marks), *_HEADINGS[3:]]
-    rows = [head, *(_cells(each, now) for each in found)]
-    return "".join(f"{line.rstrip()}\n" for line in table(rows, screen.width))
+        yield "no exceptions"
+        return
+    head = [*_HEADINGS[:3], *map(str.upper, found[0].marks), *_HEADINGS[3:]]
+    yield Table(head, [_cells(listed, now) for listed in found])
 
 
 def _cells(each: ListedException, now: datetime) -> list[str]:
@@ -109,44 +109,25 @@ def _list_body(each: ListedException, now: datetime) -> Body:
 def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> CommandReport:
     """Return what is wrong with exceptions for every format."""
     return CommandReport(
-        text=lambda _screen: _check_text(filed_, found),
-        value=lambda: _check_json(filed_, found),
+        text=lambda _width: _check_text(filed_, found),
+        value=lambda: {
+            "exceptions": len(filed_),
+            "findings": list(map(diagnostic_entry, found)),
+        },
         rows="findings",
         findings=lambda: map(diagnostic_finding, found),
     )
 
 
-def _check_text(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> str:
-    return "".join(f"{line}\n" for line in (*_lines(found), _totals(filed_, found)))
-
-
-def _lines(found: Sequence[Diagnostic]) -> Iterator[str]:
-    for each in found:
-        place = f"{each.location}: " if each.location else ""
-        yield f"{each.severity}  {place}{shown(each.message)} [{each.rule_id}]"
-        if each.hint:
-            yield f"  → {shown(each.hint)}"
-
-
-def _totals(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> str:
-    counts = Counter(each.severity for each in found)
-    parts = (
-        (len(filed_), "exception"),
-        (counts[Severity.ERROR], "error"),
-        (counts[Severity.WARNING], "warning"),
+def _check_text(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> Iterator[str]:
+    for finding in found:
+        place = f"{finding.location}: " if finding.location else ""
+        yield f"{finding.severity}  {place}{shown(finding.message)} [{finding.rule_id}]"
+        if finding.hint:
+            yield f"  → {shown(finding.hint)}"
+    counts = Counter(finding.severity for finding in found)
+    errors, warnings = counts[Severity.ERROR], counts[Severity.WARNING]
+    yield (
+        f"{counted(len(filed_), 'exception')}, {counted(errors, 'error')}, "
+        f"{counted(warnings, 'warning')}"
     )
-    return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in parts)
-
-
-def _check_json(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> Body:
-    findings = [
-        {
-            "id": each.rule_id,
-            "severity": str(each.severity),
-            "message": each.message,
-            "location": str(each.location) if each.location else None,
-            "hint": each.hint,
-        }
-        for each in found
-    ]
-    return {"exceptions": len(filed_), "findings": findings}

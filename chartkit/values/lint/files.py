@@ -276,17 +276,12 @@ def fix_values(
     return out.getvalue(), done
 
 
-def as_text(found: Sequence[Diagnostic]) -> str:
-    """A line a finding, and how many there are of each severity."""
-    counts = Counter(each.severity for each in found)
-    totals = ", ".join(f"{each}s: {counts[each]}" for each in Severity)
-    return "".join(f"{line}\n" for line in [*map(str, found), totals])
-
-
 def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:
     """Return findings for every format; explanations: of their ids."""
+    counts = Counter(each.severity for each in found)
+    totals = ", ".join(f"{severity}s: {counts[severity]}" for severity in Severity)
     return CommandReport(
-        text=lambda _screen: as_text(found),
+        text=lambda _width: [*map(str, found), totals],
         value=lambda: {"findings": [diagnostic_body(each) for each in found]},
         rows="findings",
         findings=lambda: diagnostic_findings(found, explanations),

@@ -11,10 +11,11 @@ from chartkit import bundled
 from chartkit.bundled import library_dir
 from chartkit.catalog.authoring.add import write_policy
 from chartkit.catalog.authoring.check import check_path, check_project, says_why
-from chartkit.catalog.authoring.findings import as_json, as_text
+from chartkit.catalog.authoring.findings import report
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
 from chartkit.model import Severity
+from tests.command_reports import in_format
 from tests.unit.catalog.library_files import write_lock, write_plain
 
 _Spoil = Callable[[Path], None]
@@ -341,14 +342,14 @@ def test_a_project_with_its_own_and_a_vendored_library(
     checked = check_project(tmp_path)
     assert checked.libraries == 1
     assert not checked.failed
-    assert as_text(checked).endswith(
+    assert in_format(report(checked, {}), "text").endswith(
         "2 policies checked, 1 vendored library compared with the lock file: 0 errors, 0 warnings\n"
     )
     file.write_text("changed\n")
     checked = check_path(tmp_path / "vendor" / "public")
     assert [each.rule_id for each in checked.diagnostics] == ["CK501"]
     assert checked.failed
-    assert [each["rule"] for each in as_json(checked)["findings"]] == ["CK501"]
+    assert [each["rule"] for each in report(checked, {}).value()["findings"]] == ["CK501"]
 
 
 def test_a_project_with_a_library_of_plain_policies(

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.coverage.coverage import Coverage, State, coverage
-from chartkit.catalog.coverage.report import as_json, as_markdown, as_text
+from chartkit.catalog.coverage.report import report
 from chartkit.catalog.coverage.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
+from tests.command_reports import in_format
 from tests.unit.catalog.test_standards import HEAD
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
@@ -96,7 +97,7 @@ def test_a_control_is_in_force_with_all_of_its_policies_at_the_weakest_action(
 
 
 def test_as_text(found: Coverage) -> None:
-    assert as_text(found).splitlines() == [
+    assert in_format(report(found), "text").splitlines() == [
         "Our rules",
         "https://example.test/rules",
         "",
@@ -126,7 +127,7 @@ def test_as_text(found: Coverage) -> None:
 
 
 def test_as_json(found: Coverage) -> None:
-    body = as_json(found)
+    body = report(found).value()
     assert body["covered"] == {"wholly": 2, "partly": 1, "not": 1}
     assert body["environments"]["prd"] == {"Enforce": 0, "Audit": 1, "on": 1, "some": 1, "off": 0}
     first = body["controls"][0]
@@ -142,7 +143,7 @@ def test_as_json(found: Coverage) -> None:
 
 
 def test_as_markdown(found: Coverage) -> None:
-    text = as_markdown(found)
+    text = in_format(report(found), "markdown")
     assert "| Control | Title | Covered | dev | qa | prd | bare | mending | Policies |\n" in text
     assert "| 1.1 | [Both \\| &lt;b&gt;](https://example.test/rules) | wholly | Enforce |" in text
     assert "`ours/two`<br>open: the rest is open |\n" in text
@@ -154,11 +155,11 @@ def test_as_markdown(found: Coverage) -> None:
 def test_without_a_project_the_library_is_shown() -> None:
     found = coverage(read_standard("pss"))
     assert found.environments == ()
-    text = as_text(found)
+    text = in_format(report(found), "text")
     assert "CONTROL" not in text
     assert text.endswith("19 controls, covered by policies: 19 wholly, 0 partly, 0 not\n")
-    assert as_json(found)["environments"] == {}
-    assert "| Control | Title | Covered | Policies |\n" in as_markdown(found)
+    assert report(found).value()["environments"] == {}
+    assert "| Control | Title | Covered | Policies |\n" in in_format(report(found), "markdown")
 
 
 def test_policies_that_no_library_has_are_told_with_their_place(tmp_path: Path) -> None:

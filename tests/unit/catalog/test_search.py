@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from chartkit.catalog.model import Entry
-from chartkit.catalog.search import Query, as_json, as_text, checked, find, search
+from chartkit.catalog.search import Query, checked, find, report, search
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
+from tests.command_reports import in_format
 
 _FIRST = Entry(
     library="one",
@@ -132,7 +133,7 @@ def test_a_mistyped_name_is_refused(name: str, hint: str) -> None:
 
 
 def test_a_table_has_a_line_a_policy() -> None:
-    lines = as_text(_ALL).splitlines()
+    lines = in_format(report(_ALL), "text").splitlines()
     assert [line.split()[0] for line in lines] == [
         "POLICY",
         "best/require-probes",
@@ -141,10 +142,10 @@ def test_a_table_has_a_line_a_policy() -> None:
         "3",
     ]
     assert lines[3].split()[1:5] == ["two", "-", "-", "generate,mutate"]
-    assert as_text(()) == "0 policies\n"
+    assert in_format(report(()), "text") == "0 policies\n"
 
 
 def test_json_says_everything() -> None:
-    text = json.dumps(as_json((_FIRST,)), ensure_ascii=False)
+    text = json.dumps(report((_FIRST,)).value(), ensure_ascii=False)
     for part in (_FIRST.title, _FIRST.description, "ClusterPolicy", '"minimumKyverno": "1.6"'):
         assert part in text

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Entry
-from chartkit.catalog.show import as_json, as_text, details
+from chartkit.catalog.show import details, report
+from tests.command_reports import in_format
 from tests.unit.catalog.library_files import CEL_POLICY, write_plain
 from tests.unit.project.project_files import write_policy
 
@@ -51,14 +52,14 @@ def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
     )
     (folder / "cel.yaml").write_text(CEL_POLICY.format(kind="ValidatingPolicy", name="mine"))
     shown = details(_only(tmp_path), tmp_path)
-    text = as_text(shown)
+    text = in_format(report(shown), "text")
     assert "\nWhat to change:\n  Name it good.\n\nPolicies that help: name-it\n" in text
     assert '  level (string, default "latest"): The level.\n' in text
     assert "  minimum (integer, default 2): How many.\n" in text
     assert text.index("# " + str(folder / "policy.yaml")) < text.index(str(folder / "cel.yaml"))
     assert f"# an example that it refuses: {folder / 'bad.yaml'}:1\napiVersion: v1" in text
     assert f"# an example that it accepts: {folder / 'good.yaml'}:1\napiVersion: v1" in text
-    body = as_json(shown)
+    body = report(shown).value()
     assert body["control"] == {"name": "mine", "source": "https://example.test/mine"}
     assert "  control   mine, https://example.test/mine\n" in text
     assert (body["remediation"], body["counterpart"]) == ("Name it good.", ["name-it"])
@@ -78,12 +79,12 @@ def test_metadata_that_check_would_refuse_are_shown_as_far_as_they_go(tmp_path: 
     metadata.write_text(text)
     shown = details(_only(tmp_path), tmp_path)
     assert (shown.counterpart, shown.control, shown.parameters) == ((), None, {})
-    assert "  control   " not in as_text(shown)
+    assert "  control   " not in in_format(report(shown), "text")
 
 
 def test_a_policy_with_kyvernos_tests(tmp_path: Path) -> None:
     write_plain(tmp_path, "a/b", name="other-name")
-    text = as_text(details(_only(tmp_path), tmp_path))
+    text = in_format(report(details(_only(tmp_path), tmp_path)), "text")
     assert "What to change" not in text
     assert "Policies that help" not in text
     refused, accepted = text.split("# an example that it ")[1:]
@@ -98,7 +99,7 @@ def test_of_a_policy_that_changes_objects_tests_say_what_passed(tmp_path: Path) 
     shown = details(_only(tmp_path), tmp_path)
     assert shown.examples.acts is not None
     assert shown.examples.acts.name == "good"
-    text = as_text(shown)
+    text = in_format(report(shown), "text")
     assert "# an example that it changes: " in text
     assert "# no example that it leaves as it is stands beside it" in text
 
@@ -124,7 +125,7 @@ def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
     folder = write_policy(tmp_path, "mine")
     file = folder / "policy.yaml"
     file.write_text(file.read_text() + "# \x1b[2J\x9b\n")
-    assert "# �[2J�\n" in as_text(details(_only(tmp_path), tmp_path))
+    assert "# �[2J�\n" in in_format(report(details(_only(tmp_path), tmp_path)), "text")
 
 
 def test_what_a_policy_needs(tmp_path: Path) -> None:
@@ -137,8 +138,8 @@ def test_what_a_policy_needs(tmp_path: Path) -> None:
         "  ConfigMap rules/teams\n"
         "  GlobalContextEntry nodes\n"
         f"  {unknown} (spec.rules.0.context.2.apiCall.urlPath)\n"
-    ) in as_text(shown)
-    needed = as_json(shown)["needs"]
+    ) in in_format(report(shown), "text")
+    needed = report(shown).value()["needs"]
     assert needed["permissions"] == [
         {
             "controller": "background-controller",
@@ -154,7 +155,7 @@ def test_what_a_policy_needs(tmp_path: Path) -> None:
 
 def test_a_policy_that_needs_nothing_says_nothing(tmp_path: Path) -> None:
     write_plain(tmp_path, "a/b", _MUTATES)
-    assert "Needs" not in as_text(details(_only(tmp_path), tmp_path))
+    assert "Needs" not in in_format(report(details(_only(tmp_path), tmp_path)), "text")
 
 
 def test_needs_of_a_template_that_is_broken(tmp_path: Path) -> None:
@@ -162,5 +163,5 @@ def test_needs_of_a_template_that_is_broken(tmp_path: Path) -> None:
     file = folder / "policy.yaml"
     file.write_text(file.read_text().replace("not so", "<%= nothing %>"))
     shown = details(_only(tmp_path), tmp_path)
-    assert "\nNeeds: cannot be told, " in as_text(shown)
-    assert str(file) in as_json(shown)["needs"]["error"]
+    assert "\nNeeds: cannot be told, " in in_format(report(shown), "text")
+    assert str(file) in report(shown).value()["needs"]["error"]

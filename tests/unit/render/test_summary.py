@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,21 @@ import pytest
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.render import summary
 from chartkit.render.model import Outcome, Row, rows
+from chartkit.report.blocks import text_of
+from chartkit.report.text.layout import Screen
 
 PLACE = Location("chartkit.yaml", 3, 5)
+
+
+def written(
+    found: Sequence[Row],
+    colour: bool = False,
+    width: int | None = None,
+    verbose: bool = False,
+    quiet: bool = False,
+) -> str:
+    blocks = summary.blocks(found, width, verbose, quiet)
+    return "".join(text_of(blocks, Screen(colour, width)))
 
 
 def finding(severity: Severity, location: Location | None = None) -> Diagnostic:
@@ -68,17 +82,17 @@ WARNED = Row("prd", "values", Outcome.WARNING, "a key", PLACE)
 
 
 def test_every_row_is_a_line_on_demand() -> None:
-    assert summary.as_text(ROWS, verbose=True) == TABLE
+    assert written(ROWS, verbose=True) == TABLE
 
 
 def test_a_grid_has_the_worst_outcome_and_findings_end_with_failures() -> None:
     passed = Row("prd", "values", Outcome.PASS, "all right", PLACE)
-    assert summary.as_text([*ROWS, passed, WARNED]) == GRID
+    assert written([*ROWS, passed, WARNED]) == GRID
 
 
 def test_an_equal_finding_of_several_environments_is_shown_once() -> None:
     found = [replace(WARNED, environment=name) for name in ("dev", "qa, prd", "")]
-    text = summary.as_text(found)
+    text = written(found)
     assert "warning  values (dev, qa, prd, all)  chartkit.yaml:3:5" in text
     assert text.count("a key") == 1
 
@@ -108,7 +122,7 @@ def test_violations_of_a_policy_are_one_entry_with_three_places() -> None:
         )
         for number in range(5)
     ]
-    assert summary.as_text([WARNED, *found], quiet=True) == VIOLATIONS
+    assert written([WARNED, *found], quiet=True) == VIOLATIONS
     # Each has a row of its own for programs.
     assert len([*summary.findings(found)]) == 5
 
@@ -118,7 +132,7 @@ def test_lines_fit_into_the_terminal(width: int) -> None:
     names = [f"environment-{number}" for number in range(12)]
     rows_ = [Row(name, "engine's pods", Outcome.PASS, "", PLACE) for name in names]
     rows_.append(Row(names[0], "helm", Outcome.FAIL, "word " * 60, PLACE, "do " * 80))
-    lines = summary.as_text(rows_, width=width).splitlines()
+    lines = written(rows_, width=width).splitlines()
     assert all(len(line) <= width for line in lines)
     assert all(any(name in line for line in lines) for name in names)
 
@@ -127,8 +141,8 @@ def test_lines_fit_into_the_terminal(width: int) -> None:
 def test_colours_change_nothing_else(verbose: bool) -> None:
     import click
 
-    coloured = summary.as_text([*ROWS, WARNED], colour=True, verbose=verbose)
-    plain = summary.as_text([*ROWS, WARNED], verbose=verbose)
+    coloured = written([*ROWS, WARNED], colour=True, verbose=verbose)
+    plain = written([*ROWS, WARNED], verbose=verbose)
     assert coloured != plain
     assert click.unstyle(coloured) == plain
 
@@ -150,7 +164,7 @@ def test_for_programs() -> None:
 def test_a_row_of_the_table_is_one_line_and_programs_get_all_of_it() -> None:
     whole = "ERROR: <input>:1:3: no\n | a.\n | ..^"
     rows_ = [Row("dev", "policies", Outcome.FAIL, whole, PLACE)]
-    text = summary.as_text(rows_, verbose=True)
+    text = written(rows_, verbose=True)
     assert text.splitlines()[1].endswith("  ERROR: <input>:1:3: no")
-    assert "\n  ERROR: <input>:1:3: no\n" in summary.as_text(rows_)
+    assert "\n  ERROR: <input>:1:3: no\n" in written(rows_)
     assert summary.as_json(rows_)["rows"][0]["message"] == whole

@@ -41,7 +41,7 @@ def report(found: Sequence[Diagnostic] = FOUND) -> CommandReport:
     body = {"count": len(rows), "findings": rows}
     findings = diagnostic_findings(found, MEANING)
     return CommandReport(
-        text=lambda screen: f"coloured: {screen.colour}\n",
+        text=lambda width: [f"\x1b[1mwidth\x1b[0m: {width}"],
         value=lambda: body,
         rows="findings",
         findings=lambda: findings,
@@ -121,7 +121,7 @@ def rows_alone() -> CommandReport:
         {"name": "two", "ends": None, "location": "two.yaml:1:1", "state": "open"},
     ]
     return CommandReport(
-        text=lambda _screen: "two\n", value=lambda: {"policies": rows}, rows="policies"
+        text=lambda _width: ["two"], value=lambda: {"policies": rows}, rows="policies"
     )
 
 
@@ -159,7 +159,7 @@ def test_a_format_that_is_registered_serves_every_command(monkeypatch: pytest.Mo
 def test_files_appear_next_to_standard_output(tmp_path: Path) -> None:
     stdout, file = io.StringIO(), tmp_path / "new" / "r.json"
     write_report(report(), parse_all(["text", f"json={file}"]), stdout, Screen(colour=True))
-    assert stdout.getvalue() == "coloured: True\n"
+    assert stdout.getvalue() == "\x1b[1mwidth\x1b[0m: None\n"
     assert json.loads(file.read_text("utf-8"))["count"] == 3
 
 

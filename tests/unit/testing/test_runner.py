@@ -8,6 +8,7 @@ import pytest
 
 from chartkit.engine.policies import NO_ATTACHMENTS
 from chartkit.errors import InputError
+from chartkit.report.text.layout import Screen
 from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult, Verdict
 from chartkit.testing.report import Options, report
@@ -111,7 +112,9 @@ def test_runner_a_failing_row_shows_wanted_got_and_message() -> None:
 def test_detailed_text_shows_what_passed() -> None:
     plain = in_format(report(run("targets"), Options()), "text")
     assert plain == "1 test, 4 results: 4 passed, 0 failed, 0 skipped\n"
-    detailed = in_format(report(run("targets"), Options(detailed=True, colour=True)), "text")
+    detailed = in_format(
+        report(run("targets"), Options(detailed=True)), "text", Screen(colour=True)
+    )
     assert "touch-secret/touch v1/Secret/shop/touched" in detailed
 
 

@@ -15,9 +15,9 @@ from chartkit.addons.migrate.files.run import Migration
 from chartkit.addons.migrate.plan.report import columns
 from chartkit.addons.migrate.proof import Proof
 from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.report.blocks import Block, Heading, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines
 from chartkit.wording import counted
@@ -29,16 +29,18 @@ _CHANGES: Final = "changes"
 _NEEDS: Final = "needs"
 
 
-def as_text(migration: Migration) -> str:
-    """The table for a terminal, and below it what to know about rules."""
+def text(migration: Migration) -> Iterator[Block]:
+    """Yield the table for a terminal, and below it what to know about rules."""
+    unread = [f"not read: {shown(line)}" for line in migration.inventory.unread]
     if not migration.objects and not migration.mentions:
-        return _unread(migration) or f"{_NOTHING}\n"
+        yield from unread or [_NOTHING]
+        return
     proved = any(each.proof is not None for each in migration.objects)
     rows = [_row(each, proved) for each in migration.objects]
     totals = [sum(int(row[at]) for row in rows) for at in range(1, 5)]
     total = (f"{len(rows)} in all", *map(str, totals), *([""] if proved else []))
     heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
-    lines = columns([heads, *rows, total])
+    yield from columns([heads, *rows, total])
     notes = [line for each in migration.objects for line in _note_lines(each)]
     for one in migration.mentions:
         notes += _wrapped(f"{one.location}: not carried along: {one.what}")
@@ -55,7 +57,8 @@ def as_text(migration: Migration) -> str:
     )
     notes += _wrapped(patches)
     notes += [line for text in _coverage(migration) for line in _wrapped(text)]
-    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n" + _unread(migration)
+    yield from ([""] if notes else [])
+    yield from (*notes, *unread)
 
 
 def _coverage(migration: Migration) -> Iterator[str]:
@@ -85,10 +88,6 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
     for each in counts:
         total.update(each)
     return total
-
-
-def _unread(migration: Migration) -> str:
-    return "".join(f"not read: {shown(line)}\n" for line in migration.inventory.unread)
 
 
 def _row(each: MigratedObject, proved: bool) -> tuple[str, ...]:
@@ -144,31 +143,29 @@ def _wrapped(text: str) -> list[str]:
     )
 
 
-def as_markdown(migration: Migration) -> str:
-    """The page for a pull request: policies, what to know about each, and the new policies."""
+def _markdown(migration: Migration) -> Iterator[Block]:
+    """Yield the page for a pull request: policies, what to know about each, and the new ones."""
     if not migration.objects:
-        return f"{_NOTHING}\n"
+        yield _NOTHING
+        return
     proved = any(each.proof is not None for each in migration.objects)
     heads = ("policy", "rules", "converted", "changes", "by hand", *(["proof"] if proved else []))
-    parts = [
-        "## Policies of kyverno.io migrated to policies.kyverno.io\n",
-        markdown_table(heads, (_row(each, proved) for each in migration.objects)),
-    ]
+    yield Heading("Policies of kyverno.io migrated to policies.kyverno.io")
+    yield Table(heads, [_row(each, proved) for each in migration.objects])
     notes = [row for each in migration.objects for row in _note_rows(each)]
     if notes:
-        parts.append(markdown_table(("place", "policy", "rule", "", "what to know"), notes))
+        yield Table(("place", "policy", "rule", "", "what to know"), notes)
     if migration.mentions:
-        around = ((str(one.location), one.what) for one in migration.mentions)
-        parts.append(markdown_table(("place", "not carried along"), around))
+        around = [(str(mention.location), mention.what) for mention in migration.mentions]
+        yield Table(("place", "not carried along"), around)
     if proved:
         covered = [row for each in migration.objects for row in _proof_rows(each)]
-        columns = ("policy", "requests", "decided", "states reached", "never reached", "left out")
-        parts.append(markdown_table(columns, covered))
+        head = ("policy", "requests", "decided", "states reached", "never reached", "left out")
+        yield Table(head, covered)
         named = _named([each.proof for each in migration.objects if each.proof is not None])
         if named:
-            rows = ((name, str(count)) for name, count in sorted(named.items()))
-            parts.append(markdown_table(("known difference", "requests"), rows))
-    return "\n".join(parts)
+            rows = [(name, str(count)) for name, count in sorted(named.items())]
+            yield Table(("known difference", "requests"), rows)
 
 
 def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
@@ -281,10 +278,10 @@ def _proof_body(proof: Proof, allowed: str) -> Body:
 def report(migration: Migration) -> CommandReport:
     """Return the migration for every format."""
     return CommandReport(
-        text=lambda _screen: as_text(migration),
+        text=lambda _width: text(migration),
         value=lambda: as_json(migration),
         rows="objects",
-        own={"markdown": lambda: as_markdown(migration)},
+        markdown=lambda: _markdown(migration),
         findings=lambda: _findings(migration),
     )
 

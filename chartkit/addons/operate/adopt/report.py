@@ -13,6 +13,7 @@ import click
 from chartkit.addons.operate.adopt.model import Outcome, Row
 from chartkit.addons.operate.adopt.run import Adoption
 from chartkit.model import Body, Diagnostic, Severity, single_line
+from chartkit.report.blocks import Block
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
@@ -37,8 +38,8 @@ _WIDTH: Final = max(map(len, Outcome))
 def report(adoption: Adoption) -> CommandReport:
     """Return what became of everything that is in use, for every format."""
     return CommandReport(
-        text=lambda screen: as_text(adoption, screen.colour),
-        value=lambda: as_json(adoption),
+        text=lambda _width: _text(adoption),
+        value=lambda: _value(adoption),
         rows="rows",
         findings=lambda: _findings(adoption),
     )
@@ -55,24 +56,20 @@ def _merged(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def as_text(adoption: Adoption, colour: bool = False) -> str:
-    """Return a line or more for each row, in the order of outcomes, and the totals."""
+def _text(adoption: Adoption) -> Iterator[Block]:
+    """Yield a line or more for each row, in the order of outcomes, and the totals."""
     rows = _merged(adoption.rows)
-    lines: list[str] = []
     for outcome in Outcome:
         for row in rows:
             if row.outcome is outcome:
-                lines += _lines(row, colour)
+                yield from _lines(row)
     counts = Counter(row.outcome for row in rows)
-    shown_outcomes = [each for each in Outcome if each is not Outcome.UNREAD or counts[each]]
-    totals = ", ".join(f"{outcome}: {counts[outcome]}" for outcome in shown_outcomes)
-    return "\n".join([*lines, "", totals]) + "\n"
+    outcomes = [each for each in Outcome if each is not Outcome.UNREAD or counts[each]]
+    yield from ("", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in outcomes))
 
 
-def _lines(row: Row, colour: bool) -> Iterator[str]:
-    word = str(row.outcome).ljust(_WIDTH)
-    if colour:
-        word = click.style(word, fg=_COLOURS[row.outcome])
+def _lines(row: Row) -> Iterator[str]:
+    word = click.style(str(row.outcome).ljust(_WIDTH), fg=_COLOURS[row.outcome])
     where = f" in {row.environment}" if row.environment else ""
     subject, location = row.subject, row.location
     place = f"  {shown(str(location))}" if location else ""
@@ -85,7 +82,7 @@ def _lines(row: Row, colour: bool) -> Iterator[str]:
         yield f"{margin}→ {shown(single_line(row.hint))}"
 
 
-def as_json(adoption: Adoption) -> Body:
+def _value(adoption: Adoption) -> Body:
     """Return the rows and the files for programs."""
     rows = _merged(adoption.rows)
     counts = Counter(row.outcome for row in rows)

@@ -48,6 +48,7 @@ def rescue(
     """
     from chartkit.addons.operate.rescue import change
     from chartkit.addons.operate.rescue.diagnosis import diagnose
+    from chartkit.addons.operate.rescue.report import report
     from chartkit.network.cluster.client import connect
 
     if force and not restore:
@@ -62,7 +63,7 @@ def rescue(
     if restore:
         _restore(cluster, found, record, force)
         return
-    _show(found, options)
+    show(report(found), options)
     if not found.is_locked:
         return
     if not yes:
@@ -95,15 +96,3 @@ def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> N
 def _tell(outcome: Outcome, last: str, err: bool = False) -> None:
     for line in (*outcome.changed, *outcome.notes, last):
         click.echo(shown(line), err=err)
-
-
-def _show(found: Diagnosis, options: OutputOptions) -> None:
-    from chartkit.addons.operate.rescue import report
-    from chartkit.report.command_report import CommandReport
-
-    written = CommandReport(
-        text=lambda _screen: report.as_text(found),
-        value=lambda: report.as_json(found),
-        rows="webhooks",
-    )
-    show(written, options)

@@ -12,10 +12,10 @@ from chartkit.addons.operate.promote.model import PlannedPolicy, Verdict, Violat
 from chartkit.addons.operate.promote.promotions import evidence_body
 from chartkit.addons.operate.promote.run import Promotion
 from chartkit.model import Body, Diagnostic, Severity, single_line
+from chartkit.report.blocks import Block, Heading, Items, Markup, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.report.markdown import markdown_table
-from chartkit.safe_text import markdown_cell, shown
+from chartkit.safe_text import shown
 
 _SIGNS: Final = {Verdict.PROMOTE: "~", Verdict.HELD: "!", Verdict.DONE: "="}
 _COLOURS: Final = {Verdict.PROMOTE: "green", Verdict.HELD: "red", Verdict.DONE: "cyan"}
@@ -27,30 +27,30 @@ _ORDER: Final = (Verdict.DONE, Verdict.PROMOTE, Verdict.HELD)
 def report(promotion: Promotion) -> CommandReport:
     """Return a plan for every format."""
     return CommandReport(
-        text=lambda screen: as_text(promotion, screen.colour),
-        value=lambda: as_json(promotion),
+        text=lambda _width: _text(promotion),
+        value=lambda: _body(promotion),
         rows="policies",
-        own={"markdown": lambda: as_markdown(promotion)},
+        markdown=lambda: _markdown(promotion),
         findings=lambda: _findings(promotion),
     )
 
 
-def as_text(promotion: Promotion, colour: bool = False) -> str:
-    """Return the plan for a terminal: each policy with its evidence, then the totals."""
-    plan, lines = promotion.plan, list[str]()
+def _text(promotion: Promotion) -> Iterator[Block]:
+    """Yield each policy with its evidence, then the totals."""
+    plan = promotion.plan
+    notes = [f"note: {shown(single_line(note))}" for note in plan.notes]
     if promotion.back:
-        lines += [f"~ {shown(name)}  Enforce → as before" for name in promotion.back]
-        lines += [f"note: {shown(single_line(each))}" for each in plan.notes]
-        return "\n".join(lines) + "\n"
-    for name, count in plan.sources:
-        lines.append(f"evidence: {shown(name)} ({count})")
+        yield from (f"~ {shown(name)}  Enforce → as before" for name in promotion.back)
+        yield from notes
+        return
+    yield from (f"evidence: {shown(name)} ({count})" for name, count in plan.sources)
     for verdict in _ORDER:
-        for each in plan.of(verdict):
-            lines += ["", *_policy_lines(each, plan.namespaces, colour)]
-    lines += _caveat_lines([*plan.of(Verdict.PROMOTE), *plan.of(Verdict.HELD)])
-    lines += [shown(str(row)) for row in plan.unread]
-    lines += [f"note: {shown(single_line(each))}" for each in plan.notes]
-    return "\n".join([*lines, "", headline(promotion), *_afterwards(promotion)]) + "\n"
+        for planned in plan.of(verdict):
+            yield ""
+            yield from _policy_lines(planned, plan.namespaces)
+    yield from _caveat_lines([*plan.of(Verdict.PROMOTE), *plan.of(Verdict.HELD)])
+    yield from (shown(str(row)) for row in plan.unread)
+    yield from (*notes, "", headline(promotion), *_afterwards(promotion))
 
 
 def headline(promotion: Promotion) -> str:
@@ -81,7 +81,7 @@ def _afterwards(promotion: Promotion) -> Iterator[str]:
         yield f"way back: chartkit promote {shown(names)} --to {plan.environment} --back --write"
 
 
-def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str], colour: bool) -> Iterator[str]:
+def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator[str]:
     candidate, verdict = planned.candidate, planned.verdict
     where = f" in {', '.join(map(shown, namespaces))}" if namespaces else ""
     words = {
@@ -90,7 +90,7 @@ def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str], colour: boo
         Verdict.DONE: f"{verdict}{where}",
     }
     line = f"{_SIGNS[verdict]} {shown(candidate.name)}  {words[verdict]}"
-    yield click.style(line, fg=_COLOURS[verdict]) if colour else line
+    yield click.style(line, fg=_COLOURS[verdict])
     if verdict is Verdict.DONE:
         return
     for reason in planned.reasons:
@@ -136,58 +136,56 @@ def _objects(found: Sequence[Violation]) -> Iterator[str]:
         yield f"      … and {len(found) - _SHOWN} more"
 
 
-def as_markdown(promotion: Promotion) -> str:
-    """Return the text of a pull request: title, changes, evidence, and the way back."""
+def _markdown(promotion: Promotion) -> Iterator[Block]:
+    """Yield the text of a pull request: title, changes, evidence, and the way back."""
     plan = promotion.plan
     if promotion.back:
-        names = ", ".join(map(markdown_cell, promotion.back))
-        return f"# Back to Audit in {plan.environment}\n\n{names}: as before the promotion.\n"
-    lines = [f"# {markdown_cell(headline(promotion))}", ""]
-    ready, held = plan.of(Verdict.PROMOTE), plan.of(Verdict.HELD)
-    if ready:
-        rows = [(each.candidate.name, _evidence_line(each), _notes(each)) for each in ready]
-        lines += [
-            "## To Enforce",
-            "",
-            markdown_table(("policy", "evidence", "not in the evidence"), rows),
+        yield Heading(f"Back to Audit in {plan.environment}", 1)
+        yield f"{', '.join(promotion.back)}: as before the promotion."
+        return
+    yield Heading(headline(promotion), 1)
+    if ready := [(each, each.candidate) for each in plan.of(Verdict.PROMOTE)]:
+        yield Heading("To Enforce")
+        rows = [
+            (candidate.name, _evidence_line(planned), "; ".join(candidate.caveats) or "-")
+            for planned, candidate in ready
         ]
-    if held:
+        yield Table(("policy", "evidence", "not in the evidence"), rows)
+    if held := [(each, each.candidate) for each in plan.of(Verdict.HELD)]:
+        yield Heading("Held back")
         rows = [
             (
-                each.candidate.name,
-                "; ".join(each.reasons),
-                ", ".join(owners_of(each.candidate.evidence.blocked)),
+                candidate.name,
+                "; ".join(planned.reasons),
+                ", ".join(owners_of(candidate.evidence.blocked)),
             )
-            for each in held
+            for planned, candidate in held
         ]
-        lines += ["## Held back", "", markdown_table(("policy", "why", "owners"), rows)]
-    if blocked := plan.blocked:
+        yield Table(("policy", "why", "owners"), rows)
+    if plan.blocked:
+        yield Heading("To fix first")
         objects = [
-            (str(each.subject), each.owner, each.rule, single_line(each.message))
-            for each in blocked
+            (
+                str(violation.subject),
+                violation.owner,
+                violation.rule,
+                single_line(violation.message),
+            )
+            for violation in plan.blocked
         ]
-        lines += [
-            "## To fix first",
-            "",
-            markdown_table(("object", "owner", "rule", "message"), objects),
-        ]
+        yield Table(("object", "owner", "rule", "message"), objects)
     if plan.sources or plan.unread:
-        lines += ["## Evidence", ""]
-        lines += [f"- {markdown_cell(name)}: {count}" for name, count in plan.sources]
-        notes = (*map(str, plan.unread), *plan.notes)
-        lines += [f"- {markdown_cell(single_line(each))}" for each in notes]
-        lines.append("")
+        yield Heading("Evidence")
+        sources = (f"{name}: {count}" for name, count in plan.sources)
+        notes = map(single_line, (*map(str, plan.unread), *plan.notes))
+        yield Items([*sources, *notes])
     for text in _afterwards(promotion):
         name, _, command = text.partition(": ")
-        lines += [f"## {name.capitalize()}", "", command, ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
+        yield Heading(name.capitalize())
+        yield Markup(command)
 
 
-def _notes(planned: PlannedPolicy) -> str:
-    return "; ".join(planned.candidate.caveats) or "-"
-
-
-def as_json(promotion: Promotion) -> Body:
+def _body(promotion: Promotion) -> Body:
     """Return the plan for programs, with every object."""
     plan = promotion.plan
     return {
@@ -203,11 +201,11 @@ def as_json(promotion: Promotion) -> Body:
         "sources": [{"name": name, "count": count} for name, count in plan.sources],
         "notes": list(plan.notes),
         "unread": [str(row) for row in plan.unread],
-        "policies": [_body(each) for each in plan.policies],
+        "policies": [_policy_body(planned) for planned in plan.policies],
     }
 
 
-def _body(planned: PlannedPolicy) -> Body:
+def _policy_body(planned: PlannedPolicy) -> Body:
     evidence = planned.candidate.evidence
     return {
         "name": planned.candidate.name,

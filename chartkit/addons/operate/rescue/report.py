@@ -1,4 +1,4 @@
-"""A diagnosis as text and as JSON."""
+"""The report of `chartkit rescue`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ from dataclasses import asdict
 from chartkit.addons.operate.rescue.diagnosis import Diagnosis
 from chartkit.addons.operate.rescue.webhooks import FAIL
 from chartkit.model import Body
+from chartkit.report.blocks import Block
+from chartkit.report.command_report import CommandReport
 
 _SHOWN = 10
 
 
-def as_text(found: Diagnosis) -> str:
-    """Return what locks a cluster, what is refused, and what would open it."""
-    return "".join(f"{line}\n" for line in _lines(found))
+def report(found: Diagnosis) -> CommandReport:
+    """Return a diagnosis for every format."""
+    return CommandReport(
+        text=lambda _width: _text(found), value=lambda: _value(found), rows="webhooks"
+    )
 
 
-def _lines(found: Diagnosis) -> Iterator[str]:
+def _text(found: Diagnosis) -> Iterator[Block]:
+    """Yield what locks a cluster, what is refused, and what would open it."""
     yield f"cluster {found.cluster}"
     if not found.webhooks:
         yield "Kyverno has no webhooks here: what is refused, something else refuses"
     for service, reason in found.unanswered.items():
         yield f"nothing answers Kyverno's webhooks at {service}: {reason}"
-    yield from _refused(found)
+    if found.refused:
+        yield f"refused, because a webhook did not answer: {len(found.refused)}"
+    for refusal in found.refused[:_SHOWN]:
+        what = "a Pod, tried in default as a dry run" if refusal.is_probe else str(refusal)
+        yield f"  {what} ({refusal.webhook})"
+    if len(found.refused) > _SHOWN:
+        yield f"  and {len(found.refused) - _SHOWN} more"
     for each in found.opening:
         yield f"  ! {each.kind} {each.configuration}"
         yield f"    {each.name}: failurePolicy Fail for {each.covers}; {found.reason(each)}"
@@ -43,19 +54,7 @@ def _lines(found: Diagnosis) -> Iterator[str]:
         yield "Kyverno's webhooks answer, or fail open: they do not lock this cluster"
 
 
-def _refused(found: Diagnosis) -> Iterator[str]:
-    if not found.refused:
-        return
-    yield f"refused, because a webhook did not answer: {len(found.refused)}"
-    for each in found.refused[:_SHOWN]:
-        what = "a Pod, tried in default as a dry run" if each.is_probe else str(each)
-        yield f"  {what} ({each.webhook})"
-    if len(found.refused) > _SHOWN:
-        yield f"  and {len(found.refused) - _SHOWN} more"
-
-
-def as_json(found: Diagnosis) -> Body:
-    """Return the diagnosis as an object."""
+def _value(found: Diagnosis) -> Body:
     return {
         "cluster": found.cluster,
         "locked": found.is_locked,

@@ -21,11 +21,10 @@ from chartkit.engine import Operation, Reason, RunnablePolicy
 from chartkit.engine.configuration import RESOURCE_FILTERS
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Status, mapping_at
 from chartkit.report import PolicyFacts
+from chartkit.report.blocks import Block, Heading, Items, Table
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import Finding, diagnostic_finding
-from chartkit.report.markdown import markdown_table
-from chartkit.report.text.layout import Screen, table
-from chartkit.safe_text import markdown_cell, shown
+from chartkit.safe_text import shown
 
 _HEAD: Final = ("KIND", "OBJECTS", "CREATE", "UPDATE", "DELETE", "REPORTS")
 _FIGURES: Final = ("FIGURE", "VALUE", "BASIS")
@@ -35,35 +34,30 @@ _RULE: Final = "estimate"
 def report(found: Estimate) -> CommandReport:
     """Return an estimate for every format."""
     return CommandReport(
-        text=lambda screen: _text(found, screen),
+        text=lambda _width: _text(found),
         value=lambda: _json(found),
         rows="kinds",
-        own={"markdown": lambda: _markdown(found)},
+        markdown=lambda: _markdown(found),
         findings=lambda: _findings(found),
     )
 
 
-def _text(found: Estimate, screen: Screen) -> str:
-    lines = [_headline(found), ""]
-    lines += table(_aligned([_HEAD, *_rows(found), _totals(found)]), screen.width)
+def _text(found: Estimate) -> Iterator[Block]:
+    yield _headline(found)
+    yield ""
+    yield Table(_HEAD, [*_rows(found), _totals(found)])
     if found.reviews.a_day:
-        lines.append(f"CronJobs send {found.reviews.a_day:,.0f} AdmissionReviews a day")
-    lines.append("")
-    lines += table([_FIGURES, *_figures(found)], screen.width)
-    for each in found.advice:
-        lines += ["", f"{each.severity}  {each.key}: {shown(each.message)}"]
-        lines += [f"  → {shown(each.values)}"] if each.values else []
-    lines += ["", *(f"note: {shown(each)}" for each in found.notes)] if found.notes else []
-    return "\n".join(lines) + "\n"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return rows whose cells after the first are aligned to the right, dashes among them."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        [row[0], *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        for row in rows
-    ]
+        yield f"CronJobs send {found.reviews.a_day:,.0f} AdmissionReviews a day"
+    yield ""
+    yield Table(_FIGURES, list(_figures(found)))
+    for advice in found.advice:
+        yield ""
+        yield f"{advice.severity}  {advice.key}: {shown(advice.message)}"
+        if advice.values:
+            yield f"  → {shown(advice.values)}"
+    if found.notes:
+        yield ""
+    yield from (f"note: {shown(note)}" for note in found.notes)
 
 
 def _headline(found: Estimate) -> str:
@@ -195,19 +189,18 @@ def _measured(value: Measured) -> Body:
     return {"bytes": round(value.value), "basis": value.basis}
 
 
-def _markdown(found: Estimate) -> str:
-    rows = [*_rows(found), _totals(found)]
-    lines = [f"# {markdown_cell(_headline(found))}", "", markdown_table(_HEAD, rows).rstrip()]
-    lines += ["", markdown_table(_FIGURES, list(_figures(found))).rstrip()]
+def _markdown(found: Estimate) -> Iterator[Block]:
+    yield Heading(_headline(found), 1)
+    yield Table(_HEAD, [*_rows(found), _totals(found)])
+    yield Table(_FIGURES, list(_figures(found)))
     if found.advice:
         cells = [
-            (str(each.severity), each.key, each.message, each.values or "-")
-            for each in found.advice
+            (str(advice.severity), advice.key, advice.message, advice.values or "-")
+            for advice in found.advice
         ]
-        head = ("Severity", "Key", "What", "Values")
-        lines += ["", markdown_table(head, cells).rstrip()]
-    lines += ["", *(f"- {markdown_cell(each)}" for each in found.notes)]
-    return "\n".join(lines).rstrip() + "\n"
+        yield Table(("Severity", "Key", "What", "Values"), cells)
+    if found.notes:
+        yield Items(found.notes)
 
 
 def _findings(found: Estimate) -> Iterator[Finding]:

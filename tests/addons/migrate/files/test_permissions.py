@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.migrate.files.report import as_json, as_markdown, as_text
+from chartkit.addons.migrate.files.report import report
 from tests.addons.migrate.files.migrations import migrated
+from tests.command_reports import in_format
 
 _POLICY = """
 apiVersion: kyverno.io/v1
@@ -32,11 +33,11 @@ def _needs(folder: Path, kind: str, rule: str, background: str = "true") -> list
     file = folder / "p.yaml"
     file.write_text(text)
     migration = migrated(file)
-    (body,) = as_json(migration)["objects"]
+    (body,) = report(migration).value()["objects"]
     needs: list[str] = body["needs"]
     for text in needs:
-        assert " ".join(text.split()) in " ".join(as_text(migration).split())
-        assert "| needs |" in as_markdown(migration)
+        assert " ".join(text.split()) in " ".join(in_format(report(migration), "text").split())
+        assert "| needs |" in in_format(report(migration), "markdown")
     return needs
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from chartkit.model import Body, Resource
-from chartkit.render.compare.report import as_text, comparison
+from chartkit.render.compare.report import comparison, report
 from chartkit.render.compare.sides import Side
+from tests.command_reports import in_format
 
 
 def legacy(name: str = "a", action: str = "Enforce") -> Resource:
@@ -40,7 +41,7 @@ def _object(version: str, kind: str, name: str, spec: Body) -> Resource:
 
 def text(before: Any, after: Any) -> list[str]:
     sides = (Side(name, tuple(each)) for name, each in (("old", before), ("new", after)))
-    return as_text([comparison(*sides)]).splitlines()
+    return in_format(report([comparison(*sides)]), "text").splitlines()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import os
 import re
 import stat
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -61,7 +60,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 def _created(path: Path, mode: int) -> tuple[Path, BinaryIO]:
     """Return a new file next to path, locked."""
     while True:
-        temporary = path.with_name(f"{_prefix(path)}{uuid.uuid4().hex[:8]}")
+        temporary = path.with_name(f"{_prefix(path)}{os.urandom(4).hex()}")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         file = os.fdopen(handle, "wb")
         if _is_held(temporary, handle):

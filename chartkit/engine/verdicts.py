@@ -10,9 +10,9 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.kubernetes.policy_kinds import is_cel_policy
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.reads import Course, Reads, ReadTree
@@ -186,9 +186,10 @@ def _may_share(policy: RunnablePolicy) -> bool:
     phases = policy.phases
     if Phase.VALIDATE not in phases or Phase.IMAGES in phases:
         return False
-    if isinstance(policy.policy, CelPolicy):
+    resource = policy.policy.resource
+    if is_cel_policy(resource):
         # Whatever else an expression asks for goes through its host, which is noticed.
-        return "paramKind" not in policy.policy.spec
+        return "paramKind" not in resource.body["spec"]
     return not policy.looks_around
 
 

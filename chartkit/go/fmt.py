@@ -5,7 +5,6 @@ A plain `int` or `float` is a float64; `Int64` is a whole number that Go holds a
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 from collections.abc import Callable
@@ -148,12 +147,14 @@ def format_float32(number: float) -> str:
     Kyverno turns numbers into text in this way for its regular expressions, so that only
     about seven digits are right.
     """
-    single = ctypes.c_float(number).value
+    from ctypes import c_float
+
+    single = c_float(number).value
     if special := _special(single):
         return special
     for precision in range(9):
         text = f"{single:.{precision}e}"
-        if ctypes.c_float(float(text)).value == single:
+        if c_float(float(text)).value == single:
             break
     return _fixed(*_digits(text))
 

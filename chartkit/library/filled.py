@@ -19,7 +19,6 @@ from chartkit import bundled
 from chartkit.documents.reader import Source, read_text
 from chartkit.errors import InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
-from chartkit.kyverno.cel_literals import kyverno_call
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.cluster_policy_fields import Field
 from chartkit.kyverno.matrix import kube_version_range, matrix
@@ -128,6 +127,8 @@ class _Filling:
         form = self.form
         cel = [] if form is PolicyType.CLUSTER else self._read(self.policy.cel)
         if form is PolicyType.ADMISSION and cel:
+            from chartkit.kyverno.cel_literals import kyverno_call
+
             if cel[0]["kind"] != VALIDATING:
                 form = PolicyType.CLUSTER
             elif any(map(kyverno_call, cel)):

@@ -29,7 +29,6 @@ from chartkit.scan.cluster_reports import Comparison
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.gate.selection import Selection
 from chartkit.scan.options import ScanOptions
-from chartkit.scan.parallel.scanning import completion_of
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.scan.reporting import Console, ScanReport, require_policies
 from chartkit.scan.requests import (
@@ -154,7 +153,7 @@ def scan_cluster(
     requests = Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
     require_policies(policies, console)
     report = ScanReport(options, outputs, requests, console, selection)
-    completion = completion_of(requests, None)
+    completion = requests.completion()
     compares = options.cluster.compares_reports
     comparison = Comparison(survey.reader, report.options) if compares else None
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from chartkit.engine import World
+from chartkit.engine import RunnablePolicy, World
 from chartkit.errors import InputError
-from chartkit.model import Resource
+from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output
 from chartkit.scan.cluster_source import cluster_source, policies_source
 from chartkit.scan.environment import (
+    Completed,
+    Completion,
     ProjectEnvironment,
     require_no_named_policies,
     require_no_policies,
@@ -21,16 +25,10 @@ from chartkit.scan.gate.baseline import require_baseline
 from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
 from chartkit.scan.inputs import STDIN, is_remote
 from chartkit.scan.options import ScanOptions
-from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.interrupt import Interrupts
-from chartkit.scan.parallel.scanning import (
-    CLEANUP,
-    ObjectScan,
-    completion_of,
-    require_spreadable,
-    scan_stream,
-)
+from chartkit.scan.parallel.reported import Shown
 from chartkit.scan.reporting import (
+    CLEANUP,
     Console,
     ScanReport,
     as_lines,
@@ -40,12 +38,23 @@ from chartkit.scan.reporting import (
     require_policies,
 )
 from chartkit.scan.requests import Judges, Requests, load_judges, read_requests, require_paths
+from chartkit.scan.run import ScanContext, Sink, run_scan
 from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
     from chartkit.scan.changes import Changes, Past
     from chartkit.scan.installed.cluster import InstalledPolicies
+    from chartkit.scan.parallel.judged import Judged
+
+_SMALL: Final = 1 << 16
+"""The bytes of inputs below which they are not scanned in parts, even where they are compressed."""
+_LEAST: Final = 8_000
+"""The policies times objects from which a second process is worth its start."""
+_SPAN: Final = 200
+"""The objects that a process judges at a time, at most."""
+_TURNS: Final = 8
+"""The times that each process gets objects, at least."""
 
 
 def scan(
@@ -77,6 +86,8 @@ def scan(
     if options.changed_since is not None and options.cluster.cluster:
         raise InputError("--changed-since is about files, and --cluster about none")
     if options.executor is not None:
+        from chartkit.scan.parallel.scanning import require_spreadable
+
         require_spreadable(options, environment)
     selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
     source = cluster_source(options)
@@ -159,7 +170,7 @@ def _scan_files(
         requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
     )
     objects = _judged(filter(report.looks_at, requests.objects), changes, console)
-    completion = completion_of(requests, environment)
+    completion = requests.completion(environment)
     asks = installed is not None or requests.inputs.asks_others
     jobs = 1 if asks or options.timings else options.jobs
     run = ObjectScan(report.running, report.timed(context), completion, jobs, report.shown)
@@ -186,11 +197,25 @@ def _in_parts(
 ) -> tuple[int | None, Console]:
     """Scan large inputs part by part; return the exit code, None where they have to be read as a
     whole, from the console that is returned: standard input can be read only once."""
+    if options.executor is None and _are_small(options.request.paths):
+        return None, console
+    from chartkit.scan.parallel.copies import Copies
+    from chartkit.scan.parallel.scanning import scan_stream
+
     copies = Copies()
     if STDIN in options.request.paths and not options.is_json:
         console = replace(console, stdin=copies.read_stdin(console.stdin))
     code = scan_stream(options, outputs, console, selection, environment, judges, copies)
     return code, console
+
+
+def _are_small(paths: Sequence[str]) -> bool:
+    """Return whether paths are files too small to scan in parts, even where they are compressed."""
+    try:
+        sizes = [Path(path).stat().st_size if Path(path).is_file() else _SMALL for path in paths]
+    except (OSError, ValueError):
+        return False
+    return sum(sizes) < _SMALL
 
 
 def _world(requests: Requests, is_json: bool) -> World:
@@ -242,3 +267,73 @@ def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Seq
     for diagnostic in diagnostics:
         console.note(diagnostic)
     return planned
+
+
+@dataclass(frozen=True, slots=True)
+class _SpanJudge:
+    """The judgement of spans of objects that this process and its forks have."""
+
+    objects: Sequence[Resource]
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    completed: Completed
+    shown: Shown
+
+    def __call__(self, span: range) -> list[Judged]:
+        from chartkit.scan.parallel.judged import judged
+
+        found: list[Judged] = []
+
+        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+            results = self.completed(resource, results)
+            given = self.objects[span.start + len(found)]
+            found.append(judged(resource, results, self.shown, given))
+
+        run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectScan:
+    """The scan of objects that are in memory. jobs: processes; shown: what reports show of
+    places."""
+
+    policies: Sequence[RunnablePolicy]
+    context: ScanContext
+    completion: Completion
+    jobs: int
+    shown: Shown
+
+    def run(
+        self,
+        objects: Sequence[Resource],
+        sink: Sink,
+        step: Callable[[], None],
+        interrupts: Interrupts,
+    ) -> None:
+        """Call sink with the objects and their results in order, and step after each."""
+        complete = self.completion
+        if self.jobs < 2 or len(objects) * len(self.policies) < _LEAST:
+
+            def completing(resource: Resource, results: Sequence[RuleResult]) -> None:
+                with interrupts.whole():
+                    sink(resource, complete(resource, results))
+                step()
+
+            run_scan(self.policies, objects, completing, self.context)
+            return
+        from chartkit.scan.parallel.pool import in_order
+
+        there, here = complete.split()
+        judge = _SpanJudge(objects, self.policies, self.context, there, self.shown)
+        size = max(1, min(_SPAN, len(objects) // (self.jobs * _TURNS)))
+        spans = [
+            range(start, min(start + size, len(objects))) for start in range(0, len(objects), size)
+        ]
+        with closing(in_order(self.jobs, judge, spans)) as answers:
+            for span, answer in zip(spans, answers, strict=True):
+                for at, each in zip(span, answer, strict=True):
+                    resource = each.restored(objects[at])
+                    with interrupts.whole():
+                        sink(resource, here(resource, each.results))
+                    step()

@@ -30,8 +30,7 @@ from chartkit.scan.gate.outcome import conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
 from chartkit.scan.options import DEFAULT_PROFILE, ScanOptions
-from chartkit.scan.parallel.judged import Shown
-from chartkit.scan.parallel.reported import ReportedPart, Reports
+from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext
@@ -39,6 +38,7 @@ from chartkit.scan.run import ScanContext
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner, Deletion
 
+CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
 _GUIDING: Final = frozenset({"html", "sarif"})
 _WITHOUT_EXCERPTS: Final = FORMATS.keys() - {"html"}
 """The formats that show no lines around findings."""

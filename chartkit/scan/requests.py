@@ -23,7 +23,7 @@ from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
-from chartkit.scan.environment import ProjectEnvironment
+from chartkit.scan.environment import Completion, ProjectEnvironment, UnsentObjects
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import overlooked
 from chartkit.scan.inputs import (
@@ -99,6 +99,12 @@ class Requests:
             self.inputs.user,
             custom=self.names,
         )
+
+    def completion(self, environment: ProjectEnvironment | None = None) -> Completion:
+        """Return the completion of results; environment: the one whose policies judge, if any."""
+        unsent = None if environment is None else UnsentObjects(environment, self.namespaces)
+        by_id = {each.policy.id: each for each in self.policies.policies}
+        return Completion(unsent, self.custom, by_id)
 
 
 def load_requests(

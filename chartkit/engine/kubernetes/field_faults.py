@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
@@ -56,7 +56,7 @@ def known_kinds() -> tuple[GroupVersionKind, ...]:
 @cache
 def kind_table() -> Mapping[str, Any]:
     """Return the table: `kinds` gives the type of a kind, `types` the fields of a type."""
-    text = files(__package__).joinpath(_TABLE).read_text("utf-8")
+    text = Path(__file__).with_name(_TABLE).read_text("utf-8")
     table: dict[str, Any] = json.loads(text)
     return table
 

@@ -10,7 +10,6 @@ from typing import Final
 from chartkit.model import Diagnostic, Explanation, Location, Severity, Status
 from chartkit.report.outputs import write_over, write_whole
 from chartkit.scan.gate.baseline import Baseline, BaselineMatcher, KnownViolation
-from chartkit.scan.gate.baseline_text import baseline_text
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.options import GateOptions, Threshold
 from chartkit.scan.gate.violation import Violation
@@ -99,6 +98,8 @@ def about_baseline(
 
 def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> bool:
     """Write a baseline in one step; return whether its text has changed. Raise InputError."""
+    from chartkit.scan.gate.baseline_text import baseline_text
+
     baseline = matcher.baseline
     text = baseline_text(baseline, matcher.updated(looked_at))
     if baseline.document is None:

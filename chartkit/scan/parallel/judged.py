@@ -10,17 +10,9 @@ from chartkit.documents.reader import Document
 from chartkit.model import Location, Places, Resource, RuleResult, pointer_of, pointer_steps
 from chartkit.scan.gate.suppressions import ANNOTATION, has_suppressions
 from chartkit.scan.parallel.lists import ItemPlaces
+from chartkit.scan.parallel.reported import Shown
 
 _ANNOTATION: Final = pointer_of("metadata", "annotations", ANNOTATION)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The places that reports show. excerpts: whether with the lines around them; most: of how many
-    fields of a failure, all if None."""
-
-    excerpts: bool = False
-    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from chartkit import __version__
 from chartkit.engine import User, read_exceptions
 from chartkit.errors import ExecutorError
 from chartkit.model import Resource
+from chartkit.scan.environment import uncompleted
 from chartkit.scan.gate.selection import Selection
-from chartkit.scan.parallel.judged import Shown
 from chartkit.scan.parallel.partition import Part
-from chartkit.scan.parallel.streaming import Answer, PartJudge, uncompleted
+from chartkit.scan.parallel.reported import Shown
+from chartkit.scan.parallel.streaming import Answer, PartJudge
 from chartkit.scan.policies import compile_all
 from chartkit.scan.requests import Requests, custom_resources
 from chartkit.scan.run import namespace_labels, namespaces_among

@@ -4,6 +4,7 @@ writes what it found, and one puts the parts together in order."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Status
@@ -11,6 +12,15 @@ from chartkit.report.outputs import Outputs
 from chartkit.scan.gate.gate import Gate, Tally
 
 _IMAGE_POLICY: Final = "ImageValidatingPolicy"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The places that reports show. excerpts: whether with the lines around them; most: of how many
+    fields of a failure, all if None."""
+
+    excerpts: bool = False
+    most: int | None = None
 
 
 class ReportedPart(NamedTuple):

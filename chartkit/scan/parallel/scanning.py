@@ -1,25 +1,22 @@
-"""Objects judged in several processes: those of a stream part by part, others in spans."""
+"""Large inputs judged in several processes, part by part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
-from chartkit.engine import RunnablePolicy
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.notes import grouped
 from chartkit.report.outputs import Output
-from chartkit.scan.environment import ProjectEnvironment, UnsentObjects
+from chartkit.scan.environment import Completed, Completion, ProjectEnvironment, uncompleted
 from chartkit.scan.gate.selection import Selection
 from chartkit.scan.inputs import is_remote
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.interrupt import Interrupts
-from chartkit.scan.parallel.judged import Judged, Shown, judged
 from chartkit.scan.parallel.pool import can_fork, in_order
 from chartkit.scan.parallel.streaming import (
     LEAST,
@@ -31,57 +28,12 @@ from chartkit.scan.parallel.streaming import (
     Stream,
     custom_of,
     open_stream,
-    uncompleted,
 )
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.reporting import Console, ScanReport, require_policies
+from chartkit.scan.reporting import CLEANUP, Console, ScanReport, require_policies
 from chartkit.scan.requests import Judges, Requests
-from chartkit.scan.run import ScanContext, Sink, as_changed, run_scan
+from chartkit.scan.run import ScanContext, Sink
 from chartkit.scan.user_inputs import exception_objects
-
-if TYPE_CHECKING:
-    from chartkit.scan.custom_resources.results import CustomResources
-
-Completed = Callable[[Resource, Sequence[RuleResult]], Sequence[RuleResult]]
-CLEANUP: Final = "cleanup policies: --at TIME says what they delete"
-_LEAST: Final = 8_000
-"""The policies times objects from which a second process is worth its start."""
-_SPAN: Final = 200
-"""The objects that a process judges at a time, at most."""
-_TURNS: Final = 8
-"""The times that each process gets objects, at least."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """The results of an object as they count: without those of policies that are never sent the
-    object, and with those of the definition of its kind."""
-
-    unsent: UnsentObjects | None
-    custom: CustomResources | None
-    policies: Mapping[str, RunnablePolicy]
-
-    def __call__(self, resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-        if self.unsent is not None:
-            results = self.unsent.judged(resource, results, self.policies)
-        if self.custom is not None:
-            results = [*self.custom.results(as_changed(resource, results)), *results]
-        return results
-
-    def split(self) -> tuple[Completed, Completed]:
-        """Return what other processes do, and what this one does: all that counts objects."""
-        return (self, uncompleted) if self.unsent is None else (uncompleted, self)
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each reason that objects are not sent for."""
-        return iter(()) if self.unsent is None else self.unsent.lines()
-
-
-def completion_of(requests: Requests, environment: ProjectEnvironment | None) -> Completion:
-    """Return the completion of results; environment: the one whose policies judge, if any."""
-    unsent = None if environment is None else UnsentObjects(environment, requests.namespaces)
-    by_id = {each.policy.id: each for each in requests.policies.policies}
-    return Completion(unsent, requests.custom, by_id)
 
 
 def require_spreadable(options: ScanOptions, environment: ProjectEnvironment | None) -> None:
@@ -146,7 +98,7 @@ def scan_stream(
     reading = Reading(stream)
     try:
         report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
-        completion = completion_of(requests, environment)
+        completion = requests.completion(environment)
         there, here = (uncompleted, completion) if options.executor else completion.split()
         context = replace(requests.context(requests.world()), audit_warn=options.audit_warn)
         judge = _part_judge(report, context, judges, there, options, environment)
@@ -269,69 +221,3 @@ def _take(
                     Resource({"apiVersion": version, "kind": kind, "metadata": metadata})
                 )
             step()
-
-
-@dataclass(frozen=True, slots=True)
-class _SpanJudge:
-    """The judgement of spans of objects that this process and its forks have."""
-
-    objects: Sequence[Resource]
-    policies: Sequence[RunnablePolicy]
-    context: ScanContext
-    completed: Completed
-    shown: Shown
-
-    def __call__(self, span: range) -> list[Judged]:
-        found: list[Judged] = []
-
-        def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
-            results = self.completed(resource, results)
-            given = self.objects[span.start + len(found)]
-            found.append(judged(resource, results, self.shown, given))
-
-        run_scan(self.policies, self.objects[span.start : span.stop], sink, self.context)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectScan:
-    """The scan of objects that are in memory. jobs: processes; shown: what reports show of
-    places."""
-
-    policies: Sequence[RunnablePolicy]
-    context: ScanContext
-    completion: Completion
-    jobs: int
-    shown: Shown
-
-    def run(
-        self,
-        objects: Sequence[Resource],
-        sink: Sink,
-        step: Callable[[], None],
-        interrupts: Interrupts,
-    ) -> None:
-        """Call sink with the objects and their results in order, and step after each."""
-        complete = self.completion
-        if self.jobs < 2 or len(objects) * len(self.policies) < _LEAST:
-
-            def completing(resource: Resource, results: Sequence[RuleResult]) -> None:
-                with interrupts.whole():
-                    sink(resource, complete(resource, results))
-                step()
-
-            run_scan(self.policies, objects, completing, self.context)
-            return
-        there, here = complete.split()
-        judge = _SpanJudge(objects, self.policies, self.context, there, self.shown)
-        size = max(1, min(_SPAN, len(objects) // (self.jobs * _TURNS)))
-        spans = [
-            range(start, min(start + size, len(objects))) for start in range(0, len(objects), size)
-        ]
-        with closing(in_order(self.jobs, judge, spans)) as answers:
-            for span, answer in zip(spans, answers, strict=True):
-                for at, each in zip(span, answer, strict=True):
-                    resource = each.restored(objects[at])
-                    with interrupts.whole():
-                        sink(resource, here(resource, each.results))
-                    step()

@@ -47,10 +47,10 @@ from chartkit.scan.inputs import (
 )
 from chartkit.scan.options import RequestOptions
 from chartkit.scan.parallel.copies import COMPRESSED_LEAST, Copies
-from chartkit.scan.parallel.judged import Judged, Shown, judged
+from chartkit.scan.parallel.judged import Judged, judged
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
-from chartkit.scan.parallel.reported import ReportedPart, Reports
+from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
 
 if TYPE_CHECKING:
@@ -315,11 +315,6 @@ class PartJudge:
         run_scan(self.policies, objects, sink, self.context)
         if reports is not None:
             answer.reported = reports.part()
-
-
-def uncompleted(_resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-    """Return results as they are."""
-    return results
 
 
 class Reading:

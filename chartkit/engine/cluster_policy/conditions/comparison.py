@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import semver
-
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.go.duration import duration_or_none
 from chartkit.go.fmt import go_sprint
@@ -264,7 +262,9 @@ def _number_holds(key: float, value: Json, holds: Holds) -> bool:
 
 
 def _versions_hold(key: str, value: str, holds: Holds) -> bool:
+    from semver import Version
+
     try:
-        return holds(semver.Version.parse(key), semver.Version.parse(value))
+        return holds(Version.parse(key), Version.parse(value))
     except ValueError:
         return False

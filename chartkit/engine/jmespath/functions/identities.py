@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 
-from semver import Version
-
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
-from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
 from chartkit.errors import Reraise
 from chartkit.go.url import parse_url
 
-_NO_VERSION = Version(0)
 _PRIVATE = tuple(
     map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
 )
@@ -23,10 +19,12 @@ _PRIVATE = tuple(
 @function("semver_compare(string, string) bool", "semver_compare('1.27.3', '>=1.26.0 <1.28.0')")
 def semver_compare(version: str, version_range: str) -> bool:
     """Return whether a version is in a range; a text that is no version counts as 0.0.0."""
+    from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
+
     try:
         parsed = parse_version(version)
     except SemverError:
-        parsed = _NO_VERSION
+        parsed = parse_version("0.0.0")
     return parse_range(version_range)(parsed)
 
 

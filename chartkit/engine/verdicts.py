@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from chartkit.engine.evaluation import evaluate
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.kubernetes.policy_kinds import is_cel_policy
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cel_policy, kind_of
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.reads import Course, Reads, ReadTree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Context, Outcome
-from chartkit.addons.migrate.values.tree import Block, Leaf, Path, data_of, value_of
 from chartkit.model import Body, Json
+from chartkit.output.yaml_tree import Block, Leaf, Path, data_of, value_of
 from chartkit.values.moved.table import CONTROLLERS, Row
 
 _COMPONENT: Final = "app.kubernetes.io/component"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Context, Outcome, Step, items
-from chartkit.addons.migrate.values.tree import Entry, Path, data_of
 from chartkit.kyverno.releases import current
 from chartkit.model import Json
+from chartkit.output.yaml_tree import Entry, Path, data_of
 from chartkit.values.moved.table import Argument, Row, arguments
 
 _TRUTHS: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}

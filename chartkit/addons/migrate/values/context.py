@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from chartkit.addons.migrate.values.tree import (
+from chartkit.model import Json
+from chartkit.output.yaml_tree import (
     Block,
     Entry,
     Leaf,
@@ -17,7 +18,6 @@ from chartkit.addons.migrate.values.tree import (
     data_of,
     value_of,
 )
-from chartkit.model import Json
 from chartkit.values.moved.table import Row
 
 Change = Callable[[Leaf | Block, Path], Leaf | Block]

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from chartkit.addons.migrate.values.context import Context, Outcome
-from chartkit.addons.migrate.values.tree import Entry, Path, as_block, data_of
 from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
+from chartkit.output.yaml_tree import Entry, Path, as_block, data_of
 from chartkit.values.moved.table import Row, misshapen
 
 _REPOSITORIES: Final = {

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path as File
+from typing import Any
+
+import yaml
 
 from chartkit.addons.migrate.values.context import Context, Outcome, Step
-from chartkit.addons.migrate.values.nodes import Opens
-from chartkit.addons.migrate.values.reading import read_tree
 from chartkit.addons.migrate.values.transforms import TRANSFORMS
-from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Path, as_block, data_of
-from chartkit.addons.migrate.values.writing import as_comments, leftovers, write_tree
 from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
+from chartkit.helm.model import merge
 from chartkit.kyverno.versions import Version
-from chartkit.model import Json, Location
+from chartkit.model import Body, Json, Location, value_at
+from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, as_block, data_of, write_tree
+from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.schemas.json_schema import require_no_object, require_single_keys
 from chartkit.suggestions import suggestion
 from chartkit.values.moved.current import (
@@ -87,7 +92,8 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
         below = any(path[:length] in table for length in range(1, len(path)))
         return path in holders or below or now.has(path)
 
-    tree = read_tree(document, now.rank, opens)
+    _require_no_aliases_in_lists(document)
+    tree = read_tree(document, now.rank)
     own_cleanup = tree.find(("cleanupController",)) is not None
     run = _Run(Context(tree, own_cleanup), now, chart, table, holders, span)
     run.drop_nulls(opens)
@@ -125,6 +131,22 @@ def _require_size(document: Document) -> None:
         message = f"is larger than a values file: {LONGEST:,} characters, {MOST_VALUES:,} values"
         hint = "take out what the chart does not read, and migrate the rest"
         raise InputError(message, document.location, hint)
+
+
+def _require_no_aliases_in_lists(document: Document) -> None:
+    if "*" not in document.source.text:
+        return
+    above: list[bool] = []
+    for event in yaml.parse(document.source.text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            above.append(isinstance(event, yaml.SequenceStartEvent))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            above.pop()
+        elif isinstance(event, yaml.AliasEvent) and above and above[-1]:
+            mark: Any = event.start_mark
+            place = Location(document.source.file, mark.line + 1, mark.column + 1)
+            hint = "write the values out in place of *aliases in lists"
+            raise InputError("has aliases in lists, which cannot be moved", place, hint)
 
 
 def _written(text: str) -> Document | None:
@@ -242,7 +264,7 @@ class _Run:
                 do = "Take what stands below it, a chart's own values, over as a file by itself."
             self.context.say(Outcome.ASKED, key, entry, (), why, do)
 
-    def drop_nulls(self, opens: Opens) -> None:
+    def drop_nulls(self, opens: Callable[[Path], bool]) -> None:
         """Takes out nulls that said nothing, and would be refused where they go."""
         silent: dict[Path, list[Entry]] = {}
         for path, entry in _named(self.context.tree.root, opens):
@@ -290,7 +312,7 @@ def _has_null(data: Json) -> bool:
     return isinstance(data, dict) and any(each is None or _has_null(each) for each in data.values())
 
 
-def _named(block: Block, opens: Opens) -> Iterator[tuple[Path, Entry]]:
+def _named(block: Block, opens: Callable[[Path], bool]) -> Iterator[tuple[Path, Entry]]:
     """The leaves that a path of keys leads to, those in braces too."""
     todo: list[tuple[Path, Block]] = [((), block)]
     while todo:
@@ -304,3 +326,85 @@ def _named(block: Block, opens: Opens) -> Iterator[tuple[Path, Entry]]:
                 todo.append((path, entry.value))
             else:
                 yield path, entry
+
+
+def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:
+    """Return what is to be decided of each key whose value the new file does not have.
+
+    A key that is where it was, or that stands with the same value where it goes, is in the file;
+    so is one whose parts went somewhere each by itself.
+    """
+    found: dict[Path, dict[str, None]] = {}
+    holders = {step.path[:length] for step in steps for length in range(len(step.path))}
+    for step in steps:
+        path = step.path
+        if step.outcome is not Outcome.ASKED or path in holders or not _has(old, path):
+            continue
+        value = value_at(old, path)
+        targets = (_path(new, target) for target in step.targets)
+        stands = (target is not None and value_at(new, target) == value for target in targets)
+        if value_at(new, path) != value and not any(stands):
+            found.setdefault(path, {})[step.do] = None
+    return {path: " ".join(filter(None, said)) for path, said in found.items()}
+
+
+def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iterator[str]:
+    """The lines of comments that hold old values, those of one decision together.
+
+    document: the old file; text: the new one, whose comments are not repeated.
+    """
+    decisions: dict[str, list[Path]] = {}
+    for path, do in kept.items():
+        decisions.setdefault(do, []).append(path)
+    there = {line.strip() for line in text.splitlines()}
+    old = document.source.text.splitlines()
+
+    @cache
+    def above(key: Path) -> Sequence[str]:
+        return _comments(old, document.locate(*key).line)
+
+    for do, paths in decisions.items():
+        names = ", ".join(".".join(path) for path in paths)
+        yield f"# TODO: decide about {names}. {do}".rstrip()
+        keys = (path[:length] for path in paths for length in range(1, len(path) + 1))
+        lines = (line for key in keys for line in above(key))
+        yield from (line for line in dict.fromkeys(lines) if line not in there)
+        values: Body = {}
+        for path in paths:
+            values = merge(values, _below(path, value_at(document.body, path)))
+        yield from (f"#   {line}".rstrip() for line in dump_yaml(values).splitlines())
+
+
+def _comments(lines: Sequence[str], line: int) -> list[str]:
+    """The comments that stand on the key of a line."""
+    start = end = line - 1
+    while start and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return [line.strip() for line in lines[start:end]]
+
+
+def _below(path: Path, value: Json) -> Body:
+    head, *rest = path
+    return {head: _below(tuple(rest), value) if rest else value}
+
+
+def _has(values: Json, path: Path) -> bool:
+    for key in path:
+        if not isinstance(values, dict) or key not in values:
+            return False
+        values = values[key]
+    return True
+
+
+def _path(values: Json, name: str) -> Path | None:
+    """The path that a dotted name stands for; a key may hold dots itself."""
+    if not isinstance(values, dict):
+        return None
+    if name in values:
+        return (name,)
+    for dot in re.finditer(r"\.", name):
+        head = name[: dot.start()]
+        below = _path(values[head], name[dot.end() :]) if head in values else None
+        if below is not None:
+            return (head, *below)
+    return None

@@ -11,9 +11,9 @@ from chartkit.addons.migrate.values.arguments import move_arguments
 from chartkit.addons.migrate.values.context import Context, Outcome, items
 from chartkit.addons.migrate.values.filters import move_filters, spared_namespaces
 from chartkit.addons.migrate.values.images import job_image, move_image, move_tag
-from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, as_block, data_of, value_of
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from chartkit.output.yaml_tree import Block, Entry, Leaf, as_block, data_of, value_of
 from chartkit.values.moved.table import Row
 
 Transform = Callable[[Context, Row], None]

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from chartkit.addons.migrate.values.reading import read_tree
-from chartkit.addons.migrate.values.writing import write_tree
 from chartkit.kyverno.releases import current
 from chartkit.model import Body
+from chartkit.output.yaml_tree import write_tree
+from chartkit.output.yaml_tree_reader import read_tree
 from tests.addons.migrate.values.values import (
     CONTROLLERS,
     OLD,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile, pairwise
+from typing import Final
 
+from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Body, Json
-from chartkit.values.moved.table import Path as Path
+
+Path = tuple[str, ...]
+_LONG: Final = 100
+"""The letters from which YAML may write a key behind a '?'."""
 
 
 @dataclass(slots=True)
@@ -60,7 +67,7 @@ class Tree:
 
     rank: where a key stands among its siblings in the chart's own values; step: how far keys stand
     right of the key above; spaced: whether empty lines stand between the sections;
-    changes: how often something was taken out or put in.
+    newline: what ends lines; changes: how often something was taken out or put in.
     """
 
     root: Block
@@ -69,6 +76,7 @@ class Tree:
     rank: Callable[[Path], int]
     step: int = 2
     spaced: bool = False
+    newline: str = "\n"
     changes: int = 0
     heirs: dict[int, Entry] = field(default_factory=dict)
 
@@ -263,3 +271,79 @@ def copy_of(value: Leaf | Block) -> Leaf | Block:
         return Leaf(value.data, None if value.comment else value.lines)
     entries = [Entry(each.key, copy_of(each.value), each.name) for each in value.entries]
     return Block(entries, value.listed, value.offset)
+
+
+def write_tree(tree: Tree) -> str:
+    """Return the text of a values file."""
+    lines = [*tree.head]
+    # The usual indentation of lists below their keys.
+    found: Counter[int] = Counter()
+    todo = [tree.root]
+    while todo:
+        block = todo.pop()
+        for entry in block.entries:
+            if isinstance(entry.value, Block):
+                todo.append(entry.value)
+                if entry.value.listed and not block.listed and entry.value.offset >= 0:
+                    found[entry.value.offset] += 1
+    dash = found.most_common(1)[0][0] if found else 2
+    _write_block(lines, tree.root, "", dash)
+    if not tree.root.entries:
+        lines.append("{}")
+    said = [at for at, line in enumerate(tree.foot) if line.strip()]
+    lines += tree.foot[: said[-1] + 1] if said else []
+    return tree.newline.join([*lines, ""])
+
+
+def _write_block(lines: list[str], block: Block, pad: str, dash: int) -> None:
+    for entry in block.entries:
+        lines += _indented(entry.lead, pad)
+        mark = "-" if block.listed else f"{entry.name or _quoted(entry.key)}:"
+        value = entry.value
+        if isinstance(value, Block):
+            _write_nested(lines, value, pad, mark, dash)
+        elif value.lines is None:
+            lines += _dumped(value, pad, mark)
+        else:
+            lines.append(f"{pad}{mark}{value.lines[0]}")
+            lines += _indented(value.lines[1:], pad)
+        lines += _indented(entry.tail, pad)
+
+
+def _write_nested(lines: list[str], block: Block, pad: str, mark: str, dash: int) -> None:
+    offset = block.offset if block.offset >= 0 else dash if mark != "-" else 2
+    inner = pad + " " * offset
+    if mark != "-" or block.after:
+        lines.append(f"{pad}{mark}{block.after}")
+        _write_block(lines, block, inner, dash)
+        return
+    first = len(lines)
+    _write_block(lines, block, inner, dash)
+    while lines[first].lstrip().startswith("#"):
+        lines[first] = f"{pad}{lines[first].strip()}"
+        first += 1
+    gap = " " * (max(offset, 2) - 1)
+    lines[first] = f"{pad}-{gap}{lines[first].lstrip()}"
+
+
+def _indented(lines: Iterable[str], pad: str) -> Iterator[str]:
+    return (f"{pad}{line}" if line else "" for line in lines)
+
+
+def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:
+    comment = f"  {leaf.comment}" if leaf.comment else ""
+    data = leaf.data
+    if isinstance(data, str) and "\n" not in data:
+        yield f"{pad}{mark} {dump_text(data)}{comment}"
+        return
+    first, *others = dump_yaml([data]).rstrip("\n").split("\n")
+    yield f"{pad}{mark}{first[1:]}{comment}"
+    yield from _indented(others, pad)
+
+
+def _quoted(key: str) -> str:
+    """Return a key as YAML, on one line."""
+    if len(key) < _LONG and "\n" not in key:
+        return dump_text(key)
+    text = dump_yaml({key: None}).removesuffix(" null\n").removesuffix(":")
+    return json.dumps(key) if text.startswith("? ") else text

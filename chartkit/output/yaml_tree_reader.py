@@ -1,4 +1,4 @@
-"""Reads values files as trees."""
+"""Reading of YAML files as trees."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from chartkit.addons.migrate.values.nodes import AliasNode, Opens, SealedNode, compose
-from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Path, Tree, value_of
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
+from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, Tree, value_of
 
 _MERGE: Final = "<<"
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -21,16 +20,20 @@ _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _BLANK: Final = " \t"
 
 
-def read_tree(
-    document: Document, rank: Callable[[Path], int], opens: Opens = lambda _: True
-) -> Tree:
-    """A values file as a tree; document: what it says, a mapping; opens: which mappings and lists
-    are looked into. Raises InputError."""
+def read_tree(document: Document, rank: Callable[[Path], int] = lambda _: 0) -> Tree:
+    """Return a file with one mapping as a tree; raise InputError for one that has no parts to move.
+
+    rank: where a key stands among its siblings. Aliases and merge keys are written out.
+    """
     lines = _BREAK.split(document.source.text)
     while lines and not lines[-1].strip(_BLANK):
         lines.pop()
-    node = compose(document, opens)
-    if not _is_block(node):
+    try:
+        node: Any = yaml.compose(document.source.text, yaml.CBaseLoader)
+    except yaml.YAMLError as error:
+        message = getattr(error, "problem", None) or "cannot be read as YAML"
+        raise InputError(str(message), document.location) from None
+    if node.flow_style:
         root = value_of(document.body)
         head = [line for line in lines if line.lstrip().startswith("#")]
         return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
@@ -42,7 +45,9 @@ def read_tree(
     if lines[-1].rstrip(_BLANK) == "...":
         end -= 1
     root = reader.block(node, document.body, head_end, end)
-    return Tree(root, lines[:head_end], reader.loose, rank, _step(root), _is_spaced(root))
+    newline = "\r\n" if "\r\n" in document.source.text else "\n"
+    head, foot = lines[:head_end], reader.loose
+    return Tree(root, head, foot, rank, _step(root), _is_spaced(root), newline)
 
 
 def _check_keys(document: Document, node: Any) -> None:
@@ -77,12 +82,14 @@ class _Slot(NamedTuple):
     after: int
     node: Any
     data: Json
+    is_alias: bool = False
 
     @property
     def is_on_one_line(self) -> bool:
-        """Return whether a scalar ends on the line of its key or dash."""
+        """Report whether a scalar ends on the line of its key or dash."""
         node = self.node
-        return node.__class__ is yaml.ScalarNode and node.end_mark.line == self.line
+        is_scalar = node.__class__ is yaml.ScalarNode and not self.is_alias
+        return is_scalar and node.end_mark.line == self.line
 
 
 class _Reader:
@@ -122,29 +129,35 @@ class _Reader:
         return block
 
     def _slots(self, node: Any, body: Json, column: int) -> Iterator[_Slot]:
-        for index, child in enumerate(node.value):
-            if isinstance(node, yaml.MappingNode):
-                key, value = child
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
                 line, end = self._lines[key.start_mark.line], key.end_mark.column
                 name = line[key.start_mark.column : end]
                 after = line.index(":", end) + 1
-                data = body[key.value]
-                yield _Slot(key.value, name, key.start_mark.line, after, value, data)
-            else:
-                line = child.start_mark.line
-                while self._lines[line][column : column + 1] != "-":
-                    line -= 1
-                yield _Slot("", "", line, -1, child, body[index])
+                # The node of an alias is that of its anchor, which stands above.
+                is_alias = value.start_mark.index < key.end_mark.index
+                yield _Slot(
+                    key.value, name, key.start_mark.line, after, value, body[key.value], is_alias
+                )
+            return
+        at, end = node.start_mark.line, node.start_mark.index
+        for index, item in enumerate(node.value):
+            while self._lines[at][column : column + 1] != "-":
+                at += 1
+            is_alias = item.start_mark.index < end
+            end = max(end, item.end_mark.index)
+            yield _Slot("", "", at, -1, item, body[index], is_alias)
+            at += 1
 
     def _fill(self, entry: Entry, slot: _Slot, own_end: int, column: int) -> None:
         """The value of an entry, and the comments below it."""
         first = self._first_line(slot, column)
-        if isinstance(slot.node, AliasNode) or self._is_merged(slot.node):
+        if slot.is_alias or self._is_merged(slot.node):
             end = self._content_end(slot)
             entry.value = value_of(slot.data)
             if isinstance(entry.value, Leaf):
                 entry.value.comment = _comment(first)
-        elif _is_block(slot.node) and self._is_plain(slot):
+        elif _is_block(slot.node) and self._is_plain(slot, is_listed=not slot.name):
             begin = slot.line if self._begins_on(slot) else slot.line + 1
             inner = self.block(slot.node, slot.data, begin, own_end, top=False)
             inner.offset = self._column_of(slot.node) - column
@@ -163,7 +176,7 @@ class _Reader:
         return self._lines[slot.line][slot.after if slot.after >= 0 else column + 1 :]
 
     def _comment_after(self, slot: _Slot) -> str:
-        if slot.node.end_mark is None:
+        if slot.is_alias or _is_block(slot.node):
             return ""
         mark = slot.node.end_mark
         if _is_empty(slot.node):
@@ -195,10 +208,8 @@ class _Reader:
 
     def _content_end(self, slot: _Slot) -> int:
         """The line behind the last one of a value."""
-        if isinstance(slot.node, AliasNode) or _is_empty(slot.node):
+        if slot.is_alias or _is_empty(slot.node):
             return slot.line + 1
-        if isinstance(slot.node, SealedNode) and slot.node.end_mark is None:
-            return self._content_end(self._last(slot.node))
         if _is_block(slot.node):
             if id(slot.node) not in self._ends:
                 self._ends[id(slot.node)] = self._content_end(self._last(slot.node))
@@ -211,22 +222,27 @@ class _Reader:
         return max(end, slot.line + 1)
 
     def _last(self, node: Any) -> _Slot:
-        """The last key or item of a block, as far as its place goes."""
-        if isinstance(node, SealedNode):
-            last = node.value
-            return _Slot("", "", last.start_mark.line, last.start_mark.column, last, None)
+        """Return the last key or item of a block, as far as its end needs it."""
         if _is_list(node):
-            item = node.value[-1]
-            return _Slot("", "", item.start_mark.line, -1, item, None)
-        key, value = node.value[-1]
-        return _Slot("", "", key.start_mark.line, key.end_mark.column, value, None)
+            value, line, after = node.value[-1], node.value[-1].start_mark.line, -1
+            ends = (item.end_mark.index for item in node.value[:-1])
+            is_alias = value.start_mark.index < max(ends, default=node.start_mark.index)
+        else:
+            key, value = node.value[-1]
+            line, after = key.start_mark.line, key.end_mark.column
+            is_alias = value.start_mark.index < key.end_mark.index
+        if is_alias:
+            line = min(node.end_mark.line, len(self._lines)) - 1
+            while not self._lines[line].strip() or self._lines[line].lstrip().startswith("#"):
+                line -= 1
+        return _Slot("", "", line, after, value, None, is_alias)
 
-    def _is_plain(self, slot: _Slot) -> bool:
-        """Return whether a block can be looked into: its keys are what they look like, and
-        nothing stands before its first dash."""
+    def _is_plain(self, slot: _Slot, is_listed: bool) -> bool:
+        """Report whether a block has parts: its keys are what they look like, nothing stands before
+        its first dash, and it is no list in a list."""
         if _is_list(slot.node):
             mark: yaml.Mark = slot.node.start_mark
-            return self._lines[mark.line].startswith("-", mark.column)
+            return not is_listed and self._lines[mark.line].startswith("-", mark.column)
         return isinstance(slot.data, dict) and all(
             key.value in slot.data and self._is_simple(key) for key, _ in slot.node.value
         )
@@ -273,8 +289,8 @@ def _step(root: Block) -> int:
 
 
 def _is_block(node: Any) -> bool:
-    """Return whether a value is a mapping or list in block style that is looked into."""
-    return isinstance(node, yaml.CollectionNode)
+    """Report whether a value is a mapping or list in block style."""
+    return isinstance(node, yaml.CollectionNode) and not node.flow_style
 
 
 def _is_list(node: Any) -> bool:

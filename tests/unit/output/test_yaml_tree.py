@@ -9,18 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.addons.migrate.values.reading import read_tree
-from chartkit.addons.migrate.values.tree import Block, Entry, Leaf, Tree
-from chartkit.addons.migrate.values.writing import write_tree
-from chartkit.documents.reader import parse_yaml
+from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Json
-from tests.addons.migrate.values.values import OLD, document
+from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, write_tree
+from chartkit.output.yaml_tree_reader import read_tree
 from tests.draws import draws
 
-ROOT = Path(__file__).parents[4]
-FILES = [*sorted(OLD.glob("*.yaml")), ROOT / "charts/kyverno/values.yaml"]
+ROOT = Path(__file__).parents[3]
+OLD = sorted((ROOT / "tests/addons/migrate/values/old").glob("*.yaml"))
+FILES = [*OLD, ROOT / "charts/kyverno/values.yaml"]
 
 AS_WRITTEN = [
     "a: 1\n",
@@ -55,7 +54,8 @@ def test_files_as_written(file: Path) -> None:
 
 
 def read(text: str) -> Tree:
-    return read_tree(document(text), lambda _: 0)
+    (document,) = read_text(text, "old.yaml")
+    return read_tree(document)
 
 
 def test_move_with_comments() -> None:
@@ -122,9 +122,11 @@ def test_aliases_are_written_out() -> None:
     assert parse_yaml(write_tree(tree)) == {"c": {"b": 1}, "d": {"b": 1, "e": 2}}
 
 
-def test_aliases_in_lists() -> None:
-    with pytest.raises(InputError, match="has aliases in lists"):
-        read("a: &x 1\nb:\n  - *x\n")
+def test_aliases_of_items_are_written_out() -> None:
+    text = "a: &x 1\nb:\n  - *x\n  # two\n  - &y\n    c: 1\n  - *y\n  # below\nd:\n- - *y\n- 2\n"
+    tree = read(text)
+    assert parse_yaml(write_tree(tree)) == parse_yaml(text)
+    assert "  # below\nd:\n" in write_tree(tree)
 
 
 def test_keys_that_are_no_text() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.addons.serve.admission.selection import Webhook
-from chartkit.addons.serve.admission.webhooks.configurations import (
+from chartkit.addons.serve.admission.webhooks.registration import (
     Endpoint,
     hook_of,
     policy_webhooks,

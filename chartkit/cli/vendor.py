@@ -35,7 +35,7 @@ def vendor_chart(
     `chartkit render` uses it from then on, in place of chartkit's own. A lock file keeps its source
     and the digest of every file; a version that was vendored and has changed is refused.
     """
-    from chartkit.charts.upstream.vendoring import vendor_chart
+    from chartkit.charts.upstream.vendored import vendor_chart
     from chartkit.network.downloads.limits import waiting
     from chartkit.wording import counted
 

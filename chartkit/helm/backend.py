@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
+import re
 import shutil
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from chartkit.errors import HelmMissingError
+from chartkit.errors import ChartkitError, HelmMissingError
+from chartkit.helm.program import error_text
 from chartkit.helm.sandbox.limits import DEFAULT, Limits
+from chartkit.helm.sandbox.process import python_command
+from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
     from chartkit.helm.gateway import Gateway
+
 
 VARIABLE: Final = "CHARTKIT_HELM"
 """Names the Helm to use: `library`, `program`, or the path of a program."""
@@ -137,3 +145,92 @@ def library_folder() -> Path | None:
     """The folder that holds the module `helm_python`, None where it is not installed."""
     found = find_spec("helm_python")
     return Path(found.origin).parents[1] if found is not None and found.origin else None
+
+
+_ENDING_SECONDS: Final = 10
+"""Seconds that a call may take to end after Ctrl-C."""
+_CODE: Final = "from chartkit.helm.library import main; main(*sys.argv[1:])"
+_WARNING: Final = re.compile(r'^I\d{4} .* warnings\.go:\d+\] "?(?:Warning: )?(.*?)"?$', re.M)
+"""A warning of the API server, which Go's client logs for each object."""
+
+
+class HelmCallError(ChartkitError):
+    """Helm cannot be started, or gives no answer."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class HelmRefusedError(HelmCallError):
+    """Helm did not do what it was asked to do; the message is Helm's own text."""
+
+
+class HelmClient:
+    """Helm for its user. Every call raises HelmCallError."""
+
+    def __init__(self, limit: float, flags: Sequence[str] = ()) -> None:
+        """Create the client. limit: seconds of a call; flags: arguments of each call.
+
+        Raises HelmMissingError where there is no Helm.
+        """
+        self._program = chosen_program()
+        self._limit = limit
+        self._flags = flags
+        self._shown: set[str] = set()
+
+    def release(self, name: str) -> tuple[Any, Any] | None:
+        """Return what `helm get metadata` and `helm status` have of a release, None without one."""
+        if self._program is None:
+            metadata, status = self._json(["read", name])
+            return (metadata, status) if metadata else None
+        # The program says in words alone that there is no release; a list says it in data. Of
+        # unfinished ones version 3 tells when it is asked for them.
+        states = ["--deployed", "--failed", "--pending", "--superseded", "--uninstalling"]
+        if not self._json(["list", "--filter", f"^{name}$", *states]):
+            return None
+        return self._json(["get", "metadata", name]), self._json(["status", name])
+
+    def _json(self, arguments: list[str]) -> Any:
+        return json.loads(self.run([*arguments, "--output", "json"])[0])
+
+    def run(self, arguments: Sequence[str]) -> tuple[str, str]:
+        """Run a command of Helm's, and return its standard output and error. Warnings of the API
+        server are printed, each once. Ctrl-C ends the call in order."""
+        command = [self._program or "", *arguments, *self._flags]
+        executable = None
+        if self._program is None:
+            # Under server-side apply a list such as `validationActions` belongs to those who wrote
+            # its items, and Helm writes as the process is called: it must not be `python`.
+            code = [*python_command(_CODE)[1:], str(library_folder())]
+            command = [os.path.join(sys.prefix, "helm"), *code, *command[1:]]
+            executable = sys.executable
+        try:
+            process = subprocess.Popen(
+                command,
+                executable=executable,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise HelmCallError(f"'{command[0]}' cannot be started: {reason}") from None
+        with process:
+            try:
+                out, err = process.communicate(timeout=self._limit)
+            except subprocess.TimeoutExpired:
+                raise HelmCallError(f"Helm gave no answer within {self._limit:g} s") from None
+            except KeyboardInterrupt:
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=_ENDING_SECONDS)
+                raise
+            finally:
+                process.kill()
+        for warning in _WARNING.findall(err):
+            if warning not in self._shown:
+                self._shown.add(warning)
+                sys.stderr.write(f"warning of the API server: {shown(warning)}\n")
+        if process.returncode:
+            raise HelmRefusedError(" ".join(error_text(err).split()))
+        return out, err

@@ -1,6 +1,6 @@
 """Policies that others wrote as text for the chart: what Helm runs of it, what it only prints.
 
-Kyverno's `{{ }}` is escaped (`chartkit.helm.escaping`). Helm code that the text carries already
+Kyverno's `{{ }}` is escaped (`chartkit.helm.syntax`). Helm code that the text carries already
 is told from it by reading what stands between the braces, and kept: literals that print braces,
 guards around the document (`if`, `with`), values, labels. It sees `.Values`, `.Release`, `.Chart`
 and `.Capabilities`, and calls functions of a short list; everything else that is Helm code is
@@ -15,7 +15,6 @@ from typing import Final
 
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
-from chartkit.helm.escaping import end_of_variable, literal
 from chartkit.helm.syntax import (
     CLOSE,
     KEYWORDS,
@@ -29,6 +28,8 @@ from chartkit.helm.syntax import (
     Literal,
     Path,
     Term,
+    end_of_variable,
+    literal,
     read_action,
     terms,
 )

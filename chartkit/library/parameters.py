@@ -3,7 +3,7 @@
 `policy.yaml` and `cel.yaml` are jinja2 templates (`chartkit.library.templating`). What they print
 through the vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain
 text, so that Kyverno's `{{ request.object }}` is written as Kyverno reads it
-(`chartkit.helm.escaping`).
+(`chartkit.helm.syntax`).
 
 Values, each standing as a whole YAML value:
 
@@ -48,7 +48,7 @@ from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import quote_meta
-from chartkit.helm.escaping import CLOSE, OPEN, escape
+from chartkit.helm.syntax import CLOSE, OPEN, escape
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.templating import render_text

@@ -20,7 +20,7 @@ from typing import Final
 from chartkit.documents.reader import Document, Source, read_source, read_text
 from chartkit.errors import InputError
 from chartkit.helm.embedded_code import UNKNOWN, UpstreamText, read_upstream
-from chartkit.helm.escaping import escape_all
+from chartkit.helm.syntax import escape_all
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version

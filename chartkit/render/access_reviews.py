@@ -14,8 +14,7 @@ from chartkit.charts.engine.chart import WebhookTimeout
 from chartkit.charts.plan import ENGINE, ChartPlan
 from chartkit.documents.reader import read_file
 from chartkit.engine.cluster_policy.autogen import all_rules
-from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.cluster_policy.policy_reader import KINDS, read_policy
+from chartkit.engine.cluster_policy.policy import KINDS, Policy, Rule, read_policy
 from chartkit.errors import CompileError, InputError
 from chartkit.kyverno.controllers import ADMISSION, controllers, known_kinds
 from chartkit.model import Body, Resource, mapping_at, mappings_at

@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.addon import port
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.policies.installed import InstalledPolicy
-from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.engine.cluster_policy.policy import KINDS
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at

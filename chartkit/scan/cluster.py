@@ -20,8 +20,7 @@ from chartkit.network.cluster.installed import (
     policies_there,
 )
 from chartkit.network.cluster.reader import Reader
-from chartkit.network.cluster.recorded_calls import services_of
-from chartkit.network.cluster.recording import RecordedSource, recorder
+from chartkit.network.cluster.recording import RecordedSource, recorder, services_of
 from chartkit.network.cluster.source import Source
 from chartkit.network.cluster.world import live_world
 from chartkit.report.outputs import Output

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import World, as_submitted
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
-from chartkit.engine.ports.timings import Timings
+from chartkit.engine.ports.world import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
 from chartkit.report import ReportOptions, ReportPer

@@ -235,7 +235,7 @@ def _message(error: Any, path: list[str | int]) -> str:
         case "pattern":
             return f"{subject} is {_shown(error.instance)}, which does not fit its form"
         case "const" if " " in str(error.validator_value):
-            # A reason stands there (chartkit.charts.policies.forms).
+            # A reason stands there (chartkit.charts.policies.values_schema).
             return f"{subject}: {error.validator_value}"
     return f"{subject}: {error.message}"
 

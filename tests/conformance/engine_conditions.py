@@ -7,8 +7,8 @@ from typing import Any
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
+from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.cluster_policy.policy_check import policy_fault
-from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.context.variables import compile_template
 from chartkit.errors import ChartkitError, CompileError

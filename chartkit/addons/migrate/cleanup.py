@@ -21,7 +21,7 @@ from chartkit.engine.cel.syntax import build as cel
 from chartkit.engine.cel.syntax.build import NoLiteralError
 from chartkit.engine.cleanup import read_cleanup_policy
 from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
-from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.cluster_policy.policy import read_match
 from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, NAMESPACED, CelKind
 from chartkit.model import Body, Resource
 

@@ -25,9 +25,8 @@ from chartkit.addons.migrate.verify_images import convert_verify_images
 from chartkit.engine import compile_any, is_exception
 from chartkit.engine.cel.syntax.build import NoLiteralError
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
-from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
-from chartkit.engine.cluster_policy.policy_reader import KINDS as POLICY_KINDS
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, is_binding
 from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import ChartkitError, CompileError

@@ -29,8 +29,7 @@ from chartkit.engine.cel.syntax.tree import Ident, children
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
-from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import Policy, Rule, read_policy
 from chartkit.engine.kubernetes.kinds import CONTROLLERS, CelKind, GroupVersionKind
 from chartkit.model import Body, Resource
 

@@ -192,8 +192,7 @@ def _source(
 ) -> Callable[[], Source]:
     """Return what makes the source of policies; raise InputError for options that do not go
     together."""
-    from chartkit.addons.serve.serving.cluster import ClusterPolicies
-    from chartkit.addons.serve.serving.files import FileSource
+    from chartkit.addons.serve.serving.policies import ClusterPolicies, FileSource
     from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded
     from chartkit.scan.environment import require_no_named_policies
 

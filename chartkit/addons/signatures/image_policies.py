@@ -38,7 +38,7 @@ from chartkit.addons.signatures.trust.keys import HASHES, KeyVerifier, load_key
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import Trust, TrustedRoots, read_trusted_root
 from chartkit.engine.ports import KeySource, SignatureError
-from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, text_of
 from chartkit.network.registry.artifacts import Artifacts

@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit import bundled
-from chartkit.catalog.authoring.agreement import EXAMPLES, decided
-from chartkit.catalog.authoring.forms import Form, forms_of
+from chartkit.catalog.authoring.agreement import EXAMPLES, Form, decided, forms_of
 from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from chartkit.catalog.authoring.agreement import default_bodies
 from chartkit.catalog.authoring.check import shared_parameters
-from chartkit.catalog.authoring.forms import default_bodies
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.model import Entry
 from chartkit.charts.rbac.permissions import as_json as permissions_json

@@ -11,7 +11,6 @@ from typing import Any
 from chartkit import bundled
 from chartkit.charts.metadata import README_FILE, chart_annotations, chart_fields, chart_version
 from chartkit.charts.plan import POLICIES, ChartPlan, layered, member, values_file
-from chartkit.charts.policies.forms import require_no_overlap
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.installed import InstalledPolicy, installed
 from chartkit.charts.policies.readme import readme
@@ -27,6 +26,7 @@ from chartkit.charts.policies.values_schema import (
     Catalogue,
     dump_json,
     is_standard,
+    require_no_overlap,
     values_schema,
 )
 from chartkit.charts.rbac import permissions

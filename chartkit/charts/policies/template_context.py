@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, is_standard
-from chartkit.helm.escaping import escape, escape_all
+from chartkit.helm.syntax import escape, escape_all
 from chartkit.kyverno import cel_policy_fields
 from chartkit.kyverno.cel_literals import kyverno_call
 from chartkit.kyverno.cel_policy_fields import extends_to_controllers

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chartkit.charts.plan import ALLOWED, difference
-from chartkit.charts.policies.forms import overrides
-from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
+from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue, overrides
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Selection

@@ -7,17 +7,267 @@ makes ClusterRoles of what the installed ones need, which Kyverno's own roles ga
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from chartkit.charts.rbac.cel_policy import cel_needs
-from chartkit.charts.rbac.cluster_policy import cleanup_needs, policy_needs
-from chartkit.charts.rbac.requirements import Findings, Needs, Permission, granted
+from chartkit.charts.rbac.requirements import (
+    RBAC_GROUP,
+    RBAC_NOTE,
+    READ,
+    SECRETS,
+    VARIABLE,
+    Controller,
+    Findings,
+    Needs,
+    Permission,
+    granted,
+    subresource,
+)
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.cel_policy_fields import GROUP, KINDS, NAMESPACED
-from chartkit.kyverno.controllers import known_kinds
-from chartkit.model import Body
+from chartkit.kyverno.controllers import CORE, ResourceName, known_kinds
+from chartkit.model import Body, FieldPath, Json, list_of, mapping_at
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+_EXTENDING: Final = (Controller.ADMISSION, Controller.BACKGROUND)
+_JUDGING: Final = (Controller.ADMISSION,)
+_CLEANING: Final = (Controller.CLEANUP,)
+_SCANNING: Final = (Controller.REPORTS,)
+_PAYLOAD: Final = frozenset({"data", "pattern", "anyPattern", "patchStrategicMerge"})
+"""Keys below which objects stand, whose fields are no policy's."""
+_VARIABLE: Final = re.compile(r"\{\{[^{}]*\}\}")
+_NESTED: Final = 16
+"""The depth to which variables in variables are followed."""
+_PLACEHOLDER: Final = "\x00"
+_NAMESPACE_PARTS: Final = ("status", "finalize")
+_CALLS: Final = {"POST": "create"}
+_SECRET_NOTE: Final = (
+    "which Kyverno's admission and reports controllers may read in Kyverno's own namespace alone"
+)
+_OPEN: Final = frozenset({"version", "healthz", "livez", "readyz", "openapi"})
+"""The paths that Kubernetes shows to every account, in addition to what it serves."""
+
+
+def policy_needs(body: Body, found: Findings) -> None:
+    """Add the needs of a ClusterPolicy or Policy."""
+    spec = mapping_at(body.get("spec"))
+    scanned = spec.get("background") is not False
+    for index, rule in enumerate(list_of(spec.get("rules"))):
+        if isinstance(rule, dict):
+            _rule_needs(spec, rule, scanned, ("spec", "rules", index), found)
+
+
+def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, found: Findings) -> None:
+    mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
+    extending = bool(generate or mutate.get("targets"))
+    matched = list(_matched(rule, path, found))
+    if scanned:
+        judged = "validate" in rule or "verifyImages" in rule
+        # Kyverno asks for it when a rule changes or makes objects, too, and only warns.
+        read = matched if judged else [each for each in matched if each != SECRETS]
+        found.allow(_SCANNING, read, READ, scan=True)
+    if extending:
+        # The objects that set such a rule off are looked up again before it runs.
+        found.allow([Controller.BACKGROUND], matched, ("get", "list"))
+    if generate:
+        _generate_needs(spec, generate, (*path, "generate"), found)
+    for index, target in enumerate(list_of(mutate.get("targets"))):
+        if isinstance(target, dict):
+            _target_needs(target, (*path, "mutate", "targets", index), found)
+    for secret, place in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
+        found.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", place)
+    for entry, place in _contexts(rule, path):
+        _context_needs(entry, place, _EXTENDING if extending else _JUDGING, found)
+        if scanned and not extending:
+            _context_needs(entry, place, _SCANNING, found)
+
+
+def cleanup_needs(body: Body, found: Findings) -> None:
+    """Add the needs of a ClusterCleanupPolicy or CleanupPolicy."""
+    spec = mapping_at(body.get("spec"))
+    found.allow(_CLEANING, _matched(spec, ("spec",), found), ("list", "delete"))
+    for entry, place in _contexts(spec, ("spec",)):
+        _context_needs(entry, place, _CLEANING, found)
+
+
+def _matched(rule: Body, path: FieldPath, found: Findings) -> Iterator[ResourceName]:
+    """The resources that a rule matches, subresources aside: those are no objects of their own."""
+    for kind, place in _kinds(mapping_at(rule.get("match")), (*path, "match")):
+        group, _, name, part = parse_kind_selector(kind)
+        if not part:
+            yield from found.named(group, name, place)
+
+
+def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
+    blocks: list[tuple[Json, FieldPath]] = [(match, path)]
+    for key in ("any", "all"):
+        blocks += [
+            (entry, (*path, key, index)) for index, entry in enumerate(list_of(match.get(key)))
+        ]
+    for block, place in blocks:
+        kinds = mapping_at(mapping_at(block).get("resources")).get("kinds")
+        for index, kind in enumerate(list_of(kinds)):
+            if isinstance(kind, str):
+                yield kind, (*place, "resources", "kinds", index)
+
+
+def _generate_needs(spec: Body, generate: Body, path: FieldPath, found: Findings) -> None:
+    synchronized = generate.get("synchronize") is True
+    verbs = {"get", "create"} | ({"list", "update", "delete"} if synchronized else set())
+    verbs |= {"patch"} if spec.get("useServerSideApply") is True else set()
+    foreach = list_of(generate.get("foreach"))
+    patterns = [(each, (*path, "foreach", index)) for index, each in enumerate(foreach)]
+    for pattern, place in patterns or [(generate, path)]:
+        for resource, own in _generated(mapping_at(pattern), place, found):
+            found.allow([Controller.BACKGROUND], [resource], verbs | own)
+            if synchronized:
+                found.allow([Controller.ADMISSION], [resource], ("get", "list"))
+            if resource.group == RBAC_GROUP:
+                found.note(RBAC_NOTE, place)
+
+
+def _generated(
+    pattern: Body, path: FieldPath, found: Findings
+) -> Iterator[tuple[ResourceName, set[str]]]:
+    """Return the generated objects, and the needs of their sources: clones' sources get labels."""
+    kinds = list_of(mapping_at(pattern.get("cloneList")).get("kinds"))
+    for index, text in enumerate(kinds):
+        if isinstance(text, str):
+            api_version, _, kind = text.rpartition("/")
+            place = (*path, "cloneList", "kinds", index)
+            for resource in _of_api_version(api_version or None, kind, place, found):
+                yield resource, {"list", "update"}
+    one = pattern.get("kind")
+    if not kinds and isinstance(one, str):
+        own = {"update"} if pattern.get("clone") else set()
+        for resource in _of_api_version(pattern.get("apiVersion"), one, (*path, "kind"), found):
+            yield resource, own
+
+
+def _of_api_version(
+    api_version: Json, kind: str, path: FieldPath, found: Findings
+) -> Sequence[ResourceName]:
+    """The resources of a kind, `Pod/status` for a part, in a version of the API."""
+    group: str | None = None
+    if isinstance(api_version, str) and api_version:
+        group, slash, _ = api_version.rpartition("/")
+        if VARIABLE in api_version:
+            group = api_version
+        elif not slash:
+            group = "*" if "*" in api_version else CORE
+    _, _, name, part = parse_kind_selector(kind)
+    return subresource(found.named(group, name if VARIABLE not in kind else kind, path), part)
+
+
+def _target_needs(target: Body, path: FieldPath, found: Findings) -> None:
+    kind = target.get("kind")
+    if not isinstance(kind, str):
+        return
+    resources = _of_api_version(target.get("apiVersion"), kind, (*path, "kind"), found)
+    verbs = {"get", "update"}
+    if not all(_is_one(target.get(key)) for key in ("namespace", "name")):
+        verbs.add("list")
+    found.allow([Controller.BACKGROUND], resources, verbs)
+    whole = [
+        ResourceName(each.group, each.resource.partition("/")[0], each.guessed)
+        for each in resources
+        if "/" in each.resource
+    ]
+    found.allow([Controller.BACKGROUND], whole, verbs - {"update"})
+
+
+def _is_one(name: Json) -> bool:
+    """Return whether a name is one object's: then it is fetched, not looked for in a list."""
+    return isinstance(name, str) and bool(name) and "*" not in name and "?" not in name
+
+
+def _contexts(node: Json, path: FieldPath) -> Iterator[tuple[Body, FieldPath]]:
+    """The context entries of a rule, wherever they stand in it."""
+    if isinstance(node, list):
+        for index, each in enumerate(node):
+            yield from _contexts(each, (*path, index))
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key == "context" and isinstance(value, list):
+                for index, entry in enumerate(value):
+                    if isinstance(entry, dict):
+                        yield entry, (*path, key, index)
+            elif key not in _PAYLOAD:
+                yield from _contexts(value, (*path, key))
+
+
+def _keys_of_images(node: Json, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
+    """The Secrets that hold keys of images' signatures, wherever attestors name them."""
+    if isinstance(node, list):
+        for index, each in enumerate(node):
+            yield from _keys_of_images(each, (*path, index))
+    elif isinstance(node, dict):
+        secret = mapping_at(mapping_at(node.get("keys")).get("secret"))
+        if secret:
+            name = f"{secret.get('namespace')}/{secret.get('name')}"
+            yield name, (*path, "keys", "secret")
+        for key, value in node.items():
+            yield from _keys_of_images(value, (*path, key))
+
+
+def _context_needs(
+    entry: Body, path: FieldPath, controllers: Sequence[Controller], found: Findings
+) -> None:
+    config_map = entry.get("configMap")
+    if isinstance(config_map, dict):
+        namespace, name = config_map.get("namespace"), config_map.get("name")
+        found.reads_config_map(namespace, name, (*path, "configMap"))
+    reference = mapping_at(entry.get("globalReference")).get("name")
+    if isinstance(reference, str):
+        found.global_entries.add(reference)
+    call = mapping_at(entry.get("apiCall"))
+    url = call.get("urlPath")
+    if isinstance(url, str):
+        verb = _CALLS.get(str(call.get("method", "GET")), "")
+        scan = controllers == _SCANNING
+        _call_needs(url, verb, (*path, "apiCall", "urlPath"), controllers, scan, found)
+
+
+def _call_needs(
+    url: str,
+    verb: str,
+    path: FieldPath,
+    controllers: Sequence[Controller],
+    scan: bool,
+    found: Findings,
+) -> None:
+    """Add the needs of a call of the API server; verb: empty for a GET."""
+    text = url
+    # A text with a placeholder in the place of each variable, those in others included.
+    for _ in range(_NESTED):
+        plain = _VARIABLE.sub(_PLACEHOLDER, text)
+        if plain == text:
+            break
+        text = plain
+    text = text.partition("?")[0]
+    steps = [step for step in text.split("/") if step]
+    if steps[:1] == ["api"]:
+        group, rest = CORE, steps[2:]
+    elif steps[:1] == ["apis"]:
+        group, rest = "".join(steps[1:2]), steps[3:]
+    else:
+        if not _OPEN.intersection(steps[:1]):
+            found.note(f"no role can be made of what is called: '{url}'", path)
+        return
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _NAMESPACE_PARTS:
+        rest = rest[2:]
+    if not rest:
+        return
+    if _PLACEHOLDER in group or _PLACEHOLDER in rest[0]:
+        found.note(f"a variable says which resource is called: '{url}'", path)
+        return
+    resource = ResourceName(group, "/".join([rest[0], *rest[2:3]]))
+    needed = verb or ("get" if len(rest) > 1 else "list")
+    found.allow(controllers, [resource], [needed], scan)
+
 
 LABEL: Final = "rbac.kyverno.io/aggregate-to-"
 """The prefix of the label that aggregates a ClusterRole into Kyverno's roles; the controller

@@ -16,7 +16,7 @@ from chartkit.charts.engine import high_availability, monitoring
 from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.charts.engine.values import own_values
 from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
-from chartkit.charts.policies.forms import overrides
+from chartkit.charts.policies.values_schema import overrides
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.errors import InputError
 from chartkit.helm.model import merge

@@ -6,28 +6,53 @@ upstream's files, owned by chartkit, and values files with what chartkit.yaml sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import urljoin
 
-from chartkit.charts.plan import ENGINE, NAMES, POLICIES, ChartPlan, layered, values_file
-from chartkit.charts.upstream.chart_files import VALUES, ChartFiles, plain_version, read_chart
+import semver
+
+from chartkit.charts.plan import ENGINE, NAMES, POLICIES, REPORTER, ChartPlan, layered, values_file
+from chartkit.charts.upstream.chart_files import (
+    METADATA,
+    VALUES,
+    ChartFiles,
+    plain_version,
+    read_chart,
+)
 from chartkit.charts.upstream.values import Said, environment_values
+from chartkit.documents.reader import read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Location
+from chartkit.model import Body, Json, Location
+from chartkit.network.downloads.archives import read_archive, read_folder, unpack
+from chartkit.network.downloads.download import checked_url, download
+from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.lockfile import (
     CHARTS,
     LOCK_FILE,
     VENDOR,
     Lock,
+    Origin,
+    SourceKind,
+    digest,
+    digest_of_all,
+    from_project,
+    held,
+    is_left_out,
+    publish,
     read_lock,
     require_unchanged,
+    verify,
 )
+from chartkit.network.http.urls import is_url, shown_url
 from chartkit.project.environment import Environment
+from chartkit.suggestions import suggestion
 
 _OF_KYVERNO: Final = (ENGINE, POLICIES)
 """Those whose appVersion is Kyverno's."""
@@ -134,3 +159,207 @@ def said(found: Vendored, environment: Environment, root: Path) -> Said:
 def _values_text(found: Vendored, environment: str, values: Body) -> str:
     head = f"# What chartkit.yaml says of {environment} to upstream's chart {found.name}.\n"
     return head + (dump_yaml(values) if values else "")
+
+
+_KYVERNO: Final = "https://kyverno.github.io/kyverno"
+REPOSITORIES: Final[Mapping[str, str]] = {
+    ENGINE: _KYVERNO,
+    POLICIES: _KYVERNO,
+    REPORTER: "https://kyverno.github.io/policy-reporter",
+}
+"""The repository of each chart."""
+_ARCHIVES: Final = (".tgz", ".tar.gz", ".zip")
+_OCI: Final = "oci"
+_OLDEST: Final = Version(1, 10)
+"""The first Kyverno whose chart has the four controllers that the checks know."""
+_PACKED: Final = frozenset({SourceKind.ARCHIVE, SourceKind.REPOSITORY})
+
+
+@dataclass(frozen=True, slots=True)
+class VendoredNow:
+    """The result of vendoring: the chart, its lock, its folder, and the chart that it replaces.
+
+    replaced: the version that went, empty where there was none; changed: whether anything was
+    written.
+    """
+
+    chart: ChartFiles
+    lock: Lock
+    folder: Path
+    replaced: str
+    changed: bool
+
+
+def vendor_chart(
+    name: str, version: str, project: Path, source: str = "", limits: Limits = DEFAULT
+) -> VendoredNow:
+    """Takes a version of a chart into `vendor/charts/`; raises InputError, and nothing was written.
+
+    source: a Helm repository or an archive by URL, an archive or a folder by its path (which
+    starts at the current folder); empty for the repository that the chart is published in.
+    A version that is there already is taken again only if it is the same.
+    """
+    if name not in NAMES:
+        hint = suggestion(name, NAMES) or f"there are {', '.join(NAMES)}"
+        raise InputError(f"'{name}' is no chart that is vendored", hint=hint)
+    wanted = plain_version(version)
+    origin, content = _take(name, wanted, source, project, limits)
+    place = origin.shown
+    files = _chart_root(content, place)
+    chart = read_chart(files, place, limits)
+    if chart.name != name:
+        raise InputError(f"is the chart {chart.name}, not {name}", Location(place))
+    if chart.version != wanted:
+        hint = f"say --version {chart.version}, or give another source"
+        raise InputError(f"is {name} {chart.version}, not {wanted}", Location(place), hint)
+    kyverno = kyverno_of(chart, Location(f"{place}/{METADATA}", 1))
+    if name == ENGINE and kyverno is not None and kyverno < _OLDEST:
+        what = f"installs Kyverno {kyverno}, whose chart has one controller for all"
+        raise InputError(what, Location(place), f"the checks know charts from {_OLDEST} on")
+    lock = Lock(origin, {each: digest(found) for each, found in files.items()})
+    folder = folder_of(project, name)
+    with held(project):
+        replaced, same = _before(folder, lock)
+        if not same:
+            publish(folder, files, lock, project)
+    return VendoredNow(chart, lock, folder, replaced, not same)
+
+
+def _take(
+    name: str, version: str, source: str, project: Path, limits: Limits
+) -> tuple[Origin, dict[str, bytes]]:
+    given = source or REPOSITORIES[name]
+    if is_url(given):
+        if given.partition(":")[0].lower() == _OCI:
+            place = shown_url(given)
+            hint = f"`helm pull {place} --version {version}` writes an archive: give that by --from"
+            raise InputError("OCI registries are not read", Location(place), hint)
+        if checked_url(given).path.lower().endswith(_ARCHIVES):
+            content = download(given, limits)
+            origin = Origin(SourceKind.ARCHIVE, given, version, digest(content))
+            return origin, unpack(content, shown_url(given), limits)
+        offer = find(given, name, version, limits)
+        content = fetch(offer, limits)
+        origin = Origin(SourceKind.REPOSITORY, given, version, offer.sha256)
+        return origin, unpack(content, shown_url(offer.url), limits)
+    place = from_project(given, project)
+    path = project / place
+    if path.is_dir():
+        files = read_folder(path, limits)
+        revision = digest_of_all({each: digest(found) for each, found in files.items()})
+        return Origin(SourceKind.FOLDER, place, version, revision), files
+    content = read_archive(path, given, limits)
+    origin = Origin(SourceKind.ARCHIVE, place, version, digest(content))
+    return origin, unpack(content, given, limits)
+
+
+def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
+    """A chart's files without the folder that archives wrap around it."""
+    if METADATA in files:
+        return dict(files)
+    tops = {name.partition("/")[0] for name in files}
+    if len(tops) != 1 or f"{next(iter(tops))}/{METADATA}" not in files:
+        hint = f"give the folder that {METADATA} is in, or an archive of it"
+        raise InputError(f"holds no chart: there is no {METADATA}", Location(place), hint)
+    inner = {name.partition("/")[2]: content for name, content in files.items()}
+    return {name: content for name, content in inner.items() if not is_left_out(name)}
+
+
+def _before(folder: Path, lock: Lock) -> tuple[str, bool]:
+    """The version that stands there, empty for none, and whether it is the same and whole.
+
+    Raises InputError where it is the same version and something else.
+    """
+    if not folder.exists() and not folder.is_symlink():
+        return "", False
+    old = read_lock(folder)
+    if old.origin.ref != lock.origin.ref:
+        require_unchanged(folder)
+        return old.origin.ref, False
+    packed = {old.origin.kind, lock.origin.kind} <= _PACKED
+    if (packed and old.origin.revision != lock.origin.revision) or old.files != lock.files:
+        what = f"version {lock.origin.ref} has changed since it was vendored"
+        if packed:
+            what += f": its SHA-256 was {old.origin.revision}, and is {lock.origin.revision}"
+        hint = "a published version does not change: ask who publishes it, then remove the folder"
+        raise InputError(what, Location(str(folder / LOCK_FILE)), hint)
+    return old.origin.ref, not verify(folder)
+
+
+INDEX: Final = "index.yaml"
+_LARGEST_INDEX: Final = 32_000_000
+"""Bytes; the index of Kyverno's charts has some two million."""
+_SHOWN: Final = 5
+_DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A version of a chart as an index has it; sha256: of its archive."""
+
+    url: str
+    sha256: str
+
+
+def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
+    """Return the entry of a chart's version in a repository's index; raises InputError."""
+    index = f"{repository.rstrip('/')}/{INDEX}"
+    content = download(index, replace(limits, archive=min(limits.archive, _LARGEST_INDEX)))
+    place = shown_url(index)
+    try:
+        documents = read_text(content.decode("utf-8"), place)
+    except UnicodeDecodeError:
+        documents = []
+    body = documents[0].body if documents else None
+    charts = body.get("entries") if isinstance(body, dict) else None
+    if not isinstance(charts, dict):
+        hint = "give the URL of the folder with index.yaml, or of an archive (.tgz)"
+        raise InputError("is no index of a Helm repository", Location(place), hint)
+    found = charts.get(name)
+    if not isinstance(found, list) or not found:
+        known = ", ".join(sorted(map(str, charts))[:_SHOWN]) or "none"
+        raise InputError(f"has no chart {name}", Location(place), f"it has {known}")
+    entries = [entry for entry in found if isinstance(entry, dict)]
+    for entry in entries:
+        if plain_version(str(entry.get("version"))) == plain_version(version):
+            return _offer(entry, index, f"{name} {version}")
+    newest = ", ".join(_newest(entries)) or "none"
+    hint = f"the newest are {newest}"
+    raise InputError(f"has no version {version} of {name}", Location(place), hint)
+
+
+def fetch(offer: Offer, limits: Limits) -> bytes:
+    """The archive of an offer; raises InputError, too, where it is not the one of the index."""
+    content = download(offer.url, limits)
+    found = digest(content)
+    if found != offer.sha256:
+        what = f"is not what the index says: its SHA-256 is {found}, and not {offer.sha256}"
+        hint = "it was changed after it was published, or on its way: ask who publishes it"
+        raise InputError(what, Location(shown_url(offer.url)), hint)
+    return content
+
+
+def _offer(entry: Body, index: str, what: str) -> Offer:
+    place = Location(shown_url(index))
+    urls, found = entry.get("urls"), _digest(entry.get("digest"))
+    if not isinstance(urls, list) or not urls or not isinstance(urls[0], str):
+        raise InputError(f"does not say where {what} is", place)
+    if not found:
+        hint = "download the archive yourself, see that it is the right one, and give it by --from"
+        raise InputError(f"has no digest for {what}", place, hint)
+    url = urljoin(index, urls[0])
+    if checked_url(index).scheme == "https" and checked_url(url).scheme != "https":
+        raise InputError(f"leads from https to {shown_url(url)}", place)
+    return Offer(url, found)
+
+
+def _digest(text: Json) -> str:
+    found = _DIGEST.fullmatch(text.lower()) if isinstance(text, str) else None
+    return found[1] if found else ""
+
+
+def _newest(entries: list[Body]) -> Iterator[str]:
+    versions = [plain_version(str(entry.get("version"))) for entry in entries]
+    known = [each for each in versions if semver.Version.is_valid(each)]
+    released = [each for each in known if not semver.Version.parse(each).prerelease]
+    yield from sorted(released or known, key=semver.Version.parse, reverse=True)[:_SHOWN]

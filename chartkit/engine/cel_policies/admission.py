@@ -16,7 +16,13 @@ from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.constraints import Constraints
-from chartkit.engine.cel_policies.expressions import failed
+from chartkit.engine.cel_policies.expressions import (
+    Fields,
+    failed,
+    names_its_own,
+    shared_program,
+    with_variables,
+)
 from chartkit.engine.cel_policies.policy import (
     CelPolicy,
     MatchConstraints,
@@ -25,12 +31,6 @@ from chartkit.engine.cel_policies.policy import (
     read_constraints,
 )
 from chartkit.engine.cel_policies.scope import Deferred, PolicyScope, once
-from chartkit.engine.cel_policies.shared import (
-    Fields,
-    names_its_own,
-    shared_program,
-    with_variables,
-)
 from chartkit.engine.kubernetes.definitions import (
     SCHEMA_RULE,
     check_schema,

@@ -16,7 +16,7 @@ from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.admission import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of
-from chartkit.engine.cel_policies.generation.template import placeholders
+from chartkit.engine.cel_policies.generation import placeholders
 from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.kubernetes.definitions import POLICY_RULE, WARNING_RULE
 from chartkit.engine.kubernetes.kinds import KYVERNO_KINDS, CelKind

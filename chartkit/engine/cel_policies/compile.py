@@ -14,10 +14,11 @@ from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.images.attestors import Evidence
-from chartkit.engine.cel_policies.images.host import ImageHost
-from chartkit.engine.cel_policies.images.references import compile_references
-from chartkit.engine.cel_policies.kinds.admission_mutating import compile_mutating_admission
-from chartkit.engine.cel_policies.kinds.admission_validating import compile_validating_admission
+from chartkit.engine.cel_policies.images.host import ImageHost, compile_references
+from chartkit.engine.cel_policies.kinds.admission import (
+    compile_mutating_admission,
+    compile_validating_admission,
+)
 from chartkit.engine.cel_policies.kinds.generating import GeneratingEvaluator
 from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingEvaluator
 from chartkit.engine.cel_policies.kinds.mutating import MutatingEvaluator

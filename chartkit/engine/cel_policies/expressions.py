@@ -5,22 +5,75 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeVar
 
-from chartkit.engine.cel import types
+from chartkit.engine.cel import compile_expression, types
+from chartkit.engine.cel.ast import Call, Comprehension, Ident, nodes
 from chartkit.engine.cel.checker import UndefinedField
-from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.declarations import Environment, StructType, Variable
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, Validation, field_at
-from chartkit.engine.cel_policies.shared import names_its_own, shared_program, with_variables
 from chartkit.errors import CompileError
 from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Severity
 from chartkit.suggestions import did_you_mean, suggestion
+
+_REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
+_OWN: Final = ("variables", "params")
+"""The parts of a policy's environment in addition to that of its kind."""
+
+Fields = tuple[tuple[str, Type], ...]
+"""The names of a policy's variables with their types, in their order."""
+
+
+def names_its_own(text: str) -> bool:
+    """Return whether an expression may name what its policy alone has; all others mean the same
+    in every policy of a kind."""
+    return any(each in text for each in _OWN)
+
+
+@lru_cache(maxsize=4096)
+def shared_program(text: str, environment: Environment) -> Program:
+    """The program of an expression, made once for an environment; raises CelCompileError."""
+    return compile_expression(text, environment)
+
+
+@lru_cache(maxsize=512)
+def with_variables(kind: Environment, struct: str, fields: Fields) -> Environment:
+    """The environment of a kind with the `variables` of a policy, one for all that have the same.
+
+    struct: what the type of `variables` is called.
+    """
+    return kind.extend(
+        variables={"variables": Variable(types.struct(struct))},
+        structs=(StructType(struct, dict(fields)),),
+    )
+
+
+@lru_cache(maxsize=4096)
+def sees_the_request_alone(program: Program) -> bool:
+    """Return whether a program's value depends on nothing but the request: it names no other
+    variable, and asks neither the cluster nor the clock nor chance."""
+    functions = program.environment.functions
+    bound: set[str] = set()
+    named: set[str] = set()
+    for node in nodes(program.root):
+        if isinstance(node, Comprehension):
+            bound |= {node.iter_var, node.iter_var2, node.accu_var}
+        elif isinstance(node, Ident):
+            named.add(node.name)
+        elif isinstance(node, Call):
+            declared = functions.get(node.function)
+            if declared is not None and any(one.hosted for one in declared.overloads):
+                return False
+    # A name of the environment that a macro takes for its own may stand outside of it, too.
+    return named - (bound - program.environment.variables.keys()) <= _REQUEST
+
 
 EXPRESSION_RULE: Final = "policy-expression"
 """The id of diagnostics for expressions that do not compile."""

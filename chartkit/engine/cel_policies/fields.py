@@ -13,9 +13,9 @@ from chartkit.engine.cel.tracing.planner import causes_of, traced
 from chartkit.engine.cel.tracing.pointers import pointers
 from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.cel_policies.policy import MatchConstraints
 from chartkit.engine.cel_policies.scope import PolicyScope, RequestScope
-from chartkit.engine.cel_policies.shared import sees_the_request_alone
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import FieldPath, pointer_of
 

@@ -13,7 +13,7 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
-from chartkit.engine.cel_policies.shared import sees_the_request_alone
+from chartkit.engine.cel_policies.expressions import sees_the_request_alone
 from chartkit.engine.kubernetes.kinds import kind_of, resource_name
 from chartkit.engine.ports.services import labels_of
 from chartkit.engine.request import Operation, Request, User

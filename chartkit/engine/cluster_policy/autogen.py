@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
-from chartkit.engine.cluster_policy.policy_reader import read_rule
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_rule
 from chartkit.engine.kubernetes.kinds import CONTROLLERS, CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.model import Body, Json
 from chartkit.schemas.kind_selectors import is_version

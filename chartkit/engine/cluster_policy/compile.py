@@ -22,14 +22,13 @@ from chartkit.engine.cluster_policy.exceptions import (
 from chartkit.engine.cluster_policy.foreach import compile_scope
 from chartkit.engine.cluster_policy.handler import Compiler, rule_action
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match, never
-from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind, read_policy
 from chartkit.engine.cluster_policy.policy_check import check_policy
 from chartkit.engine.cluster_policy.policy_check.generation import (
     IsClusterWide,
     nothing_cluster_wide,
 )
 from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
-from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.cluster_policy.run import RuleView
 from chartkit.engine.cluster_policy.validate import looks_back
 from chartkit.engine.context.entries import compile_entries

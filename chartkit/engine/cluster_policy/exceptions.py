@@ -8,8 +8,7 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_exception
-from chartkit.engine.cluster_policy.policy import Match
-from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.cluster_policy.policy import Match, read_match
 from chartkit.engine.context.context import Context
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import GroupVersionKind

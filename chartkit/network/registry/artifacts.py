@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
-from chartkit.engine.scalars.registry_reference import parse_repository as repository_of
+from chartkit.engine.scalars.image_reference import (
+    ImageReferenceError,
+    RegistryReference,
+    parse_reference,
+)
+from chartkit.engine.scalars.image_reference import parse_repository as repository_of
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, text_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.atomic import replacing
-from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.go.strconv import quote
 from chartkit.model import Json
 from chartkit.network.http.addresses import is_loopback

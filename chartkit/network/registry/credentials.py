@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine.scalars.registry_reference import DEFAULT_REGISTRY
+from chartkit.engine.scalars.image_reference import DEFAULT_REGISTRY
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location, text_of
 from chartkit.network.registry.errors import RegistryError

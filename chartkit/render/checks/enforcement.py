@@ -10,7 +10,7 @@ from typing import Final
 from chartkit import bundled
 from chartkit.charts.engine.values import at_sources
 from chartkit.engine import is_exception
-from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.engine.cluster_policy.policy import KINDS
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.profiles import ResolvedPolicy

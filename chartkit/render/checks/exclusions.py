@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine import Reason, Request, RunnablePolicy
 from chartkit.engine.cluster_policy.match import Facts, bind_match
-from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.cluster_policy.policy import read_match
 from chartkit.engine.configuration import (
     MATCH_CONDITIONS,
     NAME_LABEL,

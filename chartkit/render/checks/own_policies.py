@@ -14,8 +14,7 @@ from typing import Final
 
 from chartkit.engine import AUDIT, ENFORCE
 from chartkit.engine.cluster_policy.handler import rule_action
-from chartkit.engine.cluster_policy.policy import ActionOverride, Policy
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, read_policy
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN

@@ -12,8 +12,13 @@ import click
 
 from chartkit.model import Body, Diagnostic, Json, Severity
 from chartkit.render.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
-from chartkit.render.compare.forms import is_form_change, joined, policy_names
-from chartkit.render.compare.policy_risks import is_policy, refuses
+from chartkit.render.compare.policy_risks import (
+    is_form_change,
+    is_policy,
+    joined,
+    policy_names,
+    refuses,
+)
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.compare.sides import Side
 from chartkit.report.blocks import Block, Code, Heading, Items, Markup, Table

@@ -12,8 +12,14 @@ from typing import Final
 from chartkit.model import Body, Json, mapping_at, mappings_at, texts_of
 from chartkit.render.compare import policy_risks
 from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
-from chartkit.render.compare.forms import is_form_change
-from chartkit.render.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
+from chartkit.render.compare.policy_risks import (
+    is_form_change,
+    is_policy,
+    newly,
+    refuses,
+    stronger,
+    weaker,
+)
 from chartkit.wording import abridged
 
 _RBAC: Final = "rbac.authorization.k8s.io"

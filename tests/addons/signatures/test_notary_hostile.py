@@ -19,7 +19,7 @@ from chartkit.addons.signatures.notary import cose, jws
 from chartkit.addons.signatures.notary.repository import Repository, verify
 from chartkit.addons.signatures.notary.verification import Target, TrustStore, check_envelope
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
-from chartkit.engine.scalars.registry_reference import parse_reference
+from chartkit.engine.scalars.image_reference import parse_reference
 from chartkit.errors import LookupFailed
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, der

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import Policy, read_policy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.helm import client
-from chartkit.helm.backend import VARIABLE
-from chartkit.helm.client import HelmCallError, HelmClient, HelmRefusedError
+from chartkit.helm import backend
+from chartkit.helm.backend import VARIABLE, HelmCallError, HelmClient, HelmRefusedError
 
 WARNING = 'I1121 20:14:39.148627    2465 warnings.go:107] "Warning: old kind"'
 INFO = "I1121 20:14:39.148627    2465 reflector.go:107] listing"
@@ -91,5 +90,5 @@ def test_ctrl_c_lets_helm_end_its_work(program: Callable[[str], None], tmp_path:
 def test_the_library_writes_to_clusters_as_helm_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "library")
     code = "print(open('/proc/self/cmdline', 'rb').read().split(b'\\0')[0].decode(), end='')"
-    monkeypatch.setattr(client, "_CODE", code)
+    monkeypatch.setattr(backend, "_CODE", code)
     assert Path(HelmClient(60).run([])[0]).name == "helm"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.charts.plan import ChartPlan
-from chartkit.helm.escaping import escape, literal
 from chartkit.helm.render import render_chart
+from chartkit.helm.syntax import escape, literal
 from chartkit.library.templating import render_text
 from tests.draws import draws
 

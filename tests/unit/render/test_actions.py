@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.charts.policies import chart as policies_chart
-from chartkit.charts.policies.forms import overrides
+from chartkit.charts.policies.values_schema import overrides
 from chartkit.engine import ENFORCE
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, Status

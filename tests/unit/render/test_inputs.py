@@ -17,8 +17,8 @@ import pytest
 from chartkit import cache_folder
 from chartkit.model import Json
 from chartkit.project.project import read_project
-from chartkit.render import inputs
-from chartkit.render.inputs import inputs_digest, workload_files
+from chartkit.render import cache
+from chartkit.render.cache import inputs_digest, workload_files
 
 PROJECT = """\
 library: [own]
@@ -136,12 +136,12 @@ def _forget() -> None:
 
 
 _AROUND: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
-    "the day": lambda _, patch: patch.setattr(inputs, "date", _TOMORROW),
+    "the day": lambda _, patch: patch.setattr(cache, "date", _TOMORROW),
     "the time zone": lambda _, patch: patch.setenv("TZ", "Asia/Tokyo"),
     "the current folder": lambda folder, patch: patch.chdir(folder / "own"),
     "Helm": _other_helm,
     "a package": _cluster_package,
-    "the program": lambda _, patch: patch.setattr(inputs, "program_digest", lambda: "other"),
+    "the program": lambda _, patch: patch.setattr(cache, "program_digest", lambda: "other"),
 }
 
 
@@ -216,10 +216,10 @@ def test_a_helm_that_picks_another_has_no_digest(
 
 
 def test_too_much_has_no_digest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "_MOST_FILES", 5)
+    monkeypatch.setattr(cache, "_MOST_FILES", 5)
     assert digest(folder) is None
-    monkeypatch.setattr(inputs, "_MOST_FILES", 500)
-    monkeypatch.setattr(inputs, "_MOST_BYTES", 50)
+    monkeypatch.setattr(cache, "_MOST_FILES", 500)
+    monkeypatch.setattr(cache, "_MOST_BYTES", 50)
     assert digest(folder) is None
 
 
@@ -344,5 +344,5 @@ def test_workloads_that_are_too_much_to_compare_are_told(
 ) -> None:
     environments = read_project(folder / "chartkit.yaml").environments.values()
     assert workload_files(environments, [])
-    monkeypatch.setattr(inputs, "_MOST_BYTES" if hidden == "large" else "_MOST_FILES", 1)
+    monkeypatch.setattr(cache, "_MOST_BYTES" if hidden == "large" else "_MOST_FILES", 1)
     assert workload_files(environments, []) is None

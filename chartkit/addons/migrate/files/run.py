@@ -22,7 +22,7 @@ from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, wildcards_of
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.engine.cluster_policy.policy import KINDS
 from chartkit.errors import Bugs, ChartkitError, CompileError, InputError
 from chartkit.model import Location, Resource
 from chartkit.network.cluster.recording import is_recording

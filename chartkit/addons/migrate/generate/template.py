@@ -13,10 +13,10 @@ from chartkit.addons.migrate.texts import term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
 from chartkit.engine.cel.syntax.tree import Binary, Literal
-from chartkit.engine.cel_policies.generation.template import scan
-from chartkit.engine.cel_policies.generation.template_yaml import (
+from chartkit.engine.cel_policies.generation import (
     TemplateError,
     read_documents,
+    scan,
     value_of,
 )
 from chartkit.engine.context.variables.syntax import has_variable, unescape

@@ -43,8 +43,7 @@ from chartkit.engine import NO_ATTACHMENTS, OFFLINE, Phase, PolicyAttachments, W
 from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
-from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.cluster_policy.policy import Policy, read_match
 from chartkit.engine.kubernetes.kinds import (
     DEFAULT_NAMESPACE,
     GroupVersionKind,

@@ -12,7 +12,7 @@ from typing import Final
 from chartkit.addons.operate.adopt.actions import action_settings
 from chartkit.addons.operate.adopt.meaning import candidates, examples_of, means_the_same
 from chartkit.addons.operate.adopt.model import Piece, Substitute
-from chartkit.addons.operate.adopt.variants import excluded_by_all, without_settings
+from chartkit.addons.operate.adopt.policies import excluded_by_all, without_settings
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import ChartkitError, InputError
 from chartkit.go.fmt import go_json

@@ -12,7 +12,7 @@ from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.project import project_option
 
 if TYPE_CHECKING:
-    from chartkit.addons.operate.publish.archives import ChartArchive
+    from chartkit.addons.operate.publish import ChartArchive
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -53,10 +53,10 @@ def package(destination: Path, key: Path | None, passphrase_file: Path | None, p
     The same charts give the same bytes. Exits 1, and writes nothing, if `chartkit render --check`
     would fail.
     """
-    from chartkit.addons.operate.publish import archives
+    from chartkit.addons.operate import publish
 
     packed = _packed(path, key, passphrase_file)
-    for archive, file in zip(packed, archives.write(packed, destination), strict=True):
+    for archive, file in zip(packed, publish.write(packed, destination), strict=True):
         click.echo(f"{file}  {archive.digest}")
 
 
@@ -84,36 +84,36 @@ def push(
     Helm pushes, with its logins (`helm registry login`, Docker's). A version that is there with the
     same content is left alone; with other content, the command exits 1.
     """
-    from chartkit.addons.operate.publish import archives, registry
+    from chartkit.addons.operate import publish
 
     if files and (key or passphrase_file):
         raise click.UsageError("an ARCHIVE is pushed as it is: `package --sign` signs")
-    to = registry.remote(remote, plain_http)
-    found = [archives.read(each) for each in files] or _packed(path, key, passphrase_file)
+    to = publish.remote(remote, plain_http)
+    found = [publish.read(each) for each in files] or _packed(path, key, passphrase_file)
     for archive in found:
-        pushed = registry.push(archive, to, overwrite)
+        pushed = publish.push(archive, to, overwrite)
         state = f"@{pushed.digest}" if pushed.digest else " is there already"
         click.echo(f"{pushed.reference}{state}")
 
 
 def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[ChartArchive, ...]:
     """Return a project's charts, packed; exit where one of its checks fails."""
-    from chartkit.addons.operate.publish import archives, provenance
+    from chartkit.addons.operate import publish
     from chartkit.project.project import read_project
     from chartkit.render.cache import checked
 
     if passphrase and not key:
         raise click.UsageError("--passphrase-file belongs to --sign KEY")
     project = read_project(path)
-    found = archives.pack(project)
+    found = publish.pack(project)
     if key:
-        found = provenance.sign(found, provenance.Key(key, passphrase))
+        found = publish.sign(found, publish.Key(key, passphrase))
     result = checked(project, tuple(project.environments.values()))
     if result.drift:
         hint = "run `chartkit render`, and commit what it writes"
-        raise archives.PublishError("the charts are not what chartkit.yaml gives", hint=hint)
+        raise publish.PublishError("the charts are not what chartkit.yaml gives", hint=hint)
     if result.failed:
-        raise archives.PublishError(
+        raise publish.PublishError(
             "a check of the charts fails", hint="`chartkit render --check` shows it"
         )
     return found

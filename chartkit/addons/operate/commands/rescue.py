@@ -12,8 +12,8 @@ from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
-    from chartkit.addons.operate.rescue.change import Outcome
     from chartkit.addons.operate.rescue.diagnosis import Diagnosis
+    from chartkit.addons.operate.rescue.webhooks import Outcome
     from chartkit.network.cluster.client import Cluster
 
 
@@ -46,7 +46,7 @@ def rescue(
     it with --yes: failurePolicy Ignore, for these webhooks alone. Works while admission is refused.
     Exits 1 while the cluster is locked.
     """
-    from chartkit.addons.operate.rescue import change
+    from chartkit.addons.operate.rescue import webhooks
     from chartkit.addons.operate.rescue.diagnosis import diagnose
     from chartkit.addons.operate.rescue.report import report
     from chartkit.network.cluster.client import connect
@@ -69,14 +69,14 @@ def rescue(
     if not yes:
         click.echo("nothing was done: --yes does it", err=True)
         raise SystemExit(1)
-    outcome = change.open_webhooks(cluster, found.opening, record)
+    outcome = webhooks.open_webhooks(cluster, found.opening, record)
     last = f"{record} holds what they were: when Kyverno answers again, "
     _tell(outcome, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
 
 
 def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> None:
-    from chartkit.addons.operate.rescue import change
-    from chartkit.addons.operate.rescue.change import read
+    from chartkit.addons.operate.rescue import webhooks
+    from chartkit.addons.operate.rescue.webhooks import read
     from chartkit.errors import InputError
     from chartkit.model import Location
 
@@ -90,7 +90,7 @@ def _restore(cluster: Cluster, found: Diagnosis, record: Path, force: bool) -> N
             click.echo(shown(text), err=True)
         click.echo("nothing was restored: it would lock the cluster (--force does it)", err=True)
         raise SystemExit(1)
-    _tell(change.restore(cluster, record), f"restored; {record} is removed")
+    _tell(webhooks.restore(cluster, record), f"restored; {record} is removed")
 
 
 def _tell(outcome: Outcome, last: str, err: bool = False) -> None:

@@ -20,7 +20,7 @@ from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_text, resources
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
-from chartkit.helm.client import HelmCallError, HelmClient, HelmRefusedError
+from chartkit.helm.backend import HelmCallError, HelmClient, HelmRefusedError
 from chartkit.model import Body, Resource, mapping_at, text_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import quote
 
-from chartkit.addons.operate.rescue.change import Opened
 from chartkit.addons.operate.rescue.webhooks import (
     FAIL,
+    Opened,
     Service,
     Webhook,
     kyverno_webhooks,

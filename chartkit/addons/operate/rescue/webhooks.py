@@ -1,12 +1,17 @@
-"""The webhooks that Kyverno has in a cluster, and whether anything answers them."""
+"""Webhooks of Kyverno in a cluster: whether anything answers them; opened, and restored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
 
-from chartkit.model import Body, list_of, mapping_at, mappings_at
+from chartkit import atomic
+from chartkit.documents.reader import read_file
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.errors import InputError
+from chartkit.model import Body, Location, list_of, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.client import MUTATING, VALIDATING, Cluster, Collection
 from chartkit.wording import abridged
 
@@ -115,3 +120,174 @@ def unanswered(cluster: Cluster, service: Service) -> str:
             if ready and list_of(each.get("addresses")):
                 return ""
     return _NO_ENDPOINTS
+
+
+_KEYS: Final = ("kind", "configuration", "uid", "webhook", "failurePolicy")
+_HINT: Final = "`chartkit rescue --yes` writes it"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A webhook that was opened. uid: of its configuration; failurePolicy: the one before."""
+
+    kind: str
+    configuration: str
+    uid: str
+    webhook: str
+    failurePolicy: str  # noqa: N815 - the field's name
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The webhooks that were opened in a cluster, which is named as reports name it."""
+
+    cluster: str
+    opened: tuple[Opened, ...]
+
+
+def read(file: Path) -> Record:
+    """Read a record; raise InputError for a file that is none."""
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    place = Location(str(file))
+    listed = body.get("opened") if isinstance(body, dict) else None
+    cluster = body.get("cluster") if isinstance(body, dict) else None
+    if not (isinstance(cluster, str) and isinstance(listed, list)):
+        raise InputError("is no record of opened webhooks", place, _HINT)
+    return Record(cluster, tuple(_opened(each, place) for each in listed))
+
+
+def _opened(body: Any, place: Location) -> Opened:
+    known = isinstance(body, dict) and set(body) == set(_KEYS)
+    if not known or not all(isinstance(body[key], str) for key in _KEYS):
+        keys = ", ".join(_KEYS)
+        raise InputError(f"each item of `opened` has the texts {keys}", place, _HINT)
+    if body["kind"] not in KINDS or body["failurePolicy"] not in (FAIL, IGNORE):
+        text = f"'{body['kind']}' with '{body['failurePolicy']}' is no webhook's failure policy"
+        raise InputError(text, place, _HINT)
+    return Opened(**body)
+
+
+def write(file: Path, record: Record) -> None:
+    """Write a record; raise InputError."""
+    body = {"cluster": record.cluster, "opened": [asdict(each) for each in record.opened]}
+    try:
+        with atomic.replacing(file) as stream:
+            stream.write(dump_yaml(body).encode())
+    except OSError as error:
+        place = Location(str(file))
+        raise InputError(f"cannot be written: {error.strerror or error}", place) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a change. changed: webhooks whose failure policy was written; notes: what was
+    left."""
+
+    changed: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Configurations:
+    """The configurations of a cluster, each read once."""
+
+    cluster: Cluster
+    read: dict[tuple[str, str], Body | None] = field(default_factory=dict)
+
+    def get(self, kind: str, name: str) -> Body | None:
+        if (kind, name) not in self.read:
+            self.read[kind, name] = self.cluster.read(KINDS[kind], name)
+        return self.read[kind, name]
+
+
+def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> Outcome:
+    """Set webhooks to `Ignore`, after the record of what they were is written.
+
+    Raise InputError where the record is another cluster's, ClusterError where a write fails; what
+    is in the record by then can be restored.
+    """
+    before = read(file).opened if file.exists() else ()
+    if file.exists() and read(file).cluster != cluster.shown:
+        text = f"is the record of {read(file).cluster}, and this is {cluster.shown}"
+        raise InputError(text, Location(str(file)), "name another by --record FILE")
+    there = _Configurations(cluster)
+    opened = {_key(each): each for each in before}
+    for each in webhooks:
+        body = there.get(each.kind, each.configuration)
+        if body is not None:
+            new = Opened(each.kind, each.configuration, _uid(body), each.name, each.policy)
+            if _key(new) not in opened or opened[_key(new)].uid != new.uid:
+                opened[_key(new)] = new
+    write(file, Record(cluster.shown, tuple(opened.values())))
+    chosen = {(each.kind, each.configuration, each.name) for each in webhooks}
+    return _write(there, dict.fromkeys(sorted(chosen), IGNORE), ())
+
+
+def restore(cluster: Cluster, file: Path) -> Outcome:
+    """Set webhooks back to what the record says, and remove the record.
+
+    A configuration that is gone, or that Kyverno has written anew, is left as it is, with a note.
+    """
+    kept = read(file)
+    if kept.cluster != cluster.shown:
+        text = f"is the record of {kept.cluster}, and this is {cluster.shown}"
+        raise InputError(text, Location(str(file)), "choose the cluster by --context NAME")
+    there = _Configurations(cluster)
+    wanted: dict[tuple[str, str, str], str] = {}
+    notes: list[str] = []
+    for each in kept.opened:
+        state = _state(there.get(each.kind, each.configuration), each)
+        if state:
+            notes.append(f"{each.configuration}: {each.webhook} {state}")
+        else:
+            wanted[_key(each)] = each.failurePolicy
+    outcome = _write(there, wanted, notes)
+    file.unlink(missing_ok=True)
+    return outcome
+
+
+def _state(body: Body | None, opened: Opened) -> str:
+    """Return why a webhook needs no restoring, empty where it does."""
+    if body is None:
+        return "is gone: Kyverno writes its webhooks when it starts"
+    policies = [each.get("failurePolicy", FAIL) for each in _named(body, opened.webhook)]
+    if not policies:
+        return "is gone from its configuration"
+    if policies[0] == opened.failurePolicy:
+        return f"is `{policies[0]}` already"
+    return ""
+
+
+def _write(
+    there: _Configurations, wanted: Mapping[tuple[str, str, str], str], notes: Sequence[str]
+) -> Outcome:
+    changed: list[str] = []
+    for kind, name in sorted({key[:2] for key in wanted}):
+        body = there.get(kind, name)
+        if body is None:
+            continue
+        webhooks: list[Any] = []
+        for each in list_of(body.get("webhooks")):
+            hook = text_of(mapping_at(each).get("name"))
+            policy = wanted.get((kind, name, hook))
+            webhooks.append(each if policy is None else {**each, "failurePolicy": policy})
+            if policy is not None:
+                changed.append(f"{kind} {name}: {hook} is `{policy}`")
+        # With its version: a configuration that Kyverno wrote meanwhile is not overwritten.
+        version = {"resourceVersion": mapping_at(body, "metadata").get("resourceVersion")}
+        patch = {"metadata": version, "webhooks": webhooks}
+        there.cluster.merge(KINDS[kind].path(name=name), patch)
+    return Outcome(tuple(changed), tuple(notes))
+
+
+def _named(body: Body, name: str) -> list[Body]:
+    return [each for each in mappings_at(body, "webhooks") if each.get("name") == name]
+
+
+def _key(opened: Opened) -> tuple[str, str, str]:
+    return opened.kind, opened.configuration, opened.webhook
+
+
+def _uid(body: Body) -> str:
+    return str(mapping_at(body, "metadata").get("uid") or "")

@@ -6,15 +6,21 @@ denial is each review's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+import time
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.serve.admission import denials
 from chartkit.addons.serve.admission.review import Answer
 from chartkit.addons.serve.admission.served_policies import FAIL, is_cel
-from chartkit.engine import ENFORCE, Request, RunnablePolicy
+from chartkit.engine import ENFORCE, Phase, Request, RunnablePolicy, World
 from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.engine.reads import Course
+from chartkit.engine.request import Run
+from chartkit.engine.verdicts import Sharing, Space, is_shareable, judged, place_of
 from chartkit.model import Resource, RuleResult, Status
 
 ALLOWED: Final = Answer(allowed=True)
@@ -93,3 +99,67 @@ def acts(found: Evaluated, action: str) -> bool:
     policy = found.policy.policy
     actions = policy.actions if isinstance(policy, CelPolicy) else ()
     return action in (actions or (DENY,))
+
+
+_MOST_KINDS = 256
+
+
+class Shared:
+    """Policies that validate, and what they found. Several threads may use it."""
+
+    __slots__ = ("_kinds", "_policies", "_space")
+
+    def __init__(self, policies: Sequence[RunnablePolicy]) -> None:
+        self._policies = policies
+        self._space = Space()
+        self._kinds: dict[Hashable, Sharing[Findings]] = {}
+
+    def findings(
+        self, request: Request, world: World, policies: Iterable[RunnablePolicy]
+    ) -> Findings:
+        """Return what the policies find, or found for an equal review."""
+        sharing = self._sharing(request)
+        is_ready = sharing is not None and sharing.is_ready()
+        place = (_asker(request), request.review and (*request.review,), place_of(request))
+        whole = sharing.whole(request, place) if sharing is not None and is_ready else None
+        if whole is not None:
+            return whole
+        clock = time.perf_counter
+        run = Run(request, world)
+        found: list[Evaluated] = []
+        courses: list[Course] = []
+        for number, policy in enumerate(policies):
+            begun = clock()
+            shared = sharing.verdicts.get(number) if sharing is not None and is_ready else None
+            if shared is None:
+                results: list[RuleResult] = []
+                policy.run_phase(run, Phase.VALIDATE, results)
+            else:
+                verdict, course = judged(policy, request, world, shared, place)
+                results = list(verdict)
+                courses += () if course is None else (course,)
+            if results:
+                found.append(Evaluated(policy, results, clock() - begun))
+        if sharing is not None and is_ready and sharing.is_all:
+            untimed = tuple(replace(each, seconds=0.0) for each in found)
+            sharing.keep(courses, request, place, Findings(untimed, is_shared=True))
+        return Findings(found)
+
+    def _sharing(self, request: Request) -> Sharing[Findings] | None:
+        """Return what reviews like this one share; None for nothing."""
+        if not is_shareable(request):
+            return None
+        resource = request.resource
+        key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
+        found = self._kinds.get(key)
+        if found is None and len(self._kinds) < _MOST_KINDS:
+            found = self._kinds[key] = Sharing(self._policies, self._space)
+        return found
+
+
+def _asker(request: Request) -> Hashable:
+    user = request.user
+    if user is None:
+        return None
+    extra = json.dumps(user.extra, sort_keys=True) if user.extra else ""
+    return user.name, user.uid, user.groups, extra, user.roles, user.cluster_roles

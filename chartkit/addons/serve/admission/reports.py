@@ -18,7 +18,7 @@ from typing import Final, Protocol
 from chartkit.addons.serve.admission.judge import Verdict
 from chartkit.addons.serve.admission.review import Review
 from chartkit.addons.serve.admission.telemetry import Log
-from chartkit.addons.serve.admission.webhooks.configurations import MANAGER
+from chartkit.addons.serve.admission.webhooks.registration import MANAGER
 from chartkit.atomic import replacing
 from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_documents

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from chartkit.addons.serve.admission.findings import Shared
 from chartkit.addons.serve.admission.served_policies import (
     FAIL,
     IGNORE,
@@ -18,7 +19,6 @@ from chartkit.addons.serve.admission.served_policies import (
     failure_policy,
     is_cel,
 )
-from chartkit.addons.serve.admission.shared import Shared
 from chartkit.engine import Phase, RunnablePolicy
 from chartkit.engine.kubernetes.kinds import NAMESPACED, CelKind
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.serve.admission.webhooks.cluster_policies import VALIDATING, filters_of
-from chartkit.addons.serve.admission.webhooks.configurations import policy_webhooks
+from chartkit.addons.serve.admission.webhooks.registration import policy_webhooks
 from chartkit.addons.serve.admission.webhooks.webhook import PolicyWebhook, Scope
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel_policies.constraints import Constraints

@@ -19,8 +19,11 @@ from chartkit.addons.serve.admission.served_policies import Served
 from chartkit.addons.serve.admission.server import Worker, require_address, serve
 from chartkit.addons.serve.admission.settings import ServerSettings
 from chartkit.addons.serve.admission.telemetry import Log
-from chartkit.addons.serve.admission.webhooks.configurations import Endpoint, webhook_configurations
-from chartkit.addons.serve.admission.webhooks.registration import Registration
+from chartkit.addons.serve.admission.webhooks.registration import (
+    Endpoint,
+    Registration,
+    webhook_configurations,
+)
 from chartkit.addons.serve.admission.webhooks.webhook import Scope, other_namespaces
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError

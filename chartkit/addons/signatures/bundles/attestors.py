@@ -29,8 +29,11 @@ from chartkit.addons.signatures.trust.keys import HASHES, load_key, read_public_
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
 from chartkit.addons.signatures.trust.trusted_root import Authority, Trust
 from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+from chartkit.engine.scalars.image_reference import (
+    ImageReferenceError,
+    RegistryReference,
+    parse_reference,
+)
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import NO_SECRETS

@@ -38,8 +38,11 @@ from chartkit.addons.signatures.trust.keys import (
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import Log, TrustedRoots, single_log
 from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+from chartkit.engine.scalars.image_reference import (
+    ImageReferenceError,
+    RegistryReference,
+    parse_reference,
+)
 from chartkit.errors import LookupFailed
 from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, parse_repository
 

@@ -12,7 +12,7 @@ from chartkit.addons.signatures.errors import UndecidedError, within
 from chartkit.addons.signatures.go_json import field, read_object, struct
 from chartkit.addons.signatures.trust.certificates import read_certificates
 from chartkit.engine.ports import SignatureError
-from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.model import Body, Json

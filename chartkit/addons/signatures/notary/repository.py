@@ -15,7 +15,7 @@ from chartkit.addons.signatures.notary.verification import (
     check_envelope,
 )
 from chartkit.engine.ports import SignatureError
-from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.go.strconv import quote
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts

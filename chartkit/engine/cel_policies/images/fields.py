@@ -13,8 +13,7 @@ from chartkit.engine.cel.tracing.repeats import RepeatHost
 from chartkit.engine.cel.tracing.selections import elements
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.fields import Roots
-from chartkit.engine.cel_policies.images.host import ImageHost
-from chartkit.engine.cel_policies.images.references import Fits
+from chartkit.engine.cel_policies.images.host import Fits, ImageHost
 
 
 class RepeatImageHost(RepeatHost):

@@ -15,8 +15,7 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, audit_annotations, new_host
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
-from chartkit.engine.cel_policies.generation.template import Template
-from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
+from chartkit.engine.cel_policies.generation import Template, TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
 from chartkit.errors import ChartkitError, Reraise

@@ -32,14 +32,12 @@ from chartkit.engine.cel_policies.images.attestors import (
     call_of,
     compile_attestors,
 )
-from chartkit.engine.cel_policies.images.host import ImageHost
-from chartkit.engine.cel_policies.images.references import compile_references
+from chartkit.engine.cel_policies.images.host import ImageHost, compile_references
 from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.request import Phase
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import parse_reference
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.addons.serve.serving.surroundings import served
+from chartkit.addons.serve.serving.policies import served
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import OFFLINE, read_configuration
 from chartkit.scan.environment import ProjectEnvironment

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.charts.upstream.vendored import read_vendored
-from chartkit.charts.upstream.vendoring import VendoredNow, vendor_chart
+from chartkit.charts.upstream.vendored import VendoredNow, read_vendored, vendor_chart
 from chartkit.errors import InputError
 from chartkit.network.downloads.limits import Limits
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, digest, read_lock

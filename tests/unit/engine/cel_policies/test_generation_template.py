@@ -9,8 +9,7 @@ import pytest
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE
-from chartkit.engine.cel_policies.generation.template import Template, placeholders
-from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
+from chartkit.engine.cel_policies.generation import Template, TemplateError, placeholders
 from chartkit.model import Json
 
 SCOPE: dict[str, Any] = {"object": {"metadata": {"name": "web"}, "spec": {"n": [1, 2]}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel_policies.images.references import GlobError, compile_glob
+from chartkit.engine.cel_policies.images.host import GlobError, compile_glob
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,12 @@ import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, compile_expression
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.expressions import (
+    ExpressionCompiler,
+    names_its_own,
+    sees_the_request_alone,
+)
 from chartkit.engine.cel_policies.policy import NamedExpression, read_cel_policy
-from chartkit.engine.cel_policies.shared import names_its_own, sees_the_request_alone
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request import Request
 from chartkit.errors import CompileError

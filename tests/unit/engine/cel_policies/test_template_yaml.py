@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from chartkit.engine.cel_policies.generation.template_yaml import (
+from chartkit.engine.cel_policies.generation import (
     TemplateError,
     read_documents,
     value_of,

@@ -10,8 +10,7 @@ from chartkit.engine.cluster_policy.autogen import (
     controllers,
     rules_for_kind,
 )
-from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import Policy, Rule, read_policy
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import policy, rule
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.match import Facts, always, bind_exception, bind_match
-from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.cluster_policy.policy import read_match
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Resource

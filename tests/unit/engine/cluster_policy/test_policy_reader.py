@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.policy import RuleKind, Subject
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import RuleKind, Subject, read_policy
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement
 from chartkit.errors import CompileError

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.policy_reader import read_policy
-from chartkit.engine.kubernetes.definitions import definition_check
-from chartkit.engine.kubernetes.schema import show_path
+from chartkit.engine.cluster_policy.policy import read_policy
+from chartkit.engine.kubernetes.definitions import definition_check, show_path
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from chartkit.schemas.compact import OPEN, flattened, type_library

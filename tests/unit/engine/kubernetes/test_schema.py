@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.kubernetes.schema import (
+from chartkit.engine.kubernetes.definitions import (
     Check,
     anything,
     boolean,

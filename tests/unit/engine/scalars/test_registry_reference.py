@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import parse_reference
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
 
 _DIGEST = "sha256:" + "0a" * 32
 

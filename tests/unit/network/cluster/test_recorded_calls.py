@@ -18,8 +18,7 @@ from chartkit.engine.ports.services import (
 )
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.cluster.recorded_calls import services_of
-from chartkit.network.cluster.recording import INDEX, RecordedSource, recorder
+from chartkit.network.cluster.recording import INDEX, RecordedSource, recorder, services_of
 from chartkit.network.cluster.source import SourceError
 
 GET = ServiceCall("GET", "http://me:secret@prices/eu?token=secret", (("Key", "secret"),))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.charts.upstream.vendoring import vendor_chart
+from chartkit.charts.upstream.vendored import vendor_chart
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome

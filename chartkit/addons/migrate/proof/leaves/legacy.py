@@ -21,8 +21,7 @@ from chartkit.addons.migrate.proof.leaves.places import compared, place
 from chartkit.addons.migrate.proof.leaves.pod_security import pod_security_leaves
 from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
-from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, read_match
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, mappings_at, pointer_steps

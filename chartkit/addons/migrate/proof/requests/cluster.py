@@ -29,8 +29,7 @@ from chartkit.engine.kubernetes.kinds import (
 from chartkit.engine.ports import Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import UnknownEntry
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import parse_reference
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, list_of, mapping_at
 

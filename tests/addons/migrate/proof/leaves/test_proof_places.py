@@ -9,7 +9,7 @@ from chartkit.addons.migrate.proof.leaves.leaf import Leaf
 from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
 from chartkit.addons.migrate.proof.leaves.paths import path_text
 from chartkit.engine.cel_policies.policy import read_cel_policy
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.errors import InputError
 from tests.addons.migrate.proof.policies import legacy, validating
 

@@ -10,7 +10,7 @@ from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, 
 from chartkit.addons.migrate.proof.requests.facets import facets_of
 from chartkit.addons.migrate.proof.requests.kinds import TEMPLATED, least_object
 from chartkit.addons.migrate.proof.requests.storable import refusals
-from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from tests.addons.migrate.proof.policies import legacy
 

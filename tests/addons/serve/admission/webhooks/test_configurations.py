@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.addons.serve.admission.webhooks.configurations import Endpoint, webhook_configurations
+from chartkit.addons.serve.admission.webhooks.registration import Endpoint, webhook_configurations
 from chartkit.addons.serve.admission.webhooks.webhook import Scope, other_namespaces
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind
 from chartkit.model import Body

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.cluster_policy.policy_check import check_policy, policy_fault
-from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource

@@ -12,8 +12,11 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing, accepts
 from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, opaque
-from chartkit.engine.scalars.image_reference import ImageReferenceError
-from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+from chartkit.engine.scalars.image_reference import (
+    ImageReferenceError,
+    RegistryReference,
+    parse_reference,
+)
 from chartkit.errors import Reraise
 
 IMAGE: Final = named(opaque("kyverno.image"))

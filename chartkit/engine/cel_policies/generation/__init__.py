@@ -1,1 +1,0 @@
-"""The templates of GeneratingPolicies: YAML with expressions in it."""

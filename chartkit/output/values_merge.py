@@ -3,23 +3,23 @@
 The last generated text is the base. What changed on one side only is taken; what changed on both
 sides in different ways is a conflict, which is shown and never decided here. Which values come
 out is decided on the values themselves; the text then follows them: a merge of lines where that
-gives exactly those values (it keeps everything as written), and ruamel.yaml's round trip, which
-keeps comments and order, elsewhere.
+gives exactly those values (it takes changed comments of both sides), and an edit elsewhere.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
+from pathlib import Path as File
 from typing import Any
 
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body, Diagnostic, Explanation, Json, Location, Severity, same
-from chartkit.output import line_merge, round_trip
-from chartkit.output.round_trip import MISSING
+from chartkit.output.yaml_edit import rewritten
 from chartkit.schemas.json_schema import require_single_keys
 
 RULE_CONFLICT = "CK121"
@@ -32,6 +32,15 @@ _EXPLANATIONS = (
     ),
 )
 Path = tuple[str, ...]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "absent"
+
+
+_MISSING = _Missing()
+"""Stands for a key that is not there."""
 
 
 class Prefer(StrEnum):
@@ -53,7 +62,7 @@ class ConflictError(ChartkitError):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One key as it is to be in the merged values; MISSING: not at all."""
+    """One key as it is to be in the merged values; _MISSING: not at all."""
 
     path: Path
     value: Any
@@ -91,22 +100,32 @@ def merge_values(
     if prefer is Prefer.GENERATED:
         changes.extend(_Change(each.path, each.generated) for each in conflicts)
     values = document.body if document else {}
-    # The values with changes; those that came in stay as they are.
     wanted: Body = dict(values)
     for change in changes:
-        copy = wanted
+        copy, order = wanted, after
         for step in change.path[:-1]:
             copy[step] = dict(copy[step])
-            copy = copy[step]
-        if change.value is MISSING:
+            copy, order = copy[step], order.get(step, {})
+        if change.value is _MISSING:
             copy.pop(change.path[-1], None)
         else:
-            copy[change.path[-1]] = change.value
-    merged = line_merge.merge(base, edited, generated) if base is not None else None
+            _put(copy, change.path[-1], change.value, list(order))
+    merged = merge_lines(base, edited, generated) if base is not None else None
     if merged is not None and _gives(merged, wanted):
         return merged
-    paths = [(change.path, change.value is not MISSING) for change in changes]
-    return round_trip.edit(edited, generated, paths, file)
+    hint = "write the values out in place of its aliases"
+    return rewritten(edited, wanted, File(file), hint, generated)
+
+
+def _put(values: Body, key: str, value: Json, order: Sequence[str]) -> None:
+    """Put a value into a mapping, after the last key that is before it in an order."""
+    if key not in values:
+        before = {name for name in order[: order.index(key)] if name in values}
+        last = max((at for at, name in enumerate(values) if name in before), default=-1)
+        items = list(values.items())
+        values.clear()
+        values.update([*items[: last + 1], (key, value), *items[last + 1 :]])
+    values[key] = value
 
 
 def _document(text: str, file: str) -> Document | None:
@@ -136,14 +155,14 @@ def _compare(
         prefix, old, mine, new = todo.pop()
         for key in dict.fromkeys((*new, *old)):
             path = (*prefix, key)
-            was, have, now = (side.get(key, MISSING) for side in (old, mine, new))
+            was, have, now = (side.get(key, _MISSING) for side in (old, mine, new))
             if same(was, now) or same(have, now):
                 continue
             if _is_unset(was) and _is_unset(now) and not same(was, have):
                 continue
             if isinstance(have, dict) and isinstance(now, dict):
                 todo.append((path, was if isinstance(was, dict) else {}, have, now))
-            elif now is MISSING and _added_to(was, have):
+            elif now is _MISSING and _added_to(was, have):
                 todo.append((path, was, have, {}))
             elif same(was, have):
                 changes.append(_Change(path, now))
@@ -159,7 +178,7 @@ def _added_to(was: Any, have: Any) -> bool:
 
 def _is_unset(value: Any) -> bool:
     """Return whether a value says nothing: a key that is gone, null, or an empty default."""
-    return value is MISSING or value is None or value in ("", [], {})
+    return value is _MISSING or value is None or value in ("", [], {})
 
 
 def _diagnostic(conflict: _Conflict, document: Document | None, file: str) -> Diagnostic:
@@ -173,7 +192,7 @@ def _diagnostic(conflict: _Conflict, document: Document | None, file: str) -> Di
 
 
 def _shown(value: Json) -> str:
-    if value is MISSING:
+    if value is _MISSING:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
@@ -184,3 +203,88 @@ def _gives(text: str, wanted: Body) -> bool:
         return same(_mapping(text, "<merged>"), wanted)
     except InputError:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Stable:
+    """Lines that both sides have as the base has them: where they begin on each, and how many."""
+
+    base: int
+    one: int
+    other: int
+    count: int
+
+
+def merge_lines(base: str, one: str, other: str) -> str | None:
+    """The changes of both sides to the base in one text; None where they touch the same lines.
+
+    What both sides put in at the same place comes one after the other, unless a key is in both.
+    """
+    texts = [text.splitlines(keepends=True) for text in (base, one, other)]
+    merged: list[str] = []
+    at = _Stable(0, 0, 0, 0)
+    for stable in _stable(*texts):
+        parts = (
+            texts[0][at.base : stable.base],
+            texts[1][at.one : stable.one],
+            texts[2][at.other : stable.other],
+        )
+        chosen = _chosen(*parts)
+        if chosen is None:
+            return None
+        merged += chosen
+        merged += texts[0][stable.base : stable.base + stable.count]
+        count = stable.count
+        at = _Stable(stable.base + count, stable.one + count, stable.other + count, 0)
+    return "".join(merged)
+
+
+def _chosen(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> Sequence[str] | None:
+    if one in (base, other):
+        return other
+    if other == base:
+        return one
+    if base or _keys(one) & _keys(other):
+        return None
+    # What stands deeper belongs to what is above the place.
+    return [*one, *other] if _depth(one) > _depth(other) else [*other, *one]
+
+
+def _keys(lines: Sequence[str]) -> set[str]:
+    """The keys of a text's mappings, each with its indentation."""
+    return {line.partition(":")[0].rstrip() for line in lines if not _is_comment(line)}
+
+
+def _depth(lines: Sequence[str]) -> int:
+    """Return the indentation of the first line that is not empty."""
+    said = (line for line in lines if not _is_comment(line))
+    return next((len(line) - len(line.lstrip()) for line in said), 0)
+
+
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _stable(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> Iterator[_Stable]:
+    """The runs of lines that all three have, in order; the last is empty and marks the ends."""
+    to_one = _matches(base, one)
+    to_other = _matches(base, other)
+    start = 0
+    while start < len(base):
+        if start not in to_one or start not in to_other:
+            start += 1
+            continue
+        count = 1
+        while (
+            to_one.get(start + count) == to_one[start] + count
+            and to_other.get(start + count) == to_other[start] + count
+        ):
+            count += 1
+        yield _Stable(start, to_one[start], to_other[start], count)
+        start += count
+    yield _Stable(len(base), len(one), len(other), 0)
+
+
+def _matches(base: Sequence[str], side: Sequence[str]) -> dict[int, int]:
+    blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
+    return {block.a + offset: block.b + offset for block in blocks for offset in range(block.size)}

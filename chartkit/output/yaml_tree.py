@@ -23,7 +23,7 @@ class Leaf:
 
     lines: as it is written, the first line behind the key's colon or the item's dash, the others
     from the column of the key or dash; None: it is written from its data. comment: what follows it
-    on its last line, for where it is written anew.
+    on its last line, with the spaces before it, for where it is written anew.
     """
 
     data: Json
@@ -233,7 +233,7 @@ def as_block(entry: Entry) -> Block | None:
     if isinstance(value, Leaf) and value.data and isinstance(value.data, dict | list):
         block = value_of(value.data)
         if isinstance(block, Block):
-            block.after = f"  {value.comment}" if value.comment else ""
+            block.after = value.comment
             _stand(block, entry.line)
             entry.value = block
     return entry.value if isinstance(entry.value, Block) else None
@@ -331,8 +331,7 @@ def _indented(lines: Iterable[str], pad: str) -> Iterator[str]:
 
 
 def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:
-    comment = f"  {leaf.comment}" if leaf.comment else ""
-    data = leaf.data
+    data, comment = leaf.data, leaf.comment
     if isinstance(data, str) and "\n" not in data:
         yield f"{pad}{mark} {dump_text(data)}{comment}"
         return

@@ -15,17 +15,21 @@ from chartkit.model import Json, Location
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, Tree, value_of
 
 _MERGE: Final = "<<"
-_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """The line breaks of YAML."""
 _BLANK: Final = " \t"
+_COMMENT: Final = re.compile(r"(?:\A|(?<!\s)\s)\s*#.*", re.DOTALL)
 
 
-def read_tree(document: Document, rank: Callable[[Path], int] = lambda _: 0) -> Tree:
+def read_tree(
+    document: Document, rank: Callable[[Path], int] = lambda _: 0, keeps_aliases: bool = False
+) -> Tree:
     """Return a file with one mapping as a tree; raise InputError for one that has no parts to move.
 
-    rank: where a key stands among its siblings. Aliases and merge keys are written out.
+    rank: where a key stands among its siblings; keeps_aliases: whether aliases, and mappings with
+    merge keys, stay as they are; they are written out otherwise.
     """
-    lines = _BREAK.split(document.source.text)
+    lines = BREAK.split(document.source.text)
     while lines and not lines[-1].strip(_BLANK):
         lines.pop()
     try:
@@ -38,7 +42,7 @@ def read_tree(document: Document, rank: Callable[[Path], int] = lambda _: 0) -> 
         head = [line for line in lines if line.lstrip().startswith("#")]
         return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
     _check_keys(document, node)
-    reader = _Reader(document, lines)
+    reader = _Reader(lines, keeps_aliases)
     start = node.value[0][0].start_mark.line
     head_end = _head_end(lines, start)
     end = len(lines)
@@ -52,7 +56,7 @@ def read_tree(document: Document, rank: Callable[[Path], int] = lambda _: 0) -> 
 
 def _check_keys(document: Document, node: Any) -> None:
     """Raises InputError for keys at the top that cannot be told from their text."""
-    lines = _BREAK.split(document.source.text)
+    lines = BREAK.split(document.source.text)
     for key, _ in node.value:
         mark = key.start_mark
         place = Location(document.source.file, mark.line + 1, mark.column + 1)
@@ -95,9 +99,9 @@ class _Slot(NamedTuple):
 class _Reader:
     """Reads blocks; `loose`: the comment lines below the last one that do not belong to it."""
 
-    def __init__(self, document: Document, lines: list[str]) -> None:
-        self._document = document
+    def __init__(self, lines: list[str], keeps_aliases: bool) -> None:
         self._lines = lines
+        self._keeps_aliases = keeps_aliases
         self._ends: dict[int, int] = {}
         self.loose: list[str] = []
 
@@ -152,12 +156,13 @@ class _Reader:
     def _fill(self, entry: Entry, slot: _Slot, own_end: int, column: int) -> None:
         """The value of an entry, and the comments below it."""
         first = self._first_line(slot, column)
-        if slot.is_alias or self._is_merged(slot.node):
+        is_alias = slot.is_alias or self._is_merged(slot.node)
+        if is_alias and not self._keeps_aliases:
             end = self._content_end(slot)
             entry.value = value_of(slot.data)
             if isinstance(entry.value, Leaf):
-                entry.value.comment = _comment(first)
-        elif _is_block(slot.node) and self._is_plain(slot, is_listed=not slot.name):
+                entry.value.comment = comment_of(first)
+        elif not is_alias and _is_block(slot.node) and self._is_plain(slot):
             begin = slot.line if self._begins_on(slot) else slot.line + 1
             inner = self.block(slot.node, slot.data, begin, own_end, top=False)
             inner.offset = self._column_of(slot.node) - column
@@ -176,14 +181,16 @@ class _Reader:
         return self._lines[slot.line][slot.after if slot.after >= 0 else column + 1 :]
 
     def _comment_after(self, slot: _Slot) -> str:
-        if slot.is_alias or _is_block(slot.node):
+        if slot.is_alias:
+            return comment_of(self._first_line(slot, 0))
+        if _is_block(slot.node):
             return ""
         mark = slot.node.end_mark
         if _is_empty(slot.node):
-            return _comment(self._first_line(slot, 0)) if slot.after >= 0 else ""
+            return comment_of(self._first_line(slot, 0)) if slot.after >= 0 else ""
         if _is_literal(slot.node) or mark.line >= len(self._lines):
             return ""
-        return _comment(self._lines[mark.line][mark.column :])
+        return comment_of(self._lines[mark.line][mark.column :])
 
     def _own_end(self, slot: _Slot, limit: int, column: int) -> int:
         """Return the end of the comments below an entry: those indented deeper than its key."""
@@ -237,12 +244,12 @@ class _Reader:
                 line -= 1
         return _Slot("", "", line, after, value, None, is_alias)
 
-    def _is_plain(self, slot: _Slot, is_listed: bool) -> bool:
-        """Report whether a block has parts: its keys are what they look like, nothing stands before
-        its first dash, and it is no list in a list."""
+    def _is_plain(self, slot: _Slot) -> bool:
+        """Report whether a block has parts: its keys are what they look like, and nothing stands
+        before its first dash."""
         if _is_list(slot.node):
             mark: yaml.Mark = slot.node.start_mark
-            return not is_listed and self._lines[mark.line].startswith("-", mark.column)
+            return self._lines[mark.line].startswith("-", mark.column)
         return isinstance(slot.data, dict) and all(
             key.value in slot.data and self._is_simple(key) for key, _ in slot.node.value
         )
@@ -311,10 +318,10 @@ def _column(node: Any) -> int:
     return column
 
 
-def _comment(text: str) -> str:
-    """The comment in what follows a value."""
-    start = text.find("#") if text.lstrip().startswith("#") else text.find(" #")
-    return text[start:].strip() if start >= 0 else ""
+def comment_of(text: str) -> str:
+    """Return the comment in what follows a value, with the spaces before it."""
+    comment = _COMMENT.search(text)
+    return comment[0].rstrip() if comment else ""
 
 
 def _dedent(line: str, column: int) -> str:

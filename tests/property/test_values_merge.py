@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.output import line_merge
-from chartkit.output.values_merge import ConflictError, merge_values
+from chartkit.output.values_merge import ConflictError, merge_lines, merge_values
 
 KEYS = st.sampled_from(["alpha", "beta", "gamma", "delta"])
 LEAVES = st.one_of(st.integers(0, 3), st.booleans(), st.sampled_from(["one", "two"]))
@@ -66,6 +65,6 @@ LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=8).map(
 
 @given(LINES, LINES)
 def test_lines_changed_on_one_side_are_taken(base: str, changed: str) -> None:
-    assert line_merge.merge(base, changed, base) == changed
-    assert line_merge.merge(base, base, changed) == changed
-    assert line_merge.merge(base, changed, changed) == changed
+    assert merge_lines(base, changed, base) == changed
+    assert merge_lines(base, base, changed) == changed
+    assert merge_lines(base, changed, changed) == changed

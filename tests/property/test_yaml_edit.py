@@ -68,6 +68,31 @@ def test_any_value_becomes_any_other(value: Any, wanted: Any) -> None:
         ("a:\r\n  b: 1\r\n", {"a": {"b": 1, "c": 2}}, "a:\r\n  b: 1\r\n  c: 2\r\n"),
         ("a:\n- b: 1\n  c: 2\n", {"a": [{"c": 2}]}, "a:\n- c: 2\n"),
         ("a: 1", {"a": 1, "b": 2}, "a: 1\nb: 2"),
+        (
+            "a: &x {b: 1}\nc: *x\nd: 1\n",
+            {"a": {"b": 1}, "c": {"b": 1}, "d": 2},
+            "a: &x {b: 1}\nc: *x\nd: 2\n",
+        ),
+        (
+            "a: &x 1\nb:\n- *x # one\n- 2\n",
+            {"a": 1, "b": [3, 2]},
+            "a: &x 1\nb:\n- 3 # one\n- 2\n",
+        ),
+        (
+            "a: 1\r\nb:\n  c: 1\r\n\n",
+            {"a": 1, "b": {"c": 2}, "d": 1},
+            "a: 1\r\nb:\n  c: 2\r\nd: 1\r\n\n",
+        ),
+        (
+            "a: {b:  1, # one\n  c: [x,  'y']}\n",
+            {"a": {"c": ["x", "z", "y"], "d": 1}},
+            "a: {c: [x,  z,  'y'], d: 1}\n",
+        ),
+        (
+            "a: 1\n# of b\nb: 2\n# of c\nc: 3\n",
+            {"a": 1, "c": 4, "d": [1]},
+            "a: 1\n# of b\n# of c\nc: 4\nd:\n  - 1\n",
+        ),
         ("---\n# head\nb: 1\n", {"a": 1, "b": 1}, "---\n# head\na: 1\nb: 1\n"),
     ],
 )

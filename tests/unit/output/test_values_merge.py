@@ -243,8 +243,15 @@ def test_empty_defaults_that_go_leave_the_file_of_someone_who_edited_others() ->
 
 
 def test_what_cannot_be_edited_is_named() -> None:
-    # ruamel reads a date where Kubernetes reads a text.
+    edited = BASE.replace("image:\n", "mine: &x {a: 1}\nimage:\n  <<: *x\n")
+    generated = BASE.replace("ghcr.io", "reg.kyverno.io").replace("# where", "# from where")
+    with pytest.raises(InputError, match=r"^values.yaml: cannot be edited without"):
+        merge(edited.replace("  # where it comes from\n", ""), generated)
+
+
+def test_what_only_kubernetes_reads_as_text_is_kept() -> None:
     edited = BASE.replace("replicas: 1", "replicas: 7\nsince: 2001-13-45")
-    generated = BASE.replace("replicas: 1\n", "replicas: 1\nadded:\n  deep: [1]\n")
-    with pytest.raises(InputError, match=r"^values.yaml: cannot be edited .*: month must be"):
-        merge(edited, generated)
+    generated = BASE.replace("replicas: 1\n", "replicas: 1\nadded:\n  # why\n  deep:   [1]\n")
+    merged = merge(edited, generated)
+    assert "since: 2001-13-45\n" in merged
+    assert "added:\n  # why\n  deep:   [1]\n" in merged

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache, partial
+from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from chartkit.documents.unread import EXIT_CODE, is_unread
@@ -15,7 +16,7 @@ from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
 from chartkit.engine.ports.world import Timings
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
-from chartkit.report import ReportOptions, ReportPer
+from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.formats import FORMATS
 from chartkit.report.markdown import COMMENT_LIMIT
 from chartkit.report.model import Guidance
@@ -24,8 +25,9 @@ from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
 from chartkit.report.text.timings import timing_lines, timing_rows
-from chartkit.scan.gate.baseline import open_baseline
+from chartkit.scan.gate.baseline import BaselineMatcher, open_baseline
 from chartkit.scan.gate.gate import Gate
+from chartkit.scan.gate.options import GateOptions
 from chartkit.scan.gate.outcome import conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
@@ -92,6 +94,42 @@ def parse_outputs(options: ScanOptions) -> list[Output]:
     return outputs
 
 
+@dataclass(frozen=True, slots=True)
+class ReportRecipe:
+    """The reports of a scan as data, for all processes that write parts of them. options: without
+    the facts of policies; guidance: by the names of policies."""
+
+    gate: GateOptions
+    selection: Selection
+    outputs: Sequence[Output]
+    options: ReportOptions
+    query: str | None
+    guidance: Mapping[str, Guidance]
+    today: date
+
+    def guided(self, facts: Mapping[str, PolicyFacts]) -> Mapping[str, PolicyFacts]:
+        """Return facts with what to change, pages and controls."""
+        known = self.guidance
+        return {
+            policy: replace(each, **_members(known[each.name])) if each.name in known else each
+            for policy, each in facts.items()
+        }
+
+    def begin(
+        self,
+        traits: PolicyTraits,
+        facts: Mapping[str, PolicyFacts],
+        matcher: BaselineMatcher | None = None,
+        stdout: TextIO | None = None,
+        is_live: bool = False,
+    ) -> Reports:
+        """Return the reports with nothing in them; stdout: None in a process that writes parts."""
+        gate = Gate(self.gate, traits, facts, self.selection, matcher, self.today)
+        options = replace(self.options, policies=facts)
+        stdout = stdout or StringIO()
+        return Reports(gate, Outputs(self.outputs, options, stdout, self.query, is_live, _upload))
+
+
 class ScanReport:
     """All reports of one scan."""
 
@@ -109,23 +147,10 @@ class ScanReport:
         Raise InputError for a baseline that cannot be read, and for selectors of policies that
         match none."""
         policies, now = requests.policies.policies, datetime.now(UTC)
-        facts = requests.facts()
-        if console.guide is not None and any(each.format in _GUIDING for each in outputs):
-            # Facts with what to change, pages and controls.
-            known = console.guide({each.name for each in facts.values()})
-            facts = {
-                policy: replace(each, **_members(known[each.name])) if each.name in known else each
-                for policy, each in facts.items()
-            }
-        traits = PolicyTraits(policies, facts)
-        matcher = open_baseline(options.gate, now.date())
-        gate = partial(Gate, options.gate, traits, facts, selection, matcher, now.date())
-        self._gate_options = options.gate
-        self.running = [each for each in policies if not selection or selection.runs(traits, each)]
         self.options = ReportOptions(
-            facts,
-            options.detailed,
+            detailed=options.detailed,
             colour=console.screen.colour,
+            now=now,
             width=console.screen.width,
             per=ReportPer(options.report_per),
             quiet=options.gate.quiet,
@@ -134,11 +159,20 @@ class ScanReport:
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
         )
-        texts = partial(
-            Outputs, outputs, self.options, console.stdout, options.query, is_live, _upload
+        facts = requests.facts()
+        guidance: Mapping[str, Guidance] = {}
+        if console.guide is not None and any(each.format in _GUIDING for each in outputs):
+            guidance = console.guide({each.name for each in facts.values()})
+        self.recipe = ReportRecipe(
+            options.gate, selection, outputs, self.options, options.query, guidance, now.date()
         )
-        self._begin: Callable[[], Reports] = lambda: Reports(gate(), texts())
-        self._reports = self._begin()
+        facts = self.recipe.guided(facts)
+        traits = PolicyTraits(policies, facts)
+        matcher = open_baseline(options.gate, now.date())
+        self._gate_options = options.gate
+        self.running = [each for each in policies if not selection or selection.runs(traits, each)]
+        self._begin = partial(self.recipe.begin, traits, facts)
+        self._reports = self._begin(matcher, console.stdout, is_live)
         self._gate = self._reports.gate
         self._console = console
         self.shown = _shown_places({each.format for each in outputs})
@@ -160,7 +194,12 @@ class ScanReport:
     def divided(self) -> Callable[[], Reports] | None:
         """Return what begins the reports of a process that writes parts of these, once in each
         process; None where one process has to write all."""
-        return cache(self._begin) if self._reports.are_divisible else None
+        return cache(self._begin) if self.are_divisible else None
+
+    @property
+    def are_divisible(self) -> bool:
+        """Return whether several processes can write the reports."""
+        return self._reports.are_divisible
 
     def append(self, part: ReportedPart) -> None:
         """Add what another process found and wrote, after what was added before."""

@@ -73,7 +73,13 @@ def _address(cluster: Any) -> str:
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
     "options",
-    [(), ("-o", "json"), ("--exceptions", "exception.yaml"), ("--select", "policy:team")],
+    [
+        (),
+        ("-o", "json"),
+        ("-o", "sarif"),
+        ("--exceptions", "exception.yaml"),
+        ("--select", "policy:team"),
+    ],
     ids=" ".join,
 )
 def test_workers_find_what_one_process_finds(

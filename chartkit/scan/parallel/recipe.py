@@ -11,6 +11,7 @@ import pickle
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Final
 
 from chartkit import __version__
@@ -18,11 +19,12 @@ from chartkit.engine import User, read_exceptions
 from chartkit.errors import ExecutorError
 from chartkit.model import Resource
 from chartkit.scan.environment import uncompleted
-from chartkit.scan.gate.selection import Selection
+from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.parallel.partition import Part
-from chartkit.scan.parallel.reported import Shown
+from chartkit.scan.parallel.reported import Reports, Shown
 from chartkit.scan.parallel.streaming import Answer, PartJudge
 from chartkit.scan.policies import compile_all
+from chartkit.scan.reporting import ReportRecipe
 from chartkit.scan.requests import Requests, custom_resources
 from chartkit.scan.run import namespace_labels, namespaces_among
 from chartkit.scan.user_inputs import UserInputs
@@ -36,8 +38,9 @@ class Recipe:
     """The needs of a process that judges parts.
 
     policies, exceptions: as written; running: the IDs of the policies that run; shared: objects
-    that others depend on; judging: the policies that judge, by kind, namespace and name; version:
-    of the program that made it.
+    that others depend on; judging: the policies that judge, by kind, namespace and name; reports:
+    those of which the process writes parts, None where the client writes all; version: of the
+    program that made it.
     """
 
     policies: Sequence[Resource]
@@ -49,6 +52,7 @@ class Recipe:
     user: User | None
     audit_warn: bool
     allows_http: bool
+    reports: ReportRecipe | None
     version: str = __version__
 
     def judge(self) -> PartJudge:
@@ -61,6 +65,8 @@ class Recipe:
         around = replace(read_exceptions(self.exceptions), allows_http=self.allows_http)
         policies = compile_all(self.policies, around)
         custom = custom_resources((), self.shared, lambda _: None)
+        if custom is not None:
+            policies = policies.with_names(custom.names)
         labels, namespaces = namespace_labels(self.shared), namespaces_among(self.shared)
         inputs = UserInputs(user=self.user)
         requests = Requests(policies, (), labels, namespaces, inputs, custom)
@@ -75,9 +81,15 @@ class Recipe:
             looks_at,
             bool(self.exceptions),
             self.judging,
-            uncompleted,
+            uncompleted if self.reports is None else requests.completion(),
             Shown(),
+            None if self.reports is None else cache(partial(self._reports, self.reports, requests)),
         )
+
+    @staticmethod
+    def _reports(recipe: ReportRecipe, requests: Requests) -> Reports:
+        facts = recipe.guided(requests.facts())
+        return recipe.begin(PolicyTraits(requests.policies.policies, facts), facts)
 
 
 _judges: dict[str, PartJudge] = {}

@@ -99,7 +99,9 @@ def scan_stream(
     try:
         report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
         completion = requests.completion(environment)
-        there, here = (uncompleted, completion) if options.executor else completion.split()
+        there, here = completion.split()
+        if options.executor and not report.are_divisible:
+            there, here = here, there
         context = replace(requests.context(requests.world()), audit_warn=options.audit_warn)
         judge = _part_judge(report, context, judges, there, options, environment)
         if judge.shown is not None and here is uncompleted and options.executor is None:
@@ -109,7 +111,7 @@ def scan_stream(
             report.add(resource, here(resource, results))
 
         with Interrupts() as interrupts, console.progress(len(stream.parts)) as step:
-            answers = _answers(options, stream, judge, judges, selection)
+            answers = _answers(options, stream, judge, judges, report)
             _take(answers, report, sink, step, interrupts, reading)
         if not interrupts.exit_code:
             reading.require_objects()
@@ -174,7 +176,7 @@ def _part_judge(
 
 
 def _answers(
-    options: ScanOptions, stream: Stream, judge: PartJudge, judges: Judges, selection: Selection
+    options: ScanOptions, stream: Stream, judge: PartJudge, judges: Judges, report: ScanReport
 ) -> Generator[Answer]:
     """Return the answers to the parts of a stream in order, of processes here or elsewhere."""
     if options.executor is None:
@@ -187,11 +189,12 @@ def _answers(
         exception_objects([Path(each) for each in options.request.exceptions], lambda _: None),
         frozenset(each.policy.id for each in judge.policies),
         stream.shared,
-        selection,
+        report.recipe.selection,
         frozenset(judges.identities),
         judges.inputs.user,
         options.audit_warn,
         options.request.network.allows_http,
+        report.recipe if report.are_divisible else None,
     )
     return judged_by_dask(scheduler_address(options.executor), recipe, stream.parts)
 

@@ -12,15 +12,8 @@ from pathlib import Path
 from chartkit.documents.reader import Document, read_text, resources
 from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.helm.backend import helm
-from chartkit.helm.model import (
-    ChartError,
-    DryRun,
-    Finding,
-    Target,
-    Values,
-    ValuesSource,
-    read_values,
-)
+from chartkit.helm.chart_values import Values, ValuesSource, read_values
+from chartkit.helm.model import ChartError, DryRun, Finding, Target
 from chartkit.helm.template_places import ChartPlaces, RenderInputs, TemplatePlaces
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, path_step
 from chartkit.output.folders import write_below

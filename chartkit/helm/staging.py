@@ -22,7 +22,8 @@ from chartkit.documents.checkout import checkout_top
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError, MissingChartError
 from chartkit.helm.chart_folder import Entry, entries, read
-from chartkit.helm.model import ChartError, bounded, merge
+from chartkit.helm.chart_values import merge
+from chartkit.helm.model import ChartError, bounded
 from chartkit.helm.references import check_references
 from chartkit.model import Body, Location, mapping_at, mappings_at, text_of, texts_of, value_at
 

@@ -19,7 +19,8 @@ from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.errors import ChartkitError
 from chartkit.helm.backend import helm
 from chartkit.helm.chart_folder import entries, read
-from chartkit.helm.model import Target, merge
+from chartkit.helm.chart_values import merge
+from chartkit.helm.model import Target
 from chartkit.helm.template_lines import TemplateLine, marked, marks, template_lines
 from chartkit.model import Body, Json, Location, item_number, pointer_of
 from chartkit.temporary import temporary_folder

@@ -27,8 +27,8 @@ from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
 from chartkit.documents.unread import UNREAD
 from chartkit.errors import InputError
+from chartkit.helm.chart_values import merge
 from chartkit.helm.kept import templates_of
-from chartkit.helm.model import merge
 from chartkit.kyverno import matrix, releases
 from chartkit.model import Body, Location, Track, untracked
 from chartkit.output import atomic_folder, write

@@ -34,8 +34,8 @@ from chartkit.scan.ineffective import (
 )
 
 if TYPE_CHECKING:
+    from chartkit.helm.chart_values import ValuesSource
     from chartkit.helm.kustomize.tree import Tree
-    from chartkit.helm.model import ValuesSource
 
 Note = Callable[[Diagnostic], None]
 """A function that takes notes about inputs, and rows about those that cannot be read."""

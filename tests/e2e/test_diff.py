@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.model import Body
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page

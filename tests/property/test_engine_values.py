@@ -17,7 +17,7 @@ from chartkit.charts.engine.chart import catalogue
 from chartkit.charts.engine.values import Section, Value
 from chartkit.charts.engine.values_schema import value_schema, value_types
 from chartkit.documents.reader import parse_yaml
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.helm.render import lint_chart
 from chartkit.model import Body, Json, Severity
 from tests.draws import draws

@@ -23,7 +23,7 @@ from chartkit.charts.metadata import (
 )
 from chartkit.charts.plan import ENGINE, ChartPlan, layered, values_file
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION

@@ -16,7 +16,7 @@ from chartkit.charts.engine.controllers import SOURCE
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.helm.model import Values, read_values
+from chartkit.helm.chart_values import Values, read_values
 from chartkit.library.templating import render_text
 from chartkit.model import Body, Diagnostic, Json, Location, pointed_at, pointer_steps
 from chartkit.project.environment import Environment

@@ -19,7 +19,7 @@ from chartkit.charts.plan import ENGINE, POLICIES, REPORTER
 from chartkit.charts.policies.values_schema import overrides
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.errors import InputError
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.profiles import Profile, read_profile

@@ -11,7 +11,7 @@ from typing import Final
 from chartkit.documents.embedded import embedded_mapping, embedded_text
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
-from chartkit.helm.model import ValuesSource
+from chartkit.helm.chart_values import ValuesSource
 from chartkit.model import (
     Diagnostic,
     FieldPath,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from chartkit.documents.reader import Document
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
 
 

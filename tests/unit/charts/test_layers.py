@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.charts.plan import layered, values_file
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 
 VALUES = st.recursive(
     st.one_of(st.integers(0, 2), st.booleans(), st.lists(st.integers(0, 1), max_size=2)),

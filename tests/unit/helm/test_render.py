@@ -10,7 +10,7 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.helm import backend as helm
 from chartkit.helm.backend import VARIABLE
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.helm.render import admit, dry_run, lint_chart, render_chart
 from chartkit.model import Severity
 

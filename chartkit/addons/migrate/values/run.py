@@ -16,7 +16,7 @@ from chartkit.addons.migrate.values.transforms import TRANSFORMS
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.helm.model import merge
+from chartkit.helm.chart_values import merge
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Json, Location, value_at
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, as_block, data_of, write_tree

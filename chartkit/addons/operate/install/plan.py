@@ -22,7 +22,7 @@ from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.helm.model import read_values
+from chartkit.helm.chart_values import read_values
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.controllers import CONTROLLERS

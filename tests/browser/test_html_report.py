@@ -74,6 +74,7 @@ def visible(page: Page) -> list[str]:
     return [str(each) for each in found]
 
 
+@pytest.mark.slow
 def test_filters_choose_findings(opened: Opened) -> None:
     page = opened(report())
     assert len(visible(page)) == 6
@@ -90,6 +91,7 @@ def test_filters_choose_findings(opened: Opened) -> None:
     assert page.locator(".rule:visible").count() == 0
 
 
+@pytest.mark.slow
 def test_totals_and_tables_are_right(opened: Opened) -> None:
     page = opened(report())
     totals = page.locator(".totals li").all_inner_texts()
@@ -103,6 +105,7 @@ def test_totals_and_tables_are_right(opened: Opened) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_pictures_show_severities_and_places(opened: Opened) -> None:
     low = {**options().policies, "p": replace(facts("p"), severity="low")}
     added = samples()
@@ -124,6 +127,7 @@ def test_pictures_show_severities_and_places(opened: Opened) -> None:
     assert fills[0] != fills[1]
 
 
+@pytest.mark.slow
 def test_controls_are_listed_with_what_fails(opened: Opened) -> None:
     passing = {**options().policies, "good": replace(facts("good"), controls=("CIS 5.2.10",))}
     page = opened(written("html", replace(options(), policies=passing), samples()))
@@ -134,6 +138,7 @@ def test_controls_are_listed_with_what_fails(opened: Opened) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_changes_of_reports_stand_side_by_side(opened: Opened, tmp_path: Path) -> None:
     found = []
     for name, part in (("old", samples()[:1]), ("new", samples()[1:])):
@@ -150,6 +155,7 @@ def test_changes_of_reports_stand_side_by_side(opened: Opened, tmp_path: Path) -
     assert set(page.locator(".finding:visible .state").all_inner_texts()) == {"fixed"}
 
 
+@pytest.mark.slow
 def test_it_is_read_without_scripts(opened: Opened) -> None:
     page = opened(report(), java_script_enabled=False)
     assert page.locator(".finding").count() == 6
@@ -157,6 +163,7 @@ def test_it_is_read_without_scripts(opened: Opened) -> None:
     assert page.locator(".finding .source mark").first.inner_text() == "    image: nginx"
 
 
+@pytest.mark.slow
 def test_it_prints(opened: Opened) -> None:
     page = opened(report())
     assert page.locator("#filters").is_visible()
@@ -166,6 +173,7 @@ def test_it_prints(opened: Opened) -> None:
     assert page.pdf().startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_it_follows_the_colours_of_the_system(opened: Opened) -> None:
     colours = set()
     for scheme in ("light", "dark"):
@@ -174,6 +182,7 @@ def test_it_follows_the_colours_of_the_system(opened: Opened) -> None:
     assert colours == {"rgb(255, 255, 255)", "rgb(13, 17, 23)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["samples", "hostile", "empty"])
 def test_it_is_accessible(kind: str, scheme: str, opened: Opened) -> None:
@@ -192,6 +201,7 @@ def test_it_is_accessible(kind: str, scheme: str, opened: Opened) -> None:
     assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(HOSTILE))
 def test_hostile_names_stay_text(case: str, opened: Opened) -> None:
     text = HOSTILE[case]

@@ -110,6 +110,7 @@ def test_what_is_refused_is_told_in_one_line_and_leaves_nothing(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_starts_and_checks_a_policy(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "policies", "new", "ours/require-team", "--kind", "validate")
     assert done.code == 0

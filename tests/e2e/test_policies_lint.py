@@ -93,6 +93,7 @@ results:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_has_one_place_in_every_command(tmp_path: Path, name: str) -> None:
     text, place = MISTAKES[name]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
 
@@ -71,6 +73,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 def test_an_object_is_shown_and_written_once(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(_EXISTING.replace("SECRETS", "secrets"))
     one = "apiVersion: v1\nkind: Secret\nmetadata: {name: NAME, namespace: shop}\n"
@@ -112,6 +115,7 @@ def test_cel_policies_mutate_one_after_the_other(tmp_path: Path) -> None:
     assert out.endswith("# 2 mutated, 0 generated, 0 problems\n")
 
 
+@pytest.mark.slow
 def test_cel_policies_mutate_what_is_there_and_generate(tmp_path: Path) -> None:
     code, out = preview(tmp_path, "cel-targets", str(CASES / "cel-targets" / "targets.yaml"))
     assert code == 0

@@ -71,6 +71,7 @@ def test_package_writes_the_same_bytes_each_time_with_their_digest(
     assert {file.name: file.read_bytes() for file in (project / "dist").iterdir()} == first
 
 
+@pytest.mark.slow
 def test_helm_renders_a_packed_chart_as_its_folder(
     packed: tuple[Path, Done], helm_program: str
 ) -> None:

@@ -74,6 +74,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_deployment_is_refused_with_kyvernos_own_words(folder: Path) -> None:
     done = chartkit(folder, "scan", "deployment.yaml", "-p", "policy.yaml")
     assert done.code == 1
@@ -313,6 +314,7 @@ def cel_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_cel_policies_see_namespaces_and_parameters_among_the_objects(cel_folder: Path) -> None:
     done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml")
     assert done.code == 1
@@ -337,11 +339,13 @@ def test_cel_policies_see_namespaces_and_parameters_among_the_objects(cel_folder
     assert done.err == "policies of evaluation mode JSON need --json: small-plan\n"
 
 
+@pytest.mark.slow
 def test_what_is_only_audited_by_cel_policies_can_be_a_warning(cel_folder: Path) -> None:
     done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml", "--audit-warn")
     assert "pass: 0, fail: 1, warn: 2, error: 0, skip: 0\n" in done.out
 
 
+@pytest.mark.slow
 def test_reports_name_the_source_of_cel_results(cel_folder: Path) -> None:
     outputs = ("-o", "policyreport=r.yaml", "-o", "junit=r.xml", "-o", "markdown")
     done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml", *outputs)
@@ -364,6 +368,7 @@ def test_reports_name_the_source_of_cel_results(cel_folder: Path) -> None:
     assert "| fail | Pod/web/nginx | guarded-namespace | not guarded: web |" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["kind", "apiVersion", "metadata", "spec"])
 @pytest.mark.parametrize("value", ["null", "1", "[]", "[null]", "{}", '{"name": []}', "true"])
 def test_plain_json_may_have_fields_of_kubernetes_with_any_value(
@@ -375,6 +380,7 @@ def test_plain_json_may_have_fields_of_kubernetes_with_any_value(
     assert "fail  small-plan (Enforce)" in done.out
 
 
+@pytest.mark.slow
 def test_plain_json_is_judged_by_policies_for_it(cel_folder: Path) -> None:
     done = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml")
     assert done.code == 1
@@ -399,6 +405,7 @@ def test_plain_json_is_judged_by_policies_for_it(cel_folder: Path) -> None:
     assert done.code == 2
 
 
+@pytest.mark.slow
 def test_a_context_file_answers_what_policies_ask(tmp_path: Path) -> None:
     case = ROOT / "tests" / "cases" / "cel-context"
     arguments = ("scan", str(case / "resources.yaml"), "-p", str(case / "policy.yaml"))

@@ -118,6 +118,7 @@ def test_changes_that_matter_to_others_judge_all(
     assert reason in said
 
 
+@pytest.mark.slow
 def test_policies_that_ask_for_other_objects_judge_all(folder: Path) -> None:
     (folder / "policies.yaml").write_text(COUNTING)
     commit(folder)

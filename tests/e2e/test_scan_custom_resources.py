@@ -80,6 +80,7 @@ def _rows(folder: Path, *arguments: str) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.slow
 def test_scope_and_plural_are_those_of_the_definition(folder: Path) -> None:
     known = _rows(folder, "goose.yaml", "--crds", "crds")
     assert ("no-namespace/", "pass", "goose.yaml:1") in known
@@ -101,12 +102,14 @@ def test_what_an_api_server_refuses_fails_at_its_field(folder: Path) -> None:
     assert "ready" not in done.out
 
 
+@pytest.mark.slow
 def test_rules_see_defaults_and_name_what_they_read(folder: Path) -> None:
     (folder / "goose.yaml").write_text(GOOSE.replace("size: 3", "size: 1"))
     rows = _rows(folder, "goose.yaml", "--crds", "crds")
     assert ("geese.example.com/validations", "fail", "goose.yaml:6:3") in rows
 
 
+@pytest.mark.slow
 def test_definitions_among_the_inputs_count(folder: Path) -> None:
     (folder / "goose.yaml").write_text(GOOSE.replace("size: 3", "size: 9"))
     assert ("geese.example.com/schema", "fail", "./goose.yaml:6:3") in _rows(folder, ".") or (
@@ -116,6 +119,7 @@ def test_definitions_among_the_inputs_count(folder: Path) -> None:
     ) in _rows(folder, ".")
 
 
+@pytest.mark.slow
 def test_a_version_that_is_not_defined_fails(folder: Path) -> None:
     (folder / "goose.yaml").write_text(GOOSE.replace("example.com/v1", "example.com/v2"))
     done = chartkit(folder, "scan", "goose.yaml", "--crds", "crds", "-p", "policy.yaml")
@@ -124,6 +128,7 @@ def test_a_version_that_is_not_defined_fails(folder: Path) -> None:
     assert "goose.yaml:1:1  apiVersion" in done.out
 
 
+@pytest.mark.slow
 def test_kinds_without_a_definition_are_named(folder: Path) -> None:
     (folder / "other.yaml").write_text(GOOSE.replace("Goose", "Duck"))
     done = chartkit(folder, "scan", "other.yaml", "--crds", "crds", "-p", "policy.yaml")
@@ -131,6 +136,7 @@ def test_kinds_without_a_definition_are_named(folder: Path) -> None:
     assert "other.yaml:2:1: note crd: no definition of example.com/Duck" in done.err
 
 
+@pytest.mark.slow
 def test_definitions_of_a_chart_are_read_and_its_objects_judged(folder: Path) -> None:
     chart = folder / "chart"
     (chart / "crds").mkdir(parents=True)
@@ -145,6 +151,7 @@ def test_definitions_of_a_chart_are_read_and_its_objects_judged(folder: Path) ->
     assert len(_rows(folder, "goose.yaml", "--crds", "chart")) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
@@ -175,6 +182,7 @@ def test_a_path_without_definitions_is_refused(folder: Path) -> None:
     assert "goose.yaml: holds no CustomResourceDefinition" in done.err
 
 
+@pytest.mark.slow
 def test_failures_of_definitions_can_be_selected_and_accepted(folder: Path) -> None:
     (folder / "goose.yaml").write_text(GOOSE.replace("size: 3", "size: 9"))
     arguments = ("goose.yaml", "--crds", "crds")
@@ -272,6 +280,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [PARAMETERS, ADMISSION], ids=["ClusterPolicy", "admission"])
 @pytest.mark.parametrize("place", ["objects", "option", "policies"])
 def test_parameters_of_a_cluster_scoped_kind(tmp_path: Path, policy: str, place: str) -> None:
@@ -299,6 +308,7 @@ spec:
 WRONG = GENERATE.replace("name: g,", "name: g, namespace: shop,")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "scope", "refusal"),
     [

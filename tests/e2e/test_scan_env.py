@@ -26,6 +26,7 @@ def pod(name: str, namespace: str) -> str:
     return POD.replace("NAME", name).replace("SPACE", namespace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env", "action"), [("dev", "Enforce"), ("prd", "Enforce")])
 def test_policies_have_the_form_and_actions_of_the_environment(
     tmp_path: Path, env: str, action: str
@@ -41,6 +42,7 @@ def test_policies_have_the_form_and_actions_of_the_environment(
     assert other["action"] == ("Enforce" if env == "dev" else "Audit")
 
 
+@pytest.mark.slow
 def test_objects_that_are_not_sent_and_excluded_ones_do_not_count(tmp_path: Path) -> None:
     text = "---\n".join(pod(name, "kube-system") for name in ("a", "b"))
     (tmp_path / "pods.yaml").write_text(text)
@@ -62,6 +64,7 @@ def test_objects_that_are_not_sent_and_excluded_ones_do_not_count(tmp_path: Path
     assert done.code == 0
 
 
+@pytest.mark.slow
 def test_exceptions_of_the_environments_chart_count(tmp_path: Path) -> None:
     for name in ("charts", "chartkit.yaml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
@@ -78,6 +81,7 @@ def test_exceptions_of_the_environments_chart_count(tmp_path: Path) -> None:
     assert done.code == 0, done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

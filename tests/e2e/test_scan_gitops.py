@@ -217,6 +217,7 @@ def test_a_chart_that_does_not_render_fails_the_scan(folder: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_values_of_kyverno_in_objects_are_checked(folder: Path) -> None:
     text = """\
 apiVersion: helm.toolkit.fluxcd.io/v2

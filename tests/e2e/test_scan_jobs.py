@@ -197,6 +197,7 @@ def test_baseline_counts_in_order(folder: Path, tmp_path: Path) -> None:
     assert text[0] == text[1]
 
 
+@pytest.mark.slow
 def test_standard_input_and_compressed_files_are_read_in_parts(folder: Path) -> None:
     large = folder / "large.yaml"
     (folder / "large.yaml.gz").write_bytes(gzip.compress(large.read_bytes()))
@@ -219,6 +220,7 @@ def test_standard_input_and_compressed_files_are_read_in_parts(folder: Path) -> 
     assert (done.returncode, *found) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["list.yaml", "list.json"])
 def test_lists_in_parts_are_what_they_are_as_a_whole(folder: Path, name: str) -> None:
     items = list(_objects(random.Random(3), 400))
@@ -305,6 +307,7 @@ def _started(file: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 @needs_proc
 def test_killed_worker_loses_and_doubles_nothing(slow: Path) -> None:
     with _started(slow, "--jobs", "1", "-o", "ndjson") as process:
@@ -320,6 +323,7 @@ def test_killed_worker_loses_and_doubles_nothing(slow: Path) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_reports_what_was_found(slow: Path, number: signal.Signals) -> None:

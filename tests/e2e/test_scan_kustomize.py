@@ -80,6 +80,7 @@ def test_a_violation_of_an_overlay_is_found_in_its_patch(folder: Path, path: str
     assert not done.err
 
 
+@pytest.mark.slow
 def test_the_base_of_a_violation_and_what_several_processes_find(folder: Path) -> None:
     base = folder / "deploy/base/deployment.yaml"
     base.write_text(DEPLOYMENT.replace("spec: {cont", "spec: {hostNetwork: true, cont"), "utf-8")

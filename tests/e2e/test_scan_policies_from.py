@@ -120,6 +120,7 @@ EXPECTED = {
 custom kind is outside namespaces, and kube-system is not sent to Kyverno."""
 
 
+@pytest.mark.slow
 def test_files_are_judged_by_the_policies_of_a_cluster(server: PagedServer, tmp_path: Path) -> None:
     done = _run(tmp_path, "files.json", "--policies-from", "cluster", "-o", "json")
     assert _failures(done) == EXPECTED
@@ -127,6 +128,7 @@ def test_files_are_judged_by_the_policies_of_a_cluster(server: PagedServer, tmp_
     assert not any(request.method != "GET" for request in server.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_objects_of_files_stand_before_those_of_the_cluster(tmp_path: Path) -> None:
     teams = {
@@ -142,6 +144,7 @@ def test_objects_of_files_stand_before_those_of_the_cluster(tmp_path: Path) -> N
     assert _failures(done) == {each for each in EXPECTED if each[0] in ("labelled", "goose")}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_a_recording_judges_as_its_cluster(tmp_path: Path) -> None:
     recorded = _run(tmp_path, "--cluster", "--cluster-policies", "--record", "recording")
@@ -175,6 +178,7 @@ def test_options_that_do_not_go_together(
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_fails_the_scan(server: PagedServer, tmp_path: Path) -> None:
     def refuse(request: Request) -> None:
         if request.path == "/apis/apps/v1/deployments":

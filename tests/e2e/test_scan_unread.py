@@ -89,6 +89,7 @@ def test_each_is_a_row_and_the_rest_is_judged(folder: Path, jobs: str) -> None:
     assert "in/tsconfig.json:3:6: note scan-input: holds no Kubernetes object" in whole.err
 
 
+@pytest.mark.slow
 def test_large_inputs_give_the_same_rows(folder: Path) -> None:
     for name in ("chart", "linked", "remote"):
         for file in sorted((folder / "in" / name).rglob("*"), reverse=True):
@@ -124,6 +125,7 @@ def test_one_of_several_paths_is_a_row(folder: Path) -> None:
     assert (sole.code, sole.out) == (2, "")
 
 
+@pytest.mark.slow
 def test_a_baseline_keeps_what_could_not_be_read(folder: Path) -> None:
     gate = ("scan", "in", "-p", "policy.yaml", "--baseline", "known.yaml", "-q")
     assert chartkit(folder, *gate, "--update-baseline").code == 2
@@ -146,6 +148,7 @@ def test_other_commands_go_on_too(folder: Path) -> None:
     assert payloads.code == 2
 
 
+@pytest.mark.slow
 def test_folders_of_policies_and_exceptions_have_rows_too(folder: Path) -> None:
     exception = (
         "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: e, namespace: d}\n"
@@ -197,6 +200,7 @@ def test_what_is_excluded_is_not_read(folder: Path) -> None:
     assert chartkit(folder, *scan, "--exclude", "in/z/*").out.count("  fail  ") == 1
 
 
+@pytest.mark.slow
 def test_hidden_folders_with_manifests_are_named(tmp_path: Path) -> None:
     for name in (".tests/pod.yaml", ".more/deep/pod.yaml", "pod.yaml", ".git/pod.yaml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -59,6 +59,7 @@ def test_image_rules_and_unreadable_policies_ask_nothing() -> None:
     assert reviews(["Pod"], kind="ValidatingPolicy") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "reviews", "is_prompt"),
     [
@@ -135,6 +136,7 @@ def test_a_timeout_of_the_projects_own_stays(tmp_path: Path, seconds: str) -> No
     assert extra_args(planned(given), "dev") == {}
 
 
+@pytest.mark.slow
 def test_other_values_of_the_project_change_nothing(tmp_path: Path) -> None:
     given = project(tmp_path, MANY)
     values = tmp_path / "charts" / "kyverno" / "values.yaml"
@@ -149,6 +151,7 @@ def rows(given: Project) -> list[Row]:
     return [row for row in render_project(given, options).rows if row.check == CHECK]
 
 
+@pytest.mark.slow
 def test_kyverno_of_others_is_told_what_to_set(tmp_path: Path) -> None:
     given = project(tmp_path, MANY, "engine: false, policyType: ClusterPolicy")
     [row] = rows(given)
@@ -182,6 +185,7 @@ OTHERS = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("apis", "named"),
     [("", True), ("karpenter.sh/v1: false", True), ("karpenter.sh/v1: true", False)],
@@ -196,6 +200,7 @@ def test_kinds_that_the_cluster_may_not_serve_are_named(
     assert [each.startswith(start) for each in messages] == [True] * named
 
 
+@pytest.mark.slow
 def test_few_policies_may_name_any_kind(tmp_path: Path) -> None:
     given = project(tmp_path, 1, "engine: false, policyType: ClusterPolicy", OTHERS)
     assert rows(given) == []

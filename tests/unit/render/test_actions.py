@@ -51,6 +51,7 @@ def pod(namespace: str) -> Resource:
     return Resource(body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form", ["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy", "both"]
 )
@@ -112,6 +113,7 @@ spec: {policyName: named, validationActions: [OWN]}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "given", "expected"),
     [

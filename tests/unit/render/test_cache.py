@@ -245,6 +245,7 @@ def test_values_that_may_read_any_file(text: str, is_any: bool) -> None:
     assert any(map(asks_for_all, templates_of(body))) is is_any
 
 
+@pytest.mark.slow
 def test_charts_are_laid_out_without_values_of_environments(tmp_path: Path) -> None:
     """A change of one environment is none of the others, in chartkit's own charts."""
     found = read_project(ROOT)

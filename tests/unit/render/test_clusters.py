@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from chartkit.project.project import read_project
@@ -35,6 +36,7 @@ def render(folder: Path, text: str = TEXT) -> RenderResult:
     return render_project(found, RenderOptions(tuple(found.environments.values())))
 
 
+@pytest.mark.slow
 def test_each_cluster_is_rendered_and_checked(tmp_path: Path) -> None:
     done = render(tmp_path)
     assert not done.failed, done.rows

@@ -296,6 +296,7 @@ _OTHER = """\
 """
 
 
+@pytest.mark.slow
 def test_a_render_reads_nothing_of_the_project_but_its_inputs(tmp_path: Path) -> None:
     pod = OBJECT.replace("ConfigMap", "Pod") + "spec: {containers: [{name: c, image: a:1}]}\n"
     files = {

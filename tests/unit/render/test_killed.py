@@ -84,6 +84,7 @@ def _texts(root: Path) -> Iterator[str]:
         yield from (file.read_text() for file in sorted((root / name).rglob("*.yaml")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exchange", [True, False], ids=["exchanged", "set aside"])
 @pytest.mark.parametrize("there", [True, False], ids=["again", "first"])
 def test_killed_at_every_step(

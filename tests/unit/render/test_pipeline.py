@@ -94,6 +94,7 @@ def test_a_pair_that_is_not_supported_fails(tmp_path: Path) -> None:
     assert not (tmp_path / "charts").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "floor"), [("1.36", ">=1.33-0"), ("1.32", ">=1.32-0"), ("1.34", ">=1.33-0")]
 )
@@ -151,6 +152,7 @@ def test_what_a_project_writes_is_no_workload_of_its_own(tmp_path: Path) -> None
     assert {row.subject for row in first} == {"Pod/default/pod"}
 
 
+@pytest.mark.slow
 def test_an_action_of_one_policy(tmp_path: Path) -> None:
     environment = NEW + "    policies: {disallow-latest-tag: {action: Audit}}\n"
     done = run(project(tmp_path, environment, "workloads: [pod.yaml]\n"))
@@ -277,6 +279,7 @@ def test_a_policy_that_cannot_be_read_is_named_at_its_line(
     assert f"{own}/{said}" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_values_that_the_schema_refuses_are_rows_with_suggestions(tmp_path: Path) -> None:
     folder = project(tmp_path, NEW)
     run(folder)
@@ -340,6 +343,7 @@ def test_a_library_that_holds_nothing_is_named_at_its_line(tmp_path: Path, there
     assert (place.file, place.line, place.column) == (str(root / "chartkit.yaml"), 3, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "right", "wrong", "place", "hint"),
     [

@@ -135,6 +135,7 @@ def test_an_unknown_policy_is_named_with_what_was_perhaps_meant(tmp_path: Path) 
     assert found.hint == "did you mean 'disallow-latest-tag'?"
 
 
+@pytest.mark.slow
 def test_the_engine_reads_exceptions_where_there_are_some(tmp_path: Path) -> None:
     text = TEXT.replace(", engine: false", "")
     done = render(tmp_path, "ValidatingPolicy", LEGACY, text)

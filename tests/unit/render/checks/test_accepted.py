@@ -95,6 +95,7 @@ def _start(row: Row) -> str:
     return row.message.partition(":")[0]
 
 
+@pytest.mark.slow
 def test_suppressed_violation_is_a_note(tmp_path: Path) -> None:
     folder = project(tmp_path, NEW + "    action: Enforce\n", WORKLOADS)
     text = POD.replace("metadata: {name: pod, namespace: default}", SUPPRESS)

@@ -68,6 +68,7 @@ def test_every_kind_of_policy_acts_on_its_bad_examples(environment: str) -> None
     assert [row.outcome for row in policies] == [Outcome.PASS], policies
 
 
+@pytest.mark.slow
 def test_a_note_tells_which_policies_come_in_both_forms() -> None:
     (row,) = rows(built(), "policy forms", "both")
     assert row.outcome is Outcome.NOTE

@@ -142,6 +142,7 @@ def test_the_row_has_the_line_of_the_policy_in_the_last_render(tmp_path: Path) -
     assert "kind: ClusterPolicy" in below[: below.index("---") if "---" in below else None]
 
 
+@pytest.mark.slow
 def test_one_that_is_switched_off_goes_too(tmp_path: Path) -> None:
     _write(tmp_path, ONE)
     _render(tmp_path)

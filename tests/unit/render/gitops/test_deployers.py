@@ -136,6 +136,7 @@ def test_helmfile_has_a_file_for_each_cluster(tmp_path: Path) -> None:
     assert [each["name"] for each in files["dev.yaml"][0]["releases"]] == ["kyverno-policies"]
 
 
+@pytest.mark.slow
 def test_terraform_has_a_release_for_each_chart(tmp_path: Path) -> None:
     files = written(tmp_path, "terraform")
     assert sorted(files) == ["dev/main.tf", "prd_east/main.tf", "prd_west/main.tf"]

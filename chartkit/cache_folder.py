@@ -76,8 +76,8 @@ def _packages() -> Iterator[tuple[str, int]]:
     each was written."""
     for folder in dict.fromkeys(sys.path):
         with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
-            named = (each for each in entries if each.name.endswith(_METADATA))
-            yield from sorted((each.name, each.stat().st_mtime_ns) for each in named)
+            named = (entry for entry in entries if entry.name.endswith(_METADATA))
+            yield from sorted((entry.name, entry.stat().st_mtime_ns) for entry in named)
 
 
 def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -130,7 +130,7 @@ class Store:
 
     def all_keys(self) -> list[str]:
         """Return the keys that there may be values of."""
-        return sorted(each.stem for each in self._folder.glob("*.json"))
+        return sorted(path.stem for path in self._folder.glob("*.json"))
 
     def remove(self, key: str) -> None:
         """Keep the value of a key no longer."""
@@ -151,7 +151,7 @@ class Store:
     def _clear(self) -> None:
         """Remove the oldest files beyond the store's room."""
         with os.scandir(self._folder) as entries:
-            found = [(each.stat(follow_symlinks=False), each.path) for each in entries]
+            found = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
         found.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
         room = _ROOM
         for status, path in found:

@@ -68,7 +68,7 @@ def escape_controls(text: str) -> str:
         content = text.encode("ascii")
         if len(content.translate(None, _UNSAFE_BYTES)) == len(content):
             return text
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def markdown_cell(text: str) -> str:
@@ -92,7 +92,7 @@ def markdown_block(lines: Sequence[str]) -> list[str]:
 
 def _plain(line: str) -> str:
     line = _LINKED.sub(_INVISIBLE, line)
-    line = _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), line)
+    line = _MARKUP.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), line)
     # Code is no link, and can still be copied as it is.
     return _COMMIT.sub(r"<code>\g<0></code>", line).replace(_INVISIBLE, "&#8203;")
 

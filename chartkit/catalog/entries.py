@@ -58,7 +58,7 @@ def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list
         except InputError as error:
             problems.append(str(error))
         else:
-            found.extend((name, each) for each in documents if is_policy(each.body))
+            found.extend((name, document) for document in documents if is_policy(document.body))
     return list(_named(folder, found)), problems
 
 
@@ -232,8 +232,8 @@ def ranks(found: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
     """The policies that go before those of other libraries by the same name: a project's own
     libraries (0), then the built-in ones, then the vendored ones."""
     places = [
-        (f"{each.root}/", 2 if each.vendored else 1 if each.name == BUILT_IN else 0)
-        for each in found
+        (f"{folder.root}/", 2 if folder.vendored else 1 if folder.name == BUILT_IN else 0)
+        for folder in found
     ]
 
     def rank(entry: Entry) -> int:
@@ -272,8 +272,8 @@ def vendored(project: Path) -> list[Path]:
     folder = project / VENDOR
     if not folder.is_dir():
         return []
-    found = [each for each in folder.iterdir() if not each.name.startswith(".")]
-    return sorted(each for each in found if (each / LOCK_FILE).is_file())
+    paths = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    return sorted(path for path in paths if (path / LOCK_FILE).is_file())
 
 
 def read_catalogue(found: Sequence[LibraryFolder]) -> Catalogue:

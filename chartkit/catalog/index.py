@@ -76,7 +76,7 @@ def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> IndexedLib
     for folder, contents in folders.items():
         parents = [str(parent) for parent in PurePosixPath(folder).parents]
         above = [folders.get("" if parent == "." else parent, {}).keys() for parent in parents]
-        if _CHART in contents or any(_CHART in each or each >= _OWN_FORMAT for each in above):
+        if _CHART in contents or any(_CHART in keys or keys >= _OWN_FORMAT for keys in above):
             continue
         stamps = {file: (len(content), 0, 0) for file, content in contents.items()}
         units[folder] = _unit(folder, stamps, root, contents.__getitem__)
@@ -109,14 +109,14 @@ def _folders(root: Path) -> Iterator[tuple[str, dict[str, Stamp]]]:
         files: dict[str, Stamp] = {}
         folders: list[tuple[str, str]] = []
         with system_errors("cannot be read", path), os.scandir(path) as found:
-            for each in found:
-                if each.name.startswith("."):
+            for entry in found:
+                if entry.name.startswith("."):
                     continue
-                if each.is_dir(follow_symlinks=False):
-                    folders.append((f"{name}/{each.name}".lstrip("/"), each.path))
-                elif each.name.endswith(SUFFIXES) and each.is_file(follow_symlinks=False):
-                    about = each.stat(follow_symlinks=False)
-                    files[each.name] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append((f"{name}/{entry.name}".lstrip("/"), entry.path))
+                elif entry.name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+                    about = entry.stat(follow_symlinks=False)
+                    files[entry.name] = (about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         if _CHART in files:
             continue
         if files:

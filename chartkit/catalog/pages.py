@@ -154,7 +154,7 @@ class _Page:
                 yield f"## An object that it {verb}\n\n{block(dump_yaml(one.body), 'yaml')}"
         around = Path(self.shown.entry.file).parent / CLUSTER_FILE
         if self.shown.entry.own and around.is_file():
-            bodies = [each.body for each in resources(read_file(around))]
+            bodies = [resource.body for resource in resources(read_file(around))]
             shown = block(dump_documents(bodies), "yaml")
             yield f"## What is in the cluster meanwhile\n\n{shown}"
 
@@ -216,17 +216,17 @@ def needs_lines(entry: Entry) -> Iterator[str]:
 
     Raises the error of a form that cannot be rendered.
     """
-    found = needs_of(entry)
-    if found.permissions:
-        rows = [_needs_row(each) for each in found.permissions]
+    needs = needs_of(entry)
+    if needs.permissions:
+        rows = [_needs_row(permission) for permission in needs.permissions]
         lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
         yield f"## Permissions\n\n{lead}\n\n{markdown_rows(_NEEDS_HEAD, rows)}"
-    read = [f"ConfigMap {code(str(each))}" for each in found.config_maps]
-    read += [f"GlobalContextEntry {code(name)}" for name in found.global_entries]
+    read = [f"ConfigMap {code(str(config_map_read))}" for config_map_read in needs.config_maps]
+    read += [f"GlobalContextEntry {code(name)}" for name in needs.global_entries]
     if read:
         yield f"## What must be there\n\n{_bullets(read)}"
-    if found.unknown:
-        messages = dict.fromkeys(prose(each.message) for each in found.unknown)
+    if needs.unknown:
+        messages = dict.fromkeys(prose(unknown.message) for unknown in needs.unknown)
         yield f"## What its needs do not show\n\n{_bullets(messages)}"
 
 
@@ -272,9 +272,9 @@ def _profiles() -> dict[str, list[str]]:
     library = read_library([bundled.library_dir()])
     for file in sorted(bundled.profiles_dir().glob("*.yaml")):
         profile = read_profile(file.stem, Path())
-        for each in resolve([profile], library).policies.values():
-            said = profile.name if each.enabled else f"{profile.name} (switched off)"
-            found.setdefault(each.policy.reference, []).append(said)
+        for policy in resolve([profile], library).policies.values():
+            said = profile.name if policy.enabled else f"{profile.name} (switched off)"
+            found.setdefault(policy.policy.reference, []).append(said)
     return found
 
 
@@ -303,8 +303,8 @@ def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
 
 
 def _together(one: DocumentedLibrary, other: DocumentedLibrary) -> DocumentedLibrary:
-    entries = {each.reference: each for each in (*one.entries, *other.entries)}
-    ordered = sorted(entries.values(), key=lambda each: each.reference)
+    entries = {entry.reference: entry for entry in (*one.entries, *other.entries)}
+    ordered = sorted(entries.values(), key=lambda entry: entry.reference)
     return replace(one, entries=tuple(ordered))
 
 
@@ -318,14 +318,14 @@ def _named(name: str, known: Sequence[LibraryFolder]) -> DocumentedLibrary:
         hint = suggestion(name, listed) or f"libraries are {', '.join(listed)}"
         raise InputError(f"there is no library and no folder '{name}'", hint=hint)
     root = _root(folder.resolve())
-    found = [
+    entries = [
         entry
         for entry in read_index(root.name, root).entries
         if Path(entry.file).is_relative_to(folder.resolve())
     ]
-    if not found:
+    if not entries:
         raise InputError("holds no policy", Location(name))
-    return DocumentedLibrary(root.name, root, tuple(found))
+    return DocumentedLibrary(root.name, root, tuple(entries))
 
 
 def _whole(library: LibraryFolder) -> DocumentedLibrary:
@@ -336,9 +336,9 @@ def _whole(library: LibraryFolder) -> DocumentedLibrary:
 
 def _root(folder: Path) -> Path:
     """The library that a folder is in: where the shared parameters stand, or the folder itself."""
-    for each in (folder, *list(folder.parents)[:_DEEPEST]):
-        if (each / PARAMETERS_FILE).is_file() and not (each / POLICY_FILE).exists():
-            return each
+    for path in (folder, *list(folder.parents)[:_DEEPEST]):
+        if (path / PARAMETERS_FILE).is_file() and not (path / POLICY_FILE).exists():
+            return path
     return folder.parent if (folder / POLICY_FILE).is_file() else folder
 
 

@@ -156,12 +156,12 @@ def _body(shown: Details) -> Iterator[str]:
     for source in shown.sources:
         yield f"\n# {source.file}"
         yield from _printable(source.text)
-    for verb, one in _examples(shown):
-        if one is None:
+    for verb, resource in _examples(shown):
+        if resource is None:
             yield f"\n# no example that it {verb} stands beside it"
         else:
-            yield f"\n# an example that it {verb}: {one.location}"
-            yield from _printable(dump_yaml(one.body))
+            yield f"\n# an example that it {verb}: {resource.location}"
+            yield from _printable(dump_yaml(resource.body))
 
 
 def _examples(shown: Details) -> Iterator[tuple[str, Resource | None]]:
@@ -189,7 +189,7 @@ def _value(shown: Details) -> Body:
         "parameters": shown.parameters,
         "needs": needs_json(shown.entry),
         "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
-        "examples": {name: _example(one) for name, one in examples.items()},
+        "examples": {name: _example(resource) for name, resource in examples.items()},
     }
 
 
@@ -268,8 +268,8 @@ def _tested(entry: Entry, file: Path, root: Path) -> ShownExample:
             for name in texts_of(body.get("resources"))
             for one in _objects(file.parent / name, root)
         ]
-        for result, one in _results(entry, body, objects):
-            found.setdefault(result, one)
+        for result, resource in _results(entry, body, objects):
+            found.setdefault(result, resource)
     return ShownExample(found.get(acting), found.get(leaving))
 
 

@@ -115,7 +115,7 @@ def plan_update(
     origin = lock.origin
     given = from_project(source, project) if source else origin.location
     taken = take(given, ref or ("" if source else origin.ref), project, limits)
-    old = {each: (folder / each).read_bytes() for each in lock.files}
+    old = {file: (folder / file).read_bytes() for file in lock.files}
     before = index_files(name, folder, old)
     return Update(name, folder, lock, old, taken, before, _indexed(name, folder, taken))
 
@@ -344,10 +344,10 @@ def changes(update: Update) -> Changes:
             owned.setdefault(owner, {})[name] = what
     found = []
     for reference in sorted({*before, *after}):
-        one, other = before.get(reference), after.get(reference)
+        entry, other = before.get(reference), after.get(reference)
         touched = owned.get(reference, {})
-        if one is None or other is None or touched:
-            found.append(_change(reference, one, other, touched, update))
+        if entry is None or other is None or touched:
+            found.append(_change(reference, entry, other, touched, update))
     return Changes(tuple(found), others)
 
 

@@ -44,11 +44,11 @@ def project_files(
     """
     library = read_library([bundled.library_dir()])
     resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
-    enabled = {name for name, each in resolved.policies.items() if each.enabled}
+    enabled = {name for name, policy in resolved.policies.items() if policy.enabled}
     needs = [{"exclude": ["namespaces: [kyverno]"], **each} for each in read_file(_NEEDS)[0].body]
-    needs = [each for each in needs if each["policy"] in enabled]
-    needs = [each for each in needs if each.get("monitoring") in (None, monitoring)]
-    general = [each for each in needs if "notHighlyAvailable" not in each]
+    needs = [need for need in needs if need["policy"] in enabled]
+    needs = [need for need in needs if need.get("monitoring") in (None, monitoring)]
+    general = [need for need in needs if "notHighlyAvailable" not in need]
     amazon = eks or _OF_AMAZON in enabled
     context: dict[str, Any] = {
         "schema": SCHEMA,
@@ -65,7 +65,7 @@ def project_files(
                 "action": str(action),
                 "why": _WHY[action],
                 "available": name in _AVAILABLE,
-                "needs": [each for each in needs if each not in general and name not in _AVAILABLE],
+                "needs": [need for need in needs if need not in general and name not in _AVAILABLE],
                 "example": name in _AVAILABLE,
             }
             for name, action in DEFAULT_ACTIONS.items()

@@ -102,7 +102,7 @@ def _about(
 
 def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
     """Every `[kind,namespace,name]` of a text; text between them is ignored."""
-    return tuple(ResourceFilter(found[1]) for found in _FILTER.finditer(text))
+    return tuple(ResourceFilter(match[1]) for match in _FILTER.finditer(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,9 @@ class Configuration:
         """The resource filters that leave an object out; background scans, which pass over them by
         default, aside."""
         kind, namespace, name = kind_of(resource), resource.namespace, resource.name
-        for each in _about(self.filters, kind, subresource):
-            if each.leaves_out(kind, namespace, name):
-                yield Reason(RESOURCE_FILTERS, each.text)
+        for resource_filter in _about(self.filters, kind, subresource):
+            if resource_filter.leaves_out(kind, namespace, name):
+                yield Reason(RESOURCE_FILTERS, resource_filter.text)
 
     def unsent(
         self,
@@ -158,11 +158,11 @@ class Configuration:
         labels: those of namespaces by name, as far as they are known."""
         given = in_namespace(resource)
         known = labels.get(given.namespace)
-        found = tuple(self.unsent(given, known, subresource))
+        reasons = tuple(self.unsent(given, known, subresource))
         pod = _pod_of(given)
-        if found and pod is not None and not any(self.unsent(pod, known)):
+        if reasons and pod is not None and not any(self.unsent(pod, known)):
             return ()
-        return found
+        return reasons
 
     def _by_namespace(
         self, resource: Resource, labels: Mapping[str, str] | None
@@ -176,7 +176,7 @@ class Configuration:
             known = {**(labels or {}), NAME_LABEL: resource.namespace}
         certain = kind == _NAMESPACE or labels is not None
         for part in _parts(self.namespace_selector):
-            keys = [*part.labels, *(one.key for one in part.expressions)]
+            keys = [*part.labels, *(requirement.key for requirement in part.expressions)]
             if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(known):
                 yield Reason(NAMESPACE_SELECTOR, _shown(part))
 
@@ -231,8 +231,8 @@ def _parts(selector: LabelSelector | None) -> Iterator[LabelSelector]:
     if selector is not None:
         for key, value in selector.labels.items():
             yield LabelSelector({key: value})
-        for one in selector.expressions:
-            yield LabelSelector(expressions=(one,))
+        for requirement in selector.expressions:
+            yield LabelSelector(expressions=(requirement,))
 
 
 def _shown(part: LabelSelector) -> str:

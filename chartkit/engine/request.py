@@ -210,7 +210,7 @@ class Run:
         """Return results as they are once all policies have been evaluated."""
         if self.settle is None:
             return list(results)
-        return [self._settled(one, self.settle) for one in results]
+        return [self._settled(result, self.settle) for result in results]
 
     def _settled(
         self, result: RuleResult, settle: Callable[[RuleResult], RuleResult]

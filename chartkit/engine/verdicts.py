@@ -53,7 +53,7 @@ class Judge:
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
         kind = self._kinds.get(key)
         if kind is None:
-            policies = [each for each in self.policies if each.concerns(request)]
+            policies = [policy for policy in self.policies if policy.concerns(request)]
             kind = self._kinds[key] = _Kind(policies, self._space)
         return kind.results(request, self._world)
 
@@ -154,7 +154,7 @@ class Sharing(Generic[W]):
             shareable = enumerate(map(_may_share, self._policies))
             self._set({number: Shared(self._space, _TRIAL) for number, may in shareable if may})
         elif self._seen % _TRIAL == 0:
-            kept = {number: each for number, each in self.verdicts.items() if each.is_worth}
+            kept = {number: shared for number, shared in self.verdicts.items() if shared.is_worth}
             if len(kept) < len(self.verdicts):
                 self._set(kept)
             elif self._together is not None and not self._together.is_worth:
@@ -289,7 +289,7 @@ def judged(
     try:
         with reads.recording():
             policy.run_phase(Run(own, world), Phase.VALIDATE, results)
-        is_error = any(each.status is Status.ERROR for each in results)
+        is_error = any(result.status is Status.ERROR for result in results)
         is_again = is_error and reads.is_repeatable
     except RecursionError:
         is_error = is_again = True

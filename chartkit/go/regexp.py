@@ -143,7 +143,7 @@ def compile_regex(pattern: str, perl: bool = True) -> Regex:
     perl: whether Perl's additions (`\\d`, `\\b`, `(?:…)`, `*?` …) are taken, as Go does by default.
     """
     # RE2 matches a single byte with `\C`; Go does not know it.
-    if any(found[1] == "C" for found in _LITERAL_OR_ESCAPE.finditer(pattern)):
+    if any(match[1] == "C" for match in _LITERAL_OR_ESCAPE.finditer(pattern)):
         raise RegexError("error parsing regexp: invalid escape sequence: `\\C`")
     options = re2.Options()
     options.log_errors = False

@@ -348,8 +348,8 @@ def _second(fields: _Fields, element: str) -> None:
 
 def _fraction(fields: _Fields, element: str) -> None:
     if element[1] == "9":
-        if found := _FRACTION.match(fields.rest):
-            fields.nanosecond = _nanoseconds(fields.take(len(found[0])))
+        if match := _FRACTION.match(fields.rest):
+            fields.nanosecond = _nanoseconds(fields.take(len(match[0])))
         return
     text = fields.take(len(element))
     if not _FRACTION.fullmatch(text):

@@ -243,11 +243,11 @@ def _name(name: x509.Name) -> Body:
 def _extensions(extensions: x509.Extensions) -> list[Body]:
     return [
         {
-            "Id": _numbers(each.oid.dotted_string),
-            "Critical": each.critical,
-            "Value": _encoded(each.value.public_bytes()),
+            "Id": _numbers(extension.oid.dotted_string),
+            "Critical": extension.critical,
+            "Value": _encoded(extension.value.public_bytes()),
         }
-        for each in extensions
+        for extension in extensions
     ]
 
 

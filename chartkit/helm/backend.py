@@ -143,8 +143,8 @@ def identity() -> str | None:
 @cache
 def library_folder() -> Path | None:
     """The folder that holds the module `helm_python`, None where it is not installed."""
-    found = find_spec("helm_python")
-    return Path(found.origin).parents[1] if found is not None and found.origin else None
+    spec = find_spec("helm_python")
+    return Path(spec.origin).parents[1] if spec is not None and spec.origin else None
 
 
 _ENDING_SECONDS: Final = 10

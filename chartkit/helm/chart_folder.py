@@ -76,11 +76,11 @@ def _translated(pattern: str) -> re.Pattern[str] | None:
         elif character == "?":
             made += "[^/]"
         elif character == "[":
-            found = _CLASS.match(pattern, at)
-            if found is None:
+            match = _CLASS.match(pattern, at)
+            if match is None:
                 return None
-            made += _class(found[1] == "^", found[2])
-            at = found.end()
+            made += _class(match[1] == "^", match[2])
+            at = match.end()
         elif character == "\\":
             if at == len(pattern):
                 return None

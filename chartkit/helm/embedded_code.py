@@ -233,7 +233,7 @@ class _Reader:
         )
         if path.root in ("", "$") and path.fields and not inside:
             if path.fields[0] not in _ROOTS:
-                known = ", ".join(f".{each}" for each in _ROOTS)
+                known = ", ".join(f".{root}" for root in _ROOTS)
                 raise self._refusal(action, f"reads .{path.fields[0]}: a policy may read {known}")
         elif path.root.strip("$") and not any(name == path.root for name, _, _ in self.variables):
             raise self._refusal(action, f"reads {path.root}, which is not set before")

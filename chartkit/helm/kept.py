@@ -79,8 +79,8 @@ class KeptResults:
 
     def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
         def ask() -> Json:
-            found = self._backend.lint(chart, values, target, schema)
-            return [[each.severity, each.path, each.message] for each in found]
+            findings = self._backend.lint(chart, values, target, schema)
+            return [[finding.severity, finding.path, finding.message] for finding in findings]
 
         do = "lint" if schema else "lint without schema"
         return [Finding(*each) for each in self._asked(do, chart, values, target, ask)]
@@ -154,7 +154,7 @@ _COMMENT_END: Final = re.compile(rb"\*/\s*-?\}\}")
 def may_differ(texts: Iterable[str | bytes]) -> bool:
     """Return whether templates or policies may give another result the next time. The time that
     this takes grows with their length alone."""
-    return any(_read(each) if isinstance(each, str) else _may_differ(each) for each in texts)
+    return any(_read(text) if isinstance(text, str) else _may_differ(text) for text in texts)
 
 
 @lru_cache(maxsize=512)

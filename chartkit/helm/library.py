@@ -111,11 +111,11 @@ class HelmLibrary:
         if target.kube_version:
             options["kube_version"] = target.kube_version
         answer = self._ask("lint", chart, values, options)
-        found = [
+        findings = [
             Finding(message["severity"], message["path"], message["error"])
             for message in json.loads(answer.text)["messages"]
         ]
-        return [*found, *logged(warnings(answer.log))]
+        return [*findings, *logged(warnings(answer.log))]
 
     def _ask(
         self, do: str, chart: Path, values: Body, options: Body, release: str = ""

@@ -91,11 +91,11 @@ class HelmProgram:
         skipped = [] if schema else ["--skip-schema-validation"]
         arguments = ["lint", str(chart), "--namespace", target.namespace, *version, *skipped]
         answer = self._run(arguments, values, failing=True)
-        found = [
+        findings = [
             Finding(_SEVERITIES[level], path, message.strip())
             for level, path, message in _FINDING.findall(answer.out)
         ]
-        return [*found, *logged(warnings(answer.err))]
+        return [*findings, *logged(warnings(answer.err))]
 
     def _run(self, arguments: list[str], values: Body, failing: bool = False) -> ProgramResult:
         found = shutil.which(self._program) or self._program

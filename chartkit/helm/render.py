@@ -90,8 +90,8 @@ def render_chart(
         # The chart's own notes: Helm prints those of subcharts where it is asked to.
         notes = (file for file in rendered if file.endswith(f"/templates{_NOTES}"))
         return RenderedChart(
-            resources=tuple(each for each in objects if not is_hook(each)),
-            hooks=tuple(each for each in objects if is_hook(each)),
+            resources=tuple(resource for resource in objects if not is_hook(resource)),
+            hooks=tuple(resource for resource in objects if is_hook(resource)),
             crds=tuple(_objects(crds, folder, name)),
             texts=texts,
             notes=next((rendered[file] for file in notes if file.count("/") == 2), ""),
@@ -155,7 +155,7 @@ def lint_chart(
     with _chart_folder(chart, shown) as (folder, name):
         with _explained(folder, name, values):
             findings = helm().lint(folder, values.merged, target, schema)
-        return [_diagnostic(found, folder, name, values) for found in findings]
+        return [_diagnostic(finding, folder, name, values) for finding in findings]
 
 
 def is_hook(resource: Resource) -> bool:
@@ -206,10 +206,10 @@ def _explain(
     if refused:
         return _refused(refused, shown, values)
     places = _PLACE.finditer(text)
-    found = next((place for place in places if (folder / place[2]).exists()), None)
+    match = next((place for place in places if (folder / place[2]).exists()), None)
     message = " ".join(text.split())
-    if found:
-        place = Location(str(shown / found[2]), int(found[3]), int(found[4] or 0))
+    if match:
+        place = Location(str(shown / match[2]), int(match[3]), int(match[4] or 0))
         in_values = _VALUES_TEXT.search(message)
         if in_values:
             return place, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
@@ -258,9 +258,9 @@ def _objects(
     documents = {_inside(name): _read(name, texts[name], shown) for name in sorted(texts)}
     chart = None if inputs is None else ChartPlaces(inputs, documents)
     return [
-        each
+        resource
         for name, found in documents.items()
-        for each in _resources(name, found, folder / name, shown / name, chart)
+        for resource in _resources(name, found, folder / name, shown / name, chart)
     ]
 
 
@@ -291,10 +291,10 @@ def _resources(
             found = resources([document])
         except InputError as error:
             raise _unreadable(str(shown), error) from None
-        for each in found:
-            place = Location(str(shown), lines.get(each.kind, 1), 0, each.location.path)
+        for resource in found:
+            place = Location(str(shown), lines.get(resource.kind, 1), 0, resource.location.path)
             places = None if chart is None else TemplatePlaces(chart, name, number, place)
-            yield Resource(each.body, replace(place, places=places))
+            yield Resource(resource.body, replace(place, places=places))
 
 
 @lru_cache(maxsize=1024)

@@ -57,7 +57,7 @@ class Dependency:
             switch = value_at(values, path.strip().split("."))
             if isinstance(switch, bool):
                 return not switch
-        tags = [mapping_at(values, "tags").get(each) for each in self.tags]
+        tags = [mapping_at(values, "tags").get(tag) for tag in self.tags]
         return False in tags and True not in tags
 
 
@@ -111,9 +111,9 @@ class Stage:
         crds = dict(_checked(files, "", "", unresolved))
         folder = Path(tempfile.mkdtemp(dir=self._folder)) / (chart.resolve().name or "chart")
         folder.mkdir()
-        for each in found:
-            if each.folder:
-                (folder / each.name).mkdir(parents=True, exist_ok=True)
+        for entry in found:
+            if entry.folder:
+                (folder / entry.name).mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
         return StagedChart(folder, crds, bounded(unresolved), absent, defaults)
@@ -185,13 +185,13 @@ def _dependencies(files: Mapping[str, bytes]) -> Iterator[Dependency]:
         if b"dependencies" not in content:
             continue
         for document in _documents(content, name):
-            for at, each in enumerate(mappings_at(document.body, "dependencies")):
+            for at, dependency in enumerate(mappings_at(document.body, "dependencies")):
                 yield Dependency(
-                    text_of(each.get("name")),
+                    text_of(dependency.get("name")),
                     document.locate("dependencies", at, "name"),
-                    text_of(each.get("repository")),
-                    text_of(each.get("condition")),
-                    tuple(texts_of(each.get("tags"))),
+                    text_of(dependency.get("repository")),
+                    text_of(dependency.get("condition")),
+                    tuple(texts_of(dependency.get("tags"))),
                 )
 
 
@@ -203,18 +203,18 @@ def _beside(chart: Path, found: list[Entry], depth: int = 0) -> Iterator[Entry]:
     """
     own = {each.name: each.path for each in found if each.name in _FILES}
     files = {name: read(path, name) for name, path in own.items()}
-    if depth == _DEEPEST_BESIDE or not any(_BESIDE.encode() in each for each in files.values()):
+    if depth == _DEEPEST_BESIDE or not any(_BESIDE.encode() in file for file in files.values()):
         return
     names = {each.name.split("/")[1] for each in found if each.name.startswith(_SUBCHARTS)}
     real = Path(os.path.realpath(chart))
     root = checkout_top(real.parent) or real.parent
-    for each in {one.name: one for one in _dependencies(files)}.values():
-        if not each.repository.startswith(_BESIDE) or _has(names, each.name):
+    for dependency in {one.name: one for one in _dependencies(files)}.values():
+        if not dependency.repository.startswith(_BESIDE) or _has(names, dependency.name):
             continue
-        folder = Path(os.path.realpath(chart / each.repository.removeprefix(_BESIDE)))
+        folder = Path(os.path.realpath(chart / dependency.repository.removeprefix(_BESIDE)))
         if folder.is_relative_to(root) and (folder / "Chart.yaml").is_file():
             inside = entries(folder)
-            place = f"{_SUBCHARTS}{each.name}"
+            place = f"{_SUBCHARTS}{dependency.name}"
             yield Entry(place, str(folder), True, (0, 0, 0, 0))
             for entry in (*inside, *_beside(folder, inside, depth + 1)):
                 yield replace(entry, name=f"{place}/{entry.name}")
@@ -224,8 +224,8 @@ def _missing(files: Mapping[str, bytes], names: Iterable[str]) -> tuple[Dependen
     """Return the dependencies of a chart that are not in its `charts/`; names: of the charts and
     packed files that are."""
     there = set(names)
-    found = (each for each in _dependencies(files) if each.name)
-    return tuple(each for each in found if not _has(there, each.name))
+    found = (dependency for dependency in _dependencies(files) if dependency.name)
+    return tuple(dependency for dependency in found if not _has(there, dependency.name))
 
 
 def _has(names: Iterable[str], chart: str) -> bool:
@@ -235,9 +235,9 @@ def _has(names: Iterable[str], chart: str) -> bool:
 
 def require(chart: Path, absent: Iterable[Dependency], defaults: Body, values: Body) -> None:
     """Raise MissingChartError for missing charts, unless values switch them off."""
-    needed = [each for each in absent if not each.is_off(merge(defaults, values))]
+    needed = [dependency for dependency in absent if not dependency.is_off(merge(defaults, values))]
     if needed:
-        names = ", ".join(f"'{each.name}'" for each in needed)
+        names = ", ".join(f"'{dependency.name}'" for dependency in needed)
         noun = "chart" if len(needed) == 1 else "charts"
         verb = "is" if len(needed) == 1 else "are"
         message = f"depends on the {noun} {names}, which {verb} not in its charts/"

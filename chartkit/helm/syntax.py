@@ -283,8 +283,8 @@ def terms(value: Term | None) -> Iterator[Term]:
         return
     yield value
     if isinstance(value, Call):
-        for each in value.arguments:
-            yield from terms(each)
+        for argument in value.arguments:
+            yield from terms(argument)
     elif isinstance(value, Inner):
         yield from terms(value.value)
 

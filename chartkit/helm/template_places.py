@@ -75,10 +75,10 @@ class TemplatePlaces:
         steps = [str(step) for step in path]
         while steps and _at(body, steps) is _MISSING:
             steps.pop()
-        found = self.chart.find(self.name, self.number, steps)
-        if found is None or len(found.path) < len(steps):
+        field_place = self.chart.find(self.name, self.number, steps)
+        if field_place is None or len(field_place.path) < len(steps):
             return None
-        return self.chart.value_of(found, _at(body, steps))
+        return self.chart.value_of(field_place, _at(body, steps))
 
     def excerpt(self, _line: int) -> tuple[int, Sequence[str]]:
         """Return no lines: templates are not shown."""
@@ -113,9 +113,9 @@ class ChartPlaces:
         rendered = self._rendered.get(name)
         steps = list(path) if rendered else []
         while rendered and steps:
-            found = rendered.documents[number].locate(*steps)
-            steps = steps[: found.path.count("/")]
-            origin = rendered.origins[found.line - 1] if steps else None
+            location = rendered.documents[number].locate(*steps)
+            steps = steps[: location.path.count("/")]
+            origin = rendered.origins[location.line - 1] if steps else None
             if origin is not None:
                 file, line = self._names[origin[0]], self._templates[origin[0]][origin[1] - 1]
                 return FieldPlace(file, line, tuple(steps))
@@ -157,7 +157,7 @@ class ChartPlaces:
                 found: dict[str, _Rendered] = {}
                 for name, originals in self._originals.items():
                     documents = _documents(texts.get(name, ""))
-                    swallowed.update(_swallowed(each.body for each in documents))
+                    swallowed.update(_swallowed(document.body for document in documents))
                     if _same_shapes(originals, documents):
                         found[name] = _Rendered(documents, self._origins(texts[name]))
                 if not swallowed:
@@ -209,7 +209,7 @@ class ChartPlaces:
         file, line = mark
         first = before[1] if before[0] == file else 0
         between = self._templates[file][first : line - 1]
-        return first < line and not any(each.content for each in between)
+        return first < line and not any(template_line.content for template_line in between)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class FieldPlace:
     def column(self) -> int:
         """The column (from 1) of the field's key; 0 where the line has it not at all, or twice."""
         key = re.compile(rf"(?<![\w.-])[\"']?{re.escape(self.path[-1])}[\"']?:(?=\s|$)")
-        columns = [found.start() + 1 for found in key.finditer(self.line.text)]
+        columns = [match.start() + 1 for match in key.finditer(self.line.text)]
         return columns[0] if len(columns) == 1 else 0
 
 

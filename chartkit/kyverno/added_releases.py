@@ -43,7 +43,7 @@ def read_versions(document: Document, root: Path) -> ReleaseData:
     if isinstance(given, dict):
         return _added([_Section(document, ("versions",), given)])
     files = [given] if isinstance(given, str) else given
-    return _added([section for each in files for section in _in_file(root / each)])
+    return _added([section for file in files for section in _in_file(root / file)])
 
 
 def _in_file(file: Path) -> Iterator[_Section]:
@@ -76,7 +76,7 @@ def _require_row(section: _Section, index: int, row: Body, known: bool) -> None:
         message = f"which Kubernetes versions Kyverno {version} supports is missing"
         raise InputError(message, section.locate(*place), hint)
     if "kubernetes" in row:
-        oldest, newest = (parse_version(each, "Kubernetes") for each in row["kubernetes"])
+        oldest, newest = (parse_version(kubernete, "Kubernetes") for kubernete in row["kubernetes"])
         if newest < oldest:
             message = f"{oldest} is newer than {newest}"
             hint = "write the oldest first"

@@ -63,15 +63,15 @@ def controllers(resources: Sequence[Resource]) -> list[Controller]:
 
 
 def _scaler(resources: Iterable[Resource], deployment: Resource) -> Resource | None:
-    for each in resources:
-        target = mapping_at(each.body, "spec", "scaleTargetRef")
+    for resource in resources:
+        target = mapping_at(resource.body, "spec", "scaleTargetRef")
         if (
-            each.kind == "HorizontalPodAutoscaler"
+            resource.kind == "HorizontalPodAutoscaler"
             and target.get("kind") == "Deployment"
             and target.get("name") == deployment.name
-            and each.namespace == deployment.namespace
+            and resource.namespace == deployment.namespace
         ):
-            return each
+            return resource
     return None
 
 
@@ -91,7 +91,7 @@ def allows_http(resources: Sequence[Resource]) -> bool:
     policies must have the flag, or the variable in its place: one without it refuses what the
     others accept."""
     found = controllers(resources)
-    return bool(found) and all(_allows(one.deployment) for one in found)
+    return bool(found) and all(_allows(controller.deployment) for controller in found)
 
 
 def _allows(deployment: Resource) -> bool:

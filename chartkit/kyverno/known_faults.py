@@ -75,7 +75,7 @@ class Concerned:
     def _decides(self, value: Json) -> bool:
         if self.mentions:
             text = str(value)
-            return any(each in text for each in self.mentions)
+            return any(mention in text for mention in self.mentions)
         return not self.values or any(value == each for each in self.values)
 
 
@@ -100,7 +100,7 @@ class KnownFault:
 
     def is_in(self, release: Release | None) -> bool:
         """Return whether a release has the fault; of an unknown release nothing is known."""
-        return release is not None and any(release in each for each in self.affected)
+        return release is not None and any(release in affected for affected in self.affected)
 
     def concerns(self, policy: Resource) -> bool:
         """Return whether the fault shows with a policy."""
@@ -128,7 +128,7 @@ class KnownFault:
 
     def fixed_in(self, release: Release) -> Release | None:
         """Return the release without the fault that comes next; None if none is known."""
-        return next((each.fixed for each in self.affected if release in each), None)
+        return next((affected.fixed for affected in self.affected if release in affected), None)
 
     def diagnostic(self, message: str, place: Location | None, release: Release) -> Diagnostic:
         """Return a warning with the release that is without the fault, and the source."""
@@ -280,7 +280,7 @@ def announced(data: ReleaseData = BUILT_IN) -> Mapping[Version, Announcement]:
         Announcement(parse_version(row["version"], "Kyverno"), row["advice"], _changes(row))
         for row in data.section("announced")
     )
-    return MappingProxyType({each.version: each for each in found})
+    return MappingProxyType({announcement.version: announcement for announcement in found})
 
 
 @cache
@@ -292,10 +292,10 @@ def refuses_legacy_policies() -> Version:
 def _changes(row: Body) -> tuple[Change, ...]:
     return tuple(
         Change(
-            ChangeKind(each["kind"]),
-            each["text"],
-            tuple(each.get("sources", ())),
-            each.get("release", ""),
+            ChangeKind(change["kind"]),
+            change["text"],
+            tuple(change.get("sources", ())),
+            change.get("release", ""),
         )
-        for each in row["changes"]
+        for change in row["changes"]
     )

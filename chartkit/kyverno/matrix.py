@@ -229,11 +229,11 @@ def known_clusters(data: ReleaseData = BUILT_IN) -> list[Version]:
     rows = matrix(data).values()
     cluster = min(row.oldest for row in rows)
     newest = max(row.newest for row in rows)
-    found = []
+    versions = []
     while cluster <= newest.next_minor():
-        found.append(cluster)
+        versions.append(cluster)
         cluster = cluster.next_minor()
-    return found
+    return versions
 
 
 def diagnostics(
@@ -310,7 +310,7 @@ def _way_out(verdict: Verdict) -> str:
 
 
 def _newer(verdict: Verdict) -> str:
-    newer = [str(each) for each in verdict.fitting if each > verdict.compatibility.kyverno]
+    newer = [str(version) for version in verdict.fitting if version > verdict.compatibility.kyverno]
     return ", ".join(newer) or "none"
 
 

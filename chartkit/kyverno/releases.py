@@ -76,7 +76,7 @@ BUILT_IN = ReleaseData({})
 def current() -> CurrentRelease:
     """Return the release that `chartkit render` installs."""
     body = BUILT_IN.section("current")
-    serves = (parse_version(each, "Kyverno") for each in body["serves"])
+    serves = (parse_version(serve, "Kyverno") for serve in body["serves"])
     return CurrentRelease(body["appVersion"], body["chartVersion"], tuple(serves))
 
 

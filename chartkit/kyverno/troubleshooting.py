@@ -62,10 +62,10 @@ def find_messages(text: str) -> tuple[KnownMessage, ...]:
     """Return the known messages that a text holds, the most specific one first; for a text that
     holds none, those of which it is a part, with `…` for what it leaves out."""
     normalized = " ".join(text[:_MOST_CHARACTERS].replace("\\", "").split())
-    found = tuple(message for message in known_messages() if message.matches(normalized))
+    messages = tuple(message for message in known_messages() if message.matches(normalized))
     parts = [_plain(each) for each in normalized.replace("...", "…").split("…")]
-    if found or max(map(len, parts)) < _SHORTEST_PART:
-        return found
+    if messages or max(map(len, parts)) < _SHORTEST_PART:
+        return messages
     return tuple(
         message
         for message in known_messages()
@@ -83,7 +83,7 @@ def as_text(found: tuple[KnownMessage, ...]) -> str:
     lines = [f"{first.title}.", "", _filled(f"Cause: {first.cause}"), "", "What to do:"]
     lines += [_filled(f"- {step}", "  ") for step in first.fix]
     if others:
-        lines += ["", *(f"Also possible: {each.title}." for each in others)]
+        lines += ["", *(f"Also possible: {message.title}." for message in others)]
     return "\n".join(lines) + "\n"
 
 

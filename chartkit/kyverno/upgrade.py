@@ -138,12 +138,12 @@ def _following(pair: Pair, target: Pair, skip_minors: bool, data: ReleaseData) -
 
 
 def _back(target: Pair, came_from: dict[Pair, Pair | None]) -> list[Pair]:
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     pair: Pair | None = target
     while pair is not None:
-        found.append(pair)
+        pairs.append(pair)
         pair = came_from[pair]
-    return found[::-1]
+    return pairs[::-1]
 
 
 def parse_pair(text: str) -> Pair:
@@ -219,11 +219,11 @@ def _value(plan: Plan) -> Body:
     body["patch"] = list(_patch(plan))
     body["announced"] = [
         {
-            "version": str(each.version),
-            "advice": each.advice,
-            "changes": [change.as_json() for change in each.changes],
+            "version": str(announcement.version),
+            "advice": announcement.advice,
+            "changes": [change.as_json() for change in announcement.changes],
         }
-        for each in _announced(plan)
+        for announcement in _announced(plan)
     ]
     return body
 
@@ -290,8 +290,8 @@ def _patch(plan: Plan) -> Iterator[str]:
         return
     for release, chart in _newest(plan, plan.start.kyverno):
         if plan.release < release:
-            faults = [each for each in known_faults(plan.data) if each.is_in(plan.release)]
-            fixed = ", ".join(each.title for each in faults if not each.is_in(release))
+            faults = [fault for fault in known_faults(plan.data) if fault.is_in(plan.release)]
+            fixed = ", ".join(fault.title for fault in faults if not fault.is_in(release))
             ends = f" fixes {fixed}" if fixed else " is the newest release"
             yield f"Kyverno {plan.release} → {release}, Helm chart {chart}:{ends}"
 
@@ -337,10 +337,10 @@ def _announced(plan: Plan) -> list[Announcement]:
 
 def _announced_lines(plan: Plan) -> Iterator[str]:
     """Return what announced versions change, whole where one of them is the target."""
-    for each in _announced(plan):
-        yield f"{each}. {each.advice}"
+    for announcement in _announced(plan):
+        yield f"{announcement}. {announcement.advice}"
         if plan.target.kyverno in announced(plan.data):
-            yield from map(str, each.changes)
+            yield from map(str, announcement.changes)
 
 
 def _reasons(plan: Plan) -> Iterator[str]:

@@ -49,10 +49,10 @@ class Release:
 
 def parse_release(text: object) -> Release | None:
     """Return the release in `1.19.0` or `v1.19.0-fips`; None where no final release is named."""
-    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None or found[3] is None or _PRE_RELEASE.match(found[4] or ""):
+    match = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None or match[3] is None or _PRE_RELEASE.match(match[4] or ""):
         return None
-    return Release(int(found[1]), int(found[2]), int(found[3]))
+    return Release(int(match[1]), int(match[2]), int(match[3]))
 
 
 def parse_version(text: object, subject: str, location: Location | None = None) -> Version:
@@ -60,10 +60,10 @@ def parse_version(text: object, subject: str, location: Location | None = None) 
 
     subject: whose version it is, for the message; raises InputError for anything else.
     """
-    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
+    match = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
         shown = text if isinstance(text, str) else repr(text)
         known = "1.17 or 1.17.3" if subject == "Kyverno" else "1.29, v1.29.3 or v1.29.3-eks-ad4801"
         hint = f"write it as {known}"
         raise InputError(f"'{shown}' is not a version of {subject}", location, hint)
-    return Version(int(found[1]), int(found[2]))
+    return Version(int(match[1]), int(match[2]))

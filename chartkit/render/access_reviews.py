@@ -86,7 +86,7 @@ def _has_own_timeout(project: Project) -> bool:
     if not file.is_file():
         return False
     try:
-        values: Body = next((each.body for each in read_file(file)), {})
+        values: Body = next((document.body for document in read_file(file)), {})
     except InputError:
         return False  # The merge of the values reports it.
     return TIMEOUT_FLAG in mapping_at(values, "admissionController", "container", "extraArgs")

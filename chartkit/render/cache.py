@@ -89,8 +89,8 @@ def _digest(
     try:
         helm = identity()
         files = _Files()
-        for each in dict.fromkeys([*_paths(project, environments), *paths]):
-            files.add(each)
+        for path in dict.fromkeys([*_paths(project, environments), *paths]):
+            files.add(path)
         for name, folder in charts.items():
             files.add_below(name, folder)
     except (_UnknownError, InputError, RenderError, OSError, ValueError):
@@ -111,8 +111,8 @@ def workload_files(
     too large, or one of them cannot be read. workloads: further ones."""
     files = _Files()
     try:
-        for each in dict.fromkeys((*_workloads(environments), *_with_kustomizations(workloads))):
-            files.add(each)
+        for path in dict.fromkeys((*_workloads(environments), *_with_kustomizations(workloads))):
+            files.add(path)
     except (_UnknownError, OSError, ValueError):
         return None
     return files.paths
@@ -125,22 +125,22 @@ def _paths(project: Project, environments: Sequence[Environment]) -> Iterator[Pa
     yield from project.library
     yield root / VENDOR
     yield from _workloads(environments)
-    for each in environments:
-        yield from (one.path for one in (*each.engine_values, *each.exceptions))
-        yield from () if each.baseline is None else (each.baseline,)
+    for environment in environments:
+        yield from (file.path for file in (*environment.engine_values, *environment.exceptions))
+        yield from () if environment.baseline is None else (environment.baseline,)
     body = project.document.body
     versions = body.get("versions")
     if versions is not None and not isinstance(versions, dict):
         yield from (root / one for one in ([versions] if isinstance(versions, str) else versions))
-    profiles = {one for each in environments for one in each.profiles}
+    profiles = {profile for each in environments for profile in each.profiles}
     yield from _profiles({*profiles, *body.get("profiles", ())}, root, 0)
 
 
 def _workloads(environments: Iterable[Environment]) -> Iterator[Path]:
     for environment in environments:
-        for each in environment.workloads:
-            yield from _with_kustomizations([each.path])
-            yield from each.values
+        for workload in environment.workloads:
+            yield from _with_kustomizations([workload.path])
+            yield from workload.values
 
 
 def _with_kustomizations(paths: Iterable[Path]) -> Iterator[Path]:
@@ -249,7 +249,7 @@ def cached_result(
     result = render()
     if result.is_repeatable and not result.written and not failed(result.rows):
         files = workload_files(project.environments.values(), workloads)
-        if files is not None and not may_differ(each.read_bytes() for each in files):
+        if files is not None and not may_differ(file.read_bytes() for file in files):
             now = inputs_digest(project, workloads, options)
             # A result is kept unless its inputs have changed meanwhile.
             if now == key:
@@ -267,24 +267,24 @@ def cached_rows(subject: CheckTarget, check: Callable[[], Sequence[Row]]) -> Seq
     known = store.load(key)
     if known is not None:
         return list(map(_row, known))
-    found = check()
-    if not failed(found) and is_repeatable([subject]):
+    rows = check()
+    if not failed(rows) and is_repeatable([subject]):
         files = workload_files((subject.environment,), _further(subject))
-        is_lasting = files is not None and not may_differ(each.read_bytes() for each in files)
+        is_lasting = files is not None and not may_differ(file.read_bytes() for file in files)
         if is_lasting and _environment_key(subject) == key:
-            store.save(key, list(map(_row_body, found)))
-    return found
+            store.save(key, list(map(_row_body, rows)))
+    return rows
 
 
 def _environment_key(subject: CheckTarget) -> str | None:
-    charts = {each.name: each.files.folder for each in subject.charts}
-    layers = [[each.source.text for each in one.layers] for one in subject.charts]
+    charts = {chart.name: chart.files.folder for chart in subject.charts}
+    layers = [[document.source.text for document in chart.layers] for chart in subject.charts]
     env = subject.environment
     return environment_digest(subject.project, env, _further(subject), charts, layers)
 
 
 def _further(subject: CheckTarget) -> list[Path]:
-    return [each.path for each in subject.workloads]
+    return [workload.path for workload in subject.workloads]
 
 
 def checked(project: Project, environments: Sequence[Environment]) -> RenderResult:
@@ -307,7 +307,7 @@ def key_options(
 ) -> Body:
     """Return the options that a result depends on, as `cached_result` takes them."""
     return {
-        "environments": [each.name for each in environments],
+        "environments": [environment.name for environment in environments],
         "prefer": prefer,
         "check": check,
         "kustomize": kustomize,

@@ -53,7 +53,7 @@ class VersionCheck:
     @property
     def supported(self) -> bool:
         """True unless a finding is an error."""
-        return all(each.severity is not Severity.ERROR for each in self.diagnostics)
+        return all(diagnostic.severity is not Severity.ERROR for diagnostic in self.diagnostics)
 
 
 def pair(
@@ -75,17 +75,17 @@ def pair(
     if kubernetes is None:
         row = compat.compatibility(kyverno, location, data)
         ended = compat.end_of_life(row, today, location, data)
-        found = (*ended, *_unknown(release, row, location), *faults)
-        return VersionCheck(name, kyverno, None, "unknown", row, (), found, data)
+        diagnostics = (*ended, *_unknown(release, row, location), *faults)
+        return VersionCheck(name, kyverno, None, "unknown", row, (), diagnostics, data)
     verdict = compat.judge(kyverno, kubernetes, today, location, data)
     row = verdict.compatibility
-    found = (
+    diagnostics = (
         *compat.diagnostics(verdict, location, accepted),
         *_unknown(release, row, location),
         *faults,
     )
     return VersionCheck(
-        name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found, data
+        name, kyverno, kubernetes, verdict.support, row, verdict.fitting, diagnostics, data
     )
 
 
@@ -110,7 +110,7 @@ def _announced(
 ) -> VersionCheck:
     """Return a Kyverno version that is no supported pair with any cluster yet."""
     announcement = announced(data)[kyverno]
-    found = Diagnostic(
+    diagnostic = Diagnostic(
         compat.RULE_UNSUPPORTED,
         Severity.ERROR,
         f"{announcement}: no cluster is supported",
@@ -118,18 +118,18 @@ def _announced(
         announcement.advice,
     )
     fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes, data)
-    return VersionCheck(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (found,), data)
+    return VersionCheck(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (diagnostic,), data)
 
 
 def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:
     """Return a cluster alone: which Kyverno versions support it."""
     fitting = compat.fitting_kyverno(kubernetes, data)
-    found: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     if not fitting:
         message = f"no known Kyverno supports Kubernetes {kubernetes}"
-        found = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message),)
+        diagnostics = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message),)
     return VersionCheck(
-        f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, found
+        f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, diagnostics
     )
 
 
@@ -140,8 +140,8 @@ def environment(env: Environment, today: date) -> VersionCheck:
     subject = pair(env.name, *pair_of, env.accepted)
     if env.policy_type is not PolicyType.ADMISSION:
         return subject
-    found = compat.admission_policies(env.kubernetes, env.locate_policy_type())
-    return replace(subject, diagnostics=(*subject.diagnostics, *found))
+    diagnostics = compat.admission_policies(env.kubernetes, env.locate_policy_type())
+    return replace(subject, diagnostics=(*subject.diagnostics, *diagnostics))
 
 
 def chart(
@@ -168,8 +168,8 @@ def chart(
     if given is None or subject.row is None:
         return subject
     text, path = given
-    found = _range(text, subject, documents[0].locate(*path))
-    return replace(subject, diagnostics=(*subject.diagnostics, *found))
+    diagnostics = _range(text, subject, documents[0].locate(*path))
+    return replace(subject, diagnostics=(*subject.diagnostics, *diagnostics))
 
 
 def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
@@ -197,11 +197,11 @@ def _range(text: object, subject: VersionCheck, place: Location) -> list[Diagnos
         lines.append(f"kubeVersion: {json.dumps(text)}")
         (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")
         admitted = []
-        for each in dict.fromkeys(clusters):
+        for version in dict.fromkeys(clusters):
             # The chart is empty: its range is all that Helm can refuse.
             with contextlib.suppress(RenderError):
-                dry_run(folder, kube_version=f"v{each}.0")
-                admitted.append(each)
+                dry_run(folder, kube_version=f"v{version}.0")
+                admitted.append(version)
     if wanted is not None and wanted not in admitted:
         message = f"the chart's range {text} refuses Kubernetes {wanted}"
         return [Diagnostic(_RANGE, Severity.ERROR, message, place)]
@@ -224,10 +224,10 @@ def report(
     """Return subjects for every format; explanations: of the ids of findings."""
     return CommandReport(
         text=lambda _width: map(as_text, subjects),
-        value=lambda: {"subjects": [as_json(each) for each in subjects]},
+        value=lambda: {"subjects": [as_json(check) for check in subjects]},
         rows="subjects",
         findings=lambda: diagnostic_findings(
-            chain.from_iterable(each.diagnostics for each in subjects), explanations
+            chain.from_iterable(check.diagnostics for check in subjects), explanations
         ),
     )
 
@@ -270,9 +270,9 @@ def as_json(subject: VersionCheck) -> dict[str, Any]:
         "released": _text(row and row.released),
         "endOfLifeDate": _text(row and row.end_of_life),
         "supportedKubernetes": [str(row.oldest), str(row.newest)] if row else None,
-        "fittingKyverno": [str(each) for each in subject.fitting],
+        "fittingKyverno": [str(version) for version in subject.fitting],
         "releases": _releases(row),
-        "announced": [each.as_json() for each in _changes(subject)],
+        "announced": [change.as_json() for change in _changes(subject)],
         "findings": list(map(diagnostic_entry, subject.diagnostics)),
     }
 

@@ -39,7 +39,7 @@ class ShippedExceptions:
     @property
     def namespaces(self) -> frozenset[str]:
         """Return the namespaces that Kyverno has to read exceptions in."""
-        return frozenset(each["metadata"]["namespace"] for each in self.bodies)
+        return frozenset(body["metadata"]["namespace"] for body in self.bodies)
 
 
 def shipped_exceptions(
@@ -50,8 +50,8 @@ def shipped_exceptions(
     Raises InputError for files without exceptions, and for an exception that Kyverno refuses.
     """
     shipping = _Shipping(environment, policies)
-    for each in read_files(environment.exceptions):
-        shipping.add(each)
+    for resource in read_files(environment.exceptions):
+        shipping.add(resource)
     return ShippedExceptions(tuple(shipping.bodies), tuple(shipping.rows), tuple(shipping.filed))
 
 
@@ -127,9 +127,9 @@ class _Shipping:
 
     def _converted(self, resource: Resource, name: str) -> Iterator[Body]:
         listed_ = [
-            each
-            for each in mappings_at(resource.body["spec"], "exceptions")
-            if each.get("policyName") == name
+            exception
+            for exception in mappings_at(resource.body["spec"], "exceptions")
+            if exception.get("policyName") == name
         ]
         spec = {**resource.body["spec"], "exceptions": listed_}
         alone = Resource({**resource.body, "spec": spec}, resource.location)

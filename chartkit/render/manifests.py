@@ -125,8 +125,8 @@ def _digest(text: str) -> str:
 
 def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
     """Return whether the charts of environments, and their policies, give the same result again."""
-    charts = [chart for each in subjects for chart in each.charts]
-    policies = (text for each in subjects for text in each.policies.rendered().texts.values())
+    charts = [chart for target in subjects for chart in target.charts]
+    policies = (text for target in subjects for text in target.policies.rendered().texts.values())
     return not may_differ(policies) and not any(may_differ(_evaluated(each)) for each in charts)
 
 

@@ -94,11 +94,11 @@ def own_folders(project: Project, path: Path) -> tuple[str, ...]:
     and those of policies, which hold no workloads."""
     top = Path(os.path.abspath(path))
     own = (*written_folders(project), *project.library, project.root / VENDOR)
-    below = [Path(os.path.abspath(each)) for each in own]
+    below = [Path(os.path.abspath(file)) for file in own]
     return tuple(
-        f"/{glob.escape(each.relative_to(top).as_posix())}/"
-        for each in below
-        if each != top and each.is_relative_to(top)
+        f"/{glob.escape(file.relative_to(top).as_posix())}/"
+        for file in below
+        if file != top and file.is_relative_to(top)
     )
 
 
@@ -110,12 +110,12 @@ def findings(
         Row(
             environment,
             check,
-            _OUTCOMES[each.severity],
-            each.message,
-            each.location or location,
-            each.hint,
+            _OUTCOMES[diagnostic.severity],
+            diagnostic.message,
+            diagnostic.location or location,
+            diagnostic.hint,
         )
-        for each in found
+        for diagnostic in found
     ]
 
 

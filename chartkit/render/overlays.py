@@ -25,7 +25,7 @@ def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
     engines = {
         each.environment.file_name: each.engine for each in subjects if each.engine is not None
     }
-    policies = {each.environment.file_name: each.policies for each in subjects}
+    policies = {target.environment.file_name: target.policies for target in subjects}
     if engines:
         rendered = {name: _installed(chart, _plain(chart)) for name, chart in engines.items()}
         yield _tree(root, ENGINE, overlays(rendered))
@@ -37,7 +37,7 @@ def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
 def _others(subjects: Sequence[CheckTarget]) -> Iterator[dict[str, Chart]]:
     """Yield further charts by environment; every environment has the same ones."""
     for at in range(len(subjects[0].others)):
-        yield {each.environment.file_name: each.others[at] for each in subjects}
+        yield {target.environment.file_name: target.others[at] for target in subjects}
 
 
 def _plain(chart: Chart) -> Body:
@@ -79,8 +79,8 @@ def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
     base = [each.body for each in next(iter(rendered.values()), ()) if _text(each) in common]
     # Kustomize refuses a base without anything in it.
     files = dict(_folder("base", [], base)) if base else {}
-    for name, found in rendered.items():
-        own = [each.body for each in found if _text(each) not in common]
+    for name, resources in rendered.items():
+        own = [resource.body for resource in resources if _text(resource) not in common]
         files.update(_folder(f"overlays/{name}", ["../../base"] if base else [], own))
     return files
 

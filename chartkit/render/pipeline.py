@@ -90,11 +90,11 @@ def _may_read_any_file(chart: ChartFiles, values: Collection[str]) -> bool:
     come with values that ask for files or for all that there is."""
     tree = chart.tree
     there = (path for part in _PARTS for path in (tree.folder / part).rglob("*"))
-    names = (each.relative_to(tree.folder).as_posix() for each in there if not each.is_dir())
-    if any(each not in tree.files and each not in tree.removed for each in names):
+    names = (file.relative_to(tree.folder).as_posix() for file in there if not file.is_dir())
+    if any(name not in tree.files and name not in tree.removed for name in names):
         return True
     documents = map(chart.document, ("values.yaml", *values))
-    return any(asks_for_all(text) for each in documents for text in templates_of(each.body))
+    return any(asks_for_all(text) for document in documents for text in templates_of(document.body))
 
 
 def asks_for_all(text: str) -> bool:
@@ -187,17 +187,17 @@ def _generate(
         others = [
             _compose(project, plan, options.prefer) for plan in plan_values_alone(project, upstream)
         ]
-        plans = [each.plan for each in composed]
+        plans = [chart_tree.plan for chart_tree in composed]
         subjects = _subjects(project, options, charts, plans, exceptions)
         rows = (
             *vendored_rows(project, upstream, options.environments),
             *_check(subjects, plans, options),
             *merge_environments([*gitops_checks.rows(subjects, options.gitops)]),
-            *_overwritten(each.tree for each in composed),
+            *_overwritten(chart_tree.tree for chart_tree in composed),
         )
         if failed(rows) and not options.check:
             return rows, _GeneratedFolders(())
-        trees = [each.tree for each in (*composed, *others)]
+        trees = [chart_tree.tree for chart_tree in (*composed, *others)]
         if options.kustomize:
             trees += overlays.trees(project.root, subjects)
         trees += deployers.trees(project, options.gitops, options.repository)
@@ -205,7 +205,7 @@ def _generate(
         judged = [row for row in rows if row.check != UNREAD]
         if folder is not None and subjects and not failed(judged):
             if writes_manifests:
-                installed = [manifests(folder, each) for each in subjects]
+                installed = [manifests(folder, target) for target in subjects]
             else:
                 rows = (*rows, uncompared(folder))
         is_lasting = options.uses_cache and not failed(rows) and is_repeatable(subjects)
@@ -264,7 +264,7 @@ def _check(
         is_new = options.update_baseline or not options.uses_cache
         return check() if is_new else cached_rows(subject, check)
 
-    return merge_environments([row for each in options.track(subjects) for row in rows(each)])
+    return merge_environments([row for target in options.track(subjects) for row in rows(target)])
 
 
 def _policies(plans: Iterable[ChartPlan]) -> ChartPlan:
@@ -287,11 +287,11 @@ def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:
 
 def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
     """Yield a row for each folder that an interrupted render left; none while one is running."""
-    left = [each for folder in folders for each in atomic_folder.left_behind(folder)]
+    left = [file for folder in folders for file in atomic_folder.left_behind(folder)]
     if left and atomic_folder.is_free(root):
-        for each in left:
+        for path in left:
             message, hint = "was left by a render that was interrupted", "render again"
-            yield Row(ALL, "files", Outcome.FAIL, message, Location(str(each)), hint)
+            yield Row(ALL, "files", Outcome.FAIL, message, Location(str(path)), hint)
 
 
 def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:

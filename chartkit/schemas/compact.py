@@ -155,11 +155,11 @@ def _parse_constraint(base: str, text: str, where: str) -> Schema:
         return {}
     if text.startswith("/") and text.endswith("/"):
         return {"pattern": text[1:-1]}
-    found = _RANGE.match(text)
-    if not found:
+    match = _RANGE.match(text)
+    if not match:
         raise InputError(f"type {where}: {text!r} is no constraint", Location(where))
     names = ("minLength", "maxLength") if base == "string" else ("minimum", "maximum")
-    return {name: int(bound) for name, bound in zip(names, found.groups(), strict=True) if bound}
+    return {name: int(bound) for name, bound in zip(names, match.groups(), strict=True) if bound}
 
 
 def _references(schema: Any) -> Iterator[str]:

@@ -122,7 +122,7 @@ def _uncertain(_: Json) -> bool:
 def _type(_: _Compiler, schema: Body, __: frozenset[str]) -> _Test:
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     tests = [
-        _TYPES.get(each, _uncertain) if isinstance(each, str) else _uncertain for each in kinds
+        _TYPES.get(kind, _uncertain) if isinstance(kind, str) else _uncertain for kind in kinds
     ]
     return tests[0] if len(tests) == 1 else lambda value: any(test(value) for test in tests)
 

@@ -80,13 +80,13 @@ def violations(
             if error.validator not in ignore
             for finding in _findings(error)
         )
-        found = list(islice(findings, most))
+        diagnostics = list(islice(findings, most))
     except Unresolvable as error:
         text = f"the schema refers to what is not in it: {error.ref}"
         raise InputError(text, document.locate()) from None
     except RecursionError:
         raise InputError("the schema refers to itself to no end", document.locate()) from None
-    return sorted(found, key=_position)
+    return sorted(diagnostics, key=_position)
 
 
 def require_schema(document: Document) -> Body:
@@ -108,14 +108,14 @@ def require_schema(document: Document) -> Body:
 
 def require(document: LocatedValue, schema: Mapping[str, Any]) -> None:
     """Raises InputError for the first violation of a schema; the hint counts the others."""
-    found = violations(document, schema)
-    if not found:
+    diagnostics = violations(document, schema)
+    if not diagnostics:
         return
-    first = found[0]
+    first = diagnostics[0]
     hint = first.hint or ""
-    if len(found) > 1:
+    if len(diagnostics) > 1:
         hint = f"{hint}; " if hint else ""
-        hint += f"and {len(found) - 1} more in this file"
+        hint += f"and {len(diagnostics) - 1} more in this file"
     raise InputError(first.message, first.location, hint or None)
 
 

@@ -108,25 +108,25 @@ def _given(inputs: TestInputs, operation: str) -> dict[Key, list[Answer]]:
 def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answer]:
     policies = inputs.policies
     responses = [
-        one
-        for one in respond(policies.compiled, request, inputs.world)
+        response
+        for response in respond(policies.compiled, request, inputs.world)
         # Kyverno's program adds no digests for an ImageValidatingPolicy.
-        if one.form is None or one.phase is not Phase.IMAGES
+        if response.form is None or response.phase is not Phase.IMAGES
     ]
-    mutated = [one.patched for one in responses if _is_mutating(one)]
+    mutated = [response.patched for response in responses if _is_mutating(response)]
     if mutated and _operation(inputs, operation) == "DELETE":
         mutated = [Resource({})]
     answers = [
         Answer(
-            one.policy.policy.name,
-            one.form is None,
-            one.resource,
+            response.policy.policy.name,
+            response.form is None,
+            response.resource,
             # Kyverno shows each MutatingPolicy with what all of them made together.
-            mutated[-1] if _is_mutating(one) else one.patched,
-            _made(one.results),
+            mutated[-1] if _is_mutating(response) else response.patched,
+            _made(response.results),
         )
-        for one in responses
-        if one.results or not _is_dropped(one, request.is_json)
+        for response in responses
+        if response.results or not _is_dropped(response, request.is_json)
     ]
     # Nothing is admitted where something is deleted on a schedule.
     for cleaner in policies.cleaners if not operation else ():

@@ -76,13 +76,13 @@ def _add(
     matched = {rule for rule, _ in seen}
     failed = {rule for rule, status in seen if status in _FAILURES}
     for rule in policy.rules:
-        one = rules.setdefault(
+        coverage = rules.setdefault(
             (file, line, name, rule),
             RuleCoverage(name, rule, Location(file, line), rule in policy.judging),
         )
-        one.reached |= rule in reached
-        one.matched |= rule in matched
-        one.failed |= rule in failed
+        coverage.reached |= rule in reached
+        coverage.matched |= rule in matched
+        coverage.failed |= rule in failed
 
 
 def _base(rule: str, own: set[str]) -> str:

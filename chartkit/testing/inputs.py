@@ -67,9 +67,9 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     found = _objects(test.folder, test.resources, sources)
     # The first of each group, kind, namespace and name, as Kyverno's test command keeps them.
     unique: dict[tuple[str, str, str, str], Resource] = {}
-    for one in found:
-        kind = kind_of(one)
-        unique.setdefault((kind.group, kind.kind, one.namespace, one.name), one)
+    for resource in found:
+        kind = kind_of(resource)
+        unique.setdefault((kind.group, kind.kind, resource.namespace, resource.name), resource)
     resources = list(unique.values())
     targets = _objects(folder, test.targets, sources)
     params = _objects(folder, test.params, sources)
@@ -140,7 +140,7 @@ def _single(path: Path, sources: Sources) -> Document:
 
 
 def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
-    found: list[Resource] = []
+    resources: list[Resource] = []
     for path in _paths(test.folder, test.cluster_resources):
         document = _single(path, sources)
         location = document.location
@@ -152,10 +152,10 @@ def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
             place = location.within(f"/spec/resources/{index}")
             if not isinstance(body, dict) or not body.get("kind"):
                 raise InputError("each of resources must be an object with a kind", place)
-            found.append(Resource(body, place))
+            resources.append(Resource(body, place))
         for crd in spec.get("crds") or []:
-            found.extend(sources.objects(test.folder / str(crd)))
-    return found
+            resources.extend(sources.objects(test.folder / str(crd)))
+    return resources
 
 
 def _clone_sources(
@@ -169,15 +169,15 @@ def _clone_sources(
         for rule in policy.rules if isinstance(policy, Policy) else ():
             if rule.kind is RuleKind.GENERATE:
                 named = (
-                    one.clone_source
-                    for one in test.expectations
-                    if (one.policy, one.rule) == (policy.key, rule.name)
+                    expectation.clone_source
+                    for expectation in test.expectations
+                    if (expectation.policy, expectation.rule) == (policy.key, rule.name)
                 )
                 name = next(named, "")
                 objects: list[Resource] = []
                 with contextlib.suppress(InputError):
                     objects = _objects(test.folder, (name,), sources) if name else []
-                found[policy.key, rule.name] = Cluster(one.body for one in objects)
+                found[policy.key, rule.name] = Cluster(resource.body for resource in objects)
     return found
 
 
@@ -185,11 +185,11 @@ def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluste
     """Return the cluster for each of Kyverno's CEL policies: objects of the context file, and
     targets of mutations."""
     found = {
-        (one.policy.name, ""): cluster
-        for one in policies.compiled
-        if isinstance(one.policy, CelPolicy) and one.policy.kind in KYVERNO_KINDS
+        (policy.policy.name, ""): cluster
+        for policy in policies.compiled
+        if isinstance(policy.policy, CelPolicy) and policy.policy.kind in KYVERNO_KINDS
     }
-    return {**found, **{(one.name, ""): cluster for one in policies.cleaners}}
+    return {**found, **{(cleaner.name, ""): cluster for cleaner in policies.cleaners}}
 
 
 def _payload(folder: Path, name: str, sources: Sources) -> Payload:
@@ -231,7 +231,7 @@ def plain_path(path: Path) -> Path:
 
 
 def _objects(folder: Path, names: Sequence[str], sources: Sources) -> list[Resource]:
-    return [one for path in _paths(folder, names) for one in sources.objects(path)]
+    return [resource for path in _paths(folder, names) for resource in sources.objects(path)]
 
 
 def _is_namespace(resource: Resource) -> bool:

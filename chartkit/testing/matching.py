@@ -36,14 +36,14 @@ _GENERATE: Final = "generate.kyverno.io/"
 
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
     """Return the candidate of the same version, kind, namespace and name; None if there is none."""
-    for one in candidates:
-        if (one.api_version, one.kind, one.namespace, one.name) == (
+    for resource in candidates:
+        if (resource.api_version, resource.kind, resource.namespace, resource.name) == (
             actual.api_version,
             actual.kind,
             actual.namespace,
             actual.name,
         ):
-            return one
+            return resource
     return None
 
 

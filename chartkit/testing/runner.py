@@ -45,14 +45,14 @@ def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
     there is not."""
     policies = inputs.policies
     rules = {
-        each.policy.name: [rule.name for rule in each.policy.rules]
-        for each in policies.compiled
-        if isinstance(each.policy, Policy)
+        policy.policy.name: [rule.name for rule in policy.policy.rules]
+        for policy in policies.compiled
+        if isinstance(policy.policy, Policy)
     }
     named = {*rules, *policies.refused, *policies.unevaluated}
-    named |= {each.policy.name for each in policies.compiled}
-    named |= {each.name for each in policies.cleaners}
-    targets = [key_of(each) for each in inputs.targets]
+    named |= {policy.policy.name for policy in policies.compiled}
+    named |= {cleaner.name for cleaner in policies.cleaners}
+    targets = [key_of(resource) for resource in inputs.targets]
     for wanted in inputs.test.expectations:
         name = wanted.policy_name
         if name not in named:
@@ -104,11 +104,11 @@ def run_tests(
         if not path.exists():
             raise InputError("no such file or folder", Location(str(path)))
         root = path.parent if path.is_file() else path
-        found = sorted(find_tests(path, file_name), key=lambda file: _case_name(file, root))
-        if not found:
+        files = sorted(find_tests(path, file_name), key=lambda file: _case_name(file, root))
+        if not files:
             hint = f"name a {file_name} or a folder with one in it"
             raise InputError("holds no test", Location(str(path)), hint)
-        cases = [(file, _case_name(file, root)) for file in found]
+        cases = [(file, _case_name(file, root)) for file in files]
         results = spread(partial(_run_file, sources), cases)
         for _, here in zip(track(cases), results, strict=True):
             yield from here

@@ -78,10 +78,10 @@ class Sources:
     def objects(self, path: Path) -> list[Resource]:
         """Return the objects of a file, or of all files below a folder, as Kyverno takes them."""
         if is_folder(path):
-            return [one for file in _yaml_files(path) for one in self.objects(file)]
+            return [resource for file in _yaml_files(path) for resource in self.objects(file)]
         found = self._objects.get(path)
         if found is None:
-            found = [as_submitted(one) for one in resources(self.documents(path))]
+            found = [as_submitted(resource) for resource in resources(self.documents(path))]
             self._objects[path] = found
         return found
 
@@ -107,11 +107,11 @@ class Sources:
                 compiled.append(answer)
                 continue
             diagnostics.extend(answer.diagnostics)
-            if any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
+            if any(diagnostic.rule_id == POLICY_RULE for diagnostic in answer.diagnostics):
                 refused[resource.name] = answer.message
         policies, cleaners = sorted_out(compiled)
-        diagnostics += [each for one in policies for each in one.warnings() if _matters(each)]
-        diagnostics += [each for one in cleaners for each in one.diagnostics]
+        diagnostics += [each for policy in policies for each in policy.warnings() if _matters(each)]
+        diagnostics += [diagnostic for cleaner in cleaners for diagnostic in cleaner.diagnostics]
         return Policies(policies, cleaners, refused, unevaluated, tuple(diagnostics))
 
     def _compile(self, resource: Resource, around: PolicyAttachments) -> _Compiled:

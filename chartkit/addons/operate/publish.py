@@ -74,8 +74,8 @@ def pack(project: Project) -> tuple[ChartArchive, ...]:
 
 def _packed(folder: Path) -> ChartArchive:
     helm().check(folder)
-    found = [each for each in chart_folder.entries(folder) if not each.folder]
-    files = {each.name: chart_folder.read(each.path, each.name) for each in found}
+    entries = [entry for entry in chart_folder.entries(folder) if not entry.folder]
+    files = {entry.name: chart_folder.read(entry.path, entry.name) for entry in entries}
     files = {name: files[name] for name in sorted(files, key=lambda one: (one != _METADATA, one))}
     metadata = files[_METADATA].decode("utf-8", "replace")
     name, version = _identity(metadata, folder / _METADATA)
@@ -98,7 +98,7 @@ def read(path: Path) -> ChartArchive:
 
 def write(archives: tuple[ChartArchive, ...], folder: Path) -> list[Path]:
     """Write archives and what was signed, all or none; raise InputError."""
-    texts = {each.file: each.content for each in archives}
+    texts = {archive.file: archive.content for archive in archives}
     texts |= {f"{each.file}.prov": each.provenance for each in archives if each.provenance}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def write(archives: tuple[ChartArchive, ...], folder: Path) -> list[Path]:
     except OSError as error:
         place = Location(str(error.filename or folder))
         raise InputError(f"cannot be written: {error.strerror or error}", place) from None
-    return [folder / each.file for each in archives]
+    return [folder / archive.file for archive in archives]
 
 
 def _identity(metadata: str, place: Path) -> tuple[str, str]:
@@ -148,10 +148,10 @@ def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ..
         raise InputError("signing needs pysequoia, which is not installed", hint=hint) from None
     signer = _signer(key)
     signed = []
-    for each in archives:
-        text = f"{each.metadata.rstrip()}\n\n...\nfiles:\n  {each.file}: {each.digest}\n"
+    for archive in archives:
+        text = f"{archive.metadata.rstrip()}\n\n...\nfiles:\n  {archive.file}: {archive.digest}\n"
         mode = pysequoia.SignatureMode.CLEAR
-        signed.append(replace(each, provenance=pysequoia.sign(signer, text.encode(), mode=mode)))
+        signed.append(replace(archive, provenance=pysequoia.sign(signer, text.encode(), mode=mode)))
     return tuple(signed)
 
 
@@ -252,5 +252,5 @@ def _pull(archive: ChartArchive, to: Remote) -> bytes | None:
             if _MISSING.search(error.message):
                 return None
             raise
-        found = next(iter(sorted(folder.glob("*.tgz"))), None)
-        return found.read_bytes() if found is not None else None
+        path = next(iter(sorted(folder.glob("*.tgz"))), None)
+        return path.read_bytes() if path is not None else None

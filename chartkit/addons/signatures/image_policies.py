@@ -93,7 +93,7 @@ def fetch_statement(
         layers, is_logged = _classic(artifacts, image, wanted)
         if not is_logged:
             raise SignatureError("cosign bundle verification failed")
-        attested = [(read_attested(one), one.annotations) for one in layers]
+        attested = [(read_attested(layer), layer.annotations) for layer in layers]
     # The last statement of a predicate type, with the annotations that are wanted.
     if not kind:
         raise SignatureError("converting to consumable policy validation: missing predicate type")
@@ -127,7 +127,7 @@ def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Bod
         return None
     with within(_FAILED):
         envelopes = bundles.verify_bundles(found, digest, wanted.bundled)
-        return [attested_statement(one.payload) for one in envelopes]
+        return [attested_statement(envelope.payload) for envelope in envelopes]
 
 
 def _classic(
@@ -142,13 +142,13 @@ def _classic(
             place = wanted.repository or place
             layers = tagged_layers(artifacts, place, digest, suffix, wanted.prefix)
             verify = verify_layers if checks.attests else verify_signatures
-            found = verify(artifacts, layers, digest, checks)
+            verified_layers = verify(artifacts, layers, digest, checks)
         except NotThereError as error:
             tag = "" if checks.attests else "image tag not found: "
             raise SignatureError(f"{tag}{error.message}") from None
-    if found.unknown and checks.attests:
-        raise found.unknown[0]
-    return found.layers, found.is_logged
+    if verified_layers.unknown and checks.attests:
+        raise verified_layers.unknown[0]
+    return verified_layers.layers, verified_layers.is_logged
 
 
 def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
@@ -249,7 +249,7 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
         raise SignatureError(
             "getting CTLog public keys: no CTLog public keys found in trusted root"
         )
-    if not any(one.root for one in fetched.authorities):
+    if not any(authority.root for authority in fetched.authorities):
         raise SignatureError(
             "failed to fetch Fulcio material and trusted root fallback also failed: no "
             "certificate authority in trusted root"
@@ -280,7 +280,7 @@ def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> 
         if roots := _text(keyless, "roots"):
             pool_of(roots, "failed to load Root certificates")
         identities = keyless.get("identities") or []
-        read = [_identity(one) for one in identities if isinstance(one, dict)]
+        read = [_identity(identity) for identity in identities if isinstance(identity, dict)]
         return replace(checks, identities=read)
     if key:
         return replace(checks, verifier=_key(key, keys)) if _names_key(key) else _any(checks)

@@ -100,7 +100,7 @@ def certified_key(text: str, chain: str) -> PublicKey:
             blocks, has_more = read_pem(chain)
             if not blocks or has_more:
                 raise SignatureError("error during PEM decoding")
-            *between, root = [read_certificate(one.content) for one in blocks]
+            *between, root = [read_certificate(block.content) for block in blocks]
             what = "certificate chain validation failed"
             checks = CheckOptions(roots=(root,), intermediates=between, ignores_sct=True)
             verify_certificate(certificate, checks)
@@ -130,7 +130,7 @@ def signer_name(certificate: x509.Certificate) -> str:
     """Return the name in a certificate (`GetNameInfoFromX509Cert`): an e-mail address, the common
     name, or else the last of its alternative names."""
     names = _alternatives(certificate)
-    found = [one.value for one in names if isinstance(one, x509.RFC822Name)]
+    found = [name.value for name in names if isinstance(name, x509.RFC822Name)]
     subject = certificate.subject
     found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.EMAIL_ADDRESS)]
     found += [str(one.value) for one in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:]]
@@ -146,10 +146,10 @@ def signer_name(certificate: x509.Certificate) -> str:
 
 def _alternatives(certificate: x509.Certificate) -> list[x509.GeneralName]:
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except (x509.ExtensionNotFound, ValueError):
         return []
-    return list(found.value)
+    return list(extension.value)
 
 
 def _first(text: str) -> x509.Certificate:

@@ -157,7 +157,7 @@ class Signatures:
 
 def question_key(question: VerificationRequest) -> Hashable:
     """Return a key that no other question has."""
-    values = (getattr(question, each.name) for each in fields(question))
+    values = (getattr(question, field.name) for field in fields(question))
     return tuple(
         tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in values
     )

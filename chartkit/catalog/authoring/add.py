@@ -108,9 +108,9 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddRes
             base,
             *(resolve_environment(each, library, project.root) for each in environments),
         ):
-            found = resolved.policies.get(policy.name)
-            if found is not None:
-                _require_same(found, policy)
+            resolved_policy = resolved.policies.get(policy.name)
+            if resolved_policy is not None:
+                _require_same(resolved_policy, policy)
         # The files to write: the profile, and chartkit.yaml where it does not name it yet.
         name = target.file.stem
         if target.profile is None:
@@ -134,10 +134,10 @@ def _target(project: Project, given: str) -> _Target:
         hint = f"write a profile of your own that begins with it: extends: [{given}]"
         raise InputError(f"profile '{given}' is built in and cannot be written", hint=hint)
     own = list(_own_profiles(project))
-    for each in own:
-        named = each.profile is not None and given in (each.profile.name, each.file.stem)
-        if not given or named or (project.root / given).resolve() == each.file.resolve():
-            return each
+    for target in own:
+        named = target.profile is not None and given in (target.profile.name, target.file.stem)
+        if not given or named or (project.root / given).resolve() == target.file.resolve():
+            return target
     name = given or _UNFIT.sub("-", project.root.resolve().name.lower()).strip("-") or "ours"
     is_path = "/" in given or given.endswith(_SUFFIXES)
     path = Path(name if is_path else f"{_FOLDER}/{name}.yaml")
@@ -156,7 +156,7 @@ def _own_profiles(project: Project) -> Iterator[_Target]:
     environments = project.environments.values()
     named = [
         *project.document.body.get("profiles", DEFAULT_PROFILES),
-        *(reference for each in environments for reference in each.profiles),
+        *(reference for environment in environments for reference in environment.profiles),
     ]
     built_in = bundled.profiles_dir().resolve()
     found: dict[Path, _Target] = {}
@@ -179,14 +179,14 @@ def _standing(target: _Target, library: Library, policy: LibraryPolicy) -> Locat
     where it is switched off there, and where the profile has another one of its name."""
     if target.profile is None:
         return None
-    found = resolve([target.profile], library).policies.get(policy.name)
-    if found is None:
+    resolved_policy = resolve([target.profile], library).policies.get(policy.name)
+    if resolved_policy is None:
         return None
-    _require_same(found, policy)
-    if not found.enabled:
+    _require_same(resolved_policy, policy)
+    if not resolved_policy.enabled:
         hint = "take `enabled: false` out there"
-        raise InputError(f"policy '{policy.name}' is switched off", found.location, hint)
-    return found.location
+        raise InputError(f"policy '{policy.name}' is switched off", resolved_policy.location, hint)
+    return resolved_policy.location
 
 
 def _require_same(found: ResolvedPolicy, policy: LibraryPolicy) -> None:
@@ -203,9 +203,9 @@ def _without(project: Project, target: _Target) -> tuple[str, ...]:
         for name, environment in project.environments.items()
         if target.file.resolve()
         not in {
-            each.file.resolve()
+            profile.file.resolve()
             for reference in environment.profiles
-            for each in _extended(read_profile(reference, project.root))
+            for profile in _extended(read_profile(reference, project.root))
         }
     )
 
@@ -237,19 +237,19 @@ def _lines(added: AddResult) -> Iterator[str]:
 def _needs(added: AddResult) -> Iterator[str]:
     """Return the needs of the policy; a form that cannot be rendered has none that are known."""
     try:
-        found = needs_of(added.entry)
+        needs = needs_of(added.entry)
     except ChartkitError as error:
         yield f"what it needs cannot be told: {error}"
         return
-    for each in found.permissions:
-        resource = f"{each.resource}.{each.group}".removesuffix(".")
-        verbs = ", ".join(each.verbs)
-        yield f"the chart lets Kyverno's {each.controller} {verbs} {resource} for it"
-    for config_map in found.config_maps:
+    for permission in needs.permissions:
+        resource = f"{permission.resource}.{permission.group}".removesuffix(".")
+        verbs = ", ".join(permission.verbs)
+        yield f"the chart lets Kyverno's {permission.controller} {verbs} {resource} for it"
+    for config_map in needs.config_maps:
         yield f"it reads the ConfigMap {config_map}: make it, or give it in values as configMaps"
-    for entry in found.global_entries:
+    for entry in needs.global_entries:
         yield f"it reads the GlobalContextEntry {entry}: make it"
-    for unknown in found.unknown:
+    for unknown in needs.unknown:
         yield f"look at what it needs: {unknown.message}"
 
 

@@ -67,7 +67,7 @@ def default_bodies(policy: FolderPolicy, source: Source) -> list[Body]:
     source: its template or its `cel`. Raises InputError or RenderError.
     """
     (text,) = _rendered(policy, source, policy.examples[:1])
-    return [each.body for each in resources(read_text(text, source.file))]
+    return [resource.body for resource in resources(read_text(text, source.file))]
 
 
 def _require_single_keys(source: Source) -> None:
@@ -83,7 +83,7 @@ def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -
     """A form's text at the parameters of each of some examples."""
     text = helm_cel(policy) if source is policy.cel else helm_body(policy)
     template = calls(
-        "policy", text or "", [{**policy.defaults, **each.parameters} for each in cases]
+        "policy", text or "", [{**policy.defaults, **examples.parameters} for examples in cases]
     )
     chart = ChartPlan(
         "forms", {"Chart.yaml": _CHART, "templates/policy.yaml": template}, {"values.yaml": "{}\n"}
@@ -93,9 +93,9 @@ def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -
 
 
 def _form(source: Source, example: Examples, text: str) -> Form:
-    found = [placed(each.body, source) for each in resources(read_text(text, source.file))]
-    admitting, cleaning = sorted_out(compile_one(each, NO_ATTACHMENTS) for each in found)
-    bodies = tuple(each.body for each in found)
+    found = [placed(resource.body, source) for resource in resources(read_text(text, source.file))]
+    admitting, cleaning = sorted_out(compile_one(resource, NO_ATTACHMENTS) for resource in found)
+    bodies = tuple(resource.body for resource in found)
     return Form(source, example, bodies, admitting, cleaning)
 
 

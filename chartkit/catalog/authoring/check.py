@@ -125,7 +125,7 @@ class CheckResult:
     @property
     def failed(self) -> bool:
         """True if one of the findings is an error."""
-        return any(each.severity is Severity.ERROR for each in self.diagnostics)
+        return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
 
 
 def check_project(
@@ -137,8 +137,8 @@ def check_project(
     own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
     return together(
         [
-            check_path(each, track, spread)
-            for each in (bundled.library_dir(), *own, *vendored(project))
+            check_path(path, track, spread)
+            for path in (bundled.library_dir(), *own, *vendored(project))
         ]
     )
 
@@ -150,23 +150,23 @@ def check_path(path: Path, track: Track = untracked, spread: Spread = unspread) 
         return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
         raise InputError("no such folder", Location(str(path)))
-    found = sorted({file.parent for file in _policy_files(path)})
-    if not found:
+    paths = sorted({file.parent for file in _policy_files(path)})
+    if not paths:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
     shared = shared_parameters(path)
-    checked = spread(partial(check_policy, shared=shared), found)
-    pairs = zip(track(found), checked, strict=True)
-    diagnostics = [each for _, diagnostics in pairs for each in diagnostics]
-    return CheckResult(len(found), 0, tuple(diagnostics))
+    checked = spread(partial(check_policy, shared=shared), paths)
+    pairs = zip(track(paths), checked, strict=True)
+    diagnostics = [diagnostic for _, diagnostics in pairs for diagnostic in diagnostics]
+    return CheckResult(len(paths), 0, tuple(diagnostics))
 
 
 def together(found: Sequence[CheckResult]) -> CheckResult:
     """Several checks as one."""
     return CheckResult(
-        sum(each.policies for each in found),
-        sum(each.libraries for each in found),
-        tuple(diagnostic for each in found for diagnostic in each.diagnostics),
+        sum(result.policies for result in found),
+        sum(result.libraries for result in found),
+        tuple(diagnostic for result in found for diagnostic in result.diagnostics),
     )
 
 
@@ -192,39 +192,39 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
         policy = read_policy(folder, "", shared)
     except InputError as error:
         return [_error(METADATA, error.message, error.location, error.hint)]
-    found = [*_description(policy), *_files(policy), *covered_values(policy)]
+    diagnostics = [*_description(policy), *_files(policy), *covered_values(policy)]
     forms: list[list[Form]] = []
     for source in (policy.template, policy.cel):
         if source is not None:
             made, problems = _made(policy, source)
-            found += problems
+            diagnostics += problems
             forms += [made] if made else []
     if len(forms) == 2:
-        found += _same_kind(forms)
-    found += [*_remediation(policy, forms), *_judged(policy, forms)]
-    return found + list(_counterparts(policy))
+        diagnostics += _same_kind(forms)
+    diagnostics += [*_remediation(policy, forms), *_judged(policy, forms)]
+    return diagnostics + list(_counterparts(policy))
 
 
 def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     """Return what the examples show; where a form names what there is not, that alone, for the rest
     follows from it."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for at_example in zip_longest(*forms):
         present = [form for form in at_example if form is not None]
-        found += decided(policy, present)
-    found += _left_out(forms)
+        diagnostics += decided(policy, present)
+    diagnostics += _left_out(forms)
     misspelt = {
-        str(each.location): each
-        for each in PolicySet(_admitting(forms), ()).warnings
-        if each.rule_id in (MISSPELT_RULE, MISSPELT_FIELD)
+        str(diagnostic.location): diagnostic
+        for diagnostic in PolicySet(_admitting(forms), ()).warnings
+        if diagnostic.rule_id in (MISSPELT_RULE, MISSPELT_FIELD)
     }
-    if misspelt and any(each.severity is Severity.ERROR for each in found):
+    if misspelt and any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
         return [replace(each, rule_id=FORMS, severity=Severity.ERROR) for each in misspelt.values()]
-    return found + [each for each in misspelt.values() if each.rule_id == MISSPELT_RULE]
+    return diagnostics + [each for each in misspelt.values() if each.rule_id == MISSPELT_RULE]
 
 
 def _admitting(forms: Sequence[Sequence[Form]]) -> tuple[RunnablePolicy, ...]:
-    return tuple(one for made in forms for form in made for one in form.admitting)
+    return tuple(policy for made in forms for form in made for policy in form.admitting)
 
 
 def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
@@ -238,7 +238,7 @@ def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
 
 def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
     """Require a remediation of policies that refuse objects."""
-    if policy.remediation or not any(_REFUSING.intersection(_kinds(each)) for each in forms):
+    if policy.remediation or not any(_REFUSING.intersection(_kinds(form)) for form in forms):
         return
     place = Location(str(policy.folder / METADATA_FILE), 1)
     hint = "say in 'remediation' what the owner of a refused object changes"
@@ -248,9 +248,9 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     """Require that the background matches at every example's parameters."""
     compiled = [one.policy for one in _admitting(forms) if isinstance(one.policy, Policy)]
-    found = [each for policy in compiled for each in unmatched_in_background(policy)]
-    once = {each.message: each for each in found}.values()
-    return [replace(each, severity=Severity.ERROR) for each in once]
+    diagnostics = [each for policy in compiled for each in unmatched_in_background(policy)]
+    once = {diagnostic.message: diagnostic for diagnostic in diagnostics}.values()
+    return [replace(diagnostic, severity=Severity.ERROR) for diagnostic in once]
 
 
 def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
@@ -305,8 +305,8 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
     except HelmMissingError:
         raise
     except ChartkitError as error:
-        found = error.location or Location("")
-        place = Location(source.file, found.line, found.column)
+        location = error.location or Location("")
+        place = Location(source.file, location.line, location.column)
         return [], [_error(FORMS, error.message, place, error.hint)]
     problems = list(_named(policy, source, forms))
     beside = [*_minimum(policy, source, forms), *_warnings(forms)]
@@ -333,8 +333,8 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
 
 def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """Kyverno's warnings; advice that holds for some policies alone is left out."""
-    found = PolicySet(_admitting([forms]), ()).warnings
-    warned = (each for each in found if each.rule_id == WARNING_RULE)
+    diagnostics = PolicySet(_admitting([forms]), ()).warnings
+    warned = (diagnostic for diagnostic in diagnostics if diagnostic.rule_id == WARNING_RULE)
     yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
 
 
@@ -352,7 +352,7 @@ def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Ite
 
 
 def _same_kind(forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
-    found = [_kinds(each) for each in forms]
+    found = [_kinds(form) for form in forms]
     if found[0] != found[1]:
         texts = [" and ".join(kinds) or "nothing" for kinds in found]
         message = f"is there to {texts[1]}, and its other form to {texts[0]}"

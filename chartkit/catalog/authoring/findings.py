@@ -14,8 +14,8 @@ from chartkit.wording import counted
 def _text(found: CheckResult) -> Iterator[str]:
     """Yield a line for each finding, and how much was looked at."""
     yield from map(str, found.diagnostics)
-    errors = sum(each.severity is Severity.ERROR for each in found.diagnostics)
-    warnings = sum(each.severity is Severity.WARNING for each in found.diagnostics)
+    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in found.diagnostics)
+    warnings = sum(diagnostic.severity is Severity.WARNING for diagnostic in found.diagnostics)
     total = f"{counted(found.policies, 'policy', 'policies')} checked"
     if found.libraries:
         vendored = counted(found.libraries, "vendored library", "vendored libraries")

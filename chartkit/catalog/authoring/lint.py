@@ -27,29 +27,29 @@ def lint_policies(sources: Sequence[str], track: Track = untracked) -> CheckResu
     A source is a file, a folder, a chart, a profile or a pattern. A file that cannot be read is a
     finding, and the others are checked. Raise InputError for a source without any policy.
     """
-    found: list[Resource] = []
+    resources: list[Resource] = []
     findings: list[Diagnostic] = []
     folders = 0
     for source in matching(sources):
-        before = len(found), len(findings), folders
+        before = len(resources), len(findings), folders
         files, own = _files(source)
         for file in track(files):
-            found += _read(file, findings)
+            resources += _read(file, findings)
         for folder in own:
             findings += check_policy(folder, shared_parameters(folder))
         folders += len(own)
-        if before == (len(found), len(findings), folders):
+        if before == (len(resources), len(findings), folders):
             raise InputError("holds no policy", Location(source))
-    if all(map(is_definition, found)) and not (findings or folders):
+    if all(map(is_definition, resources)) and not (findings or folders):
         raise InputError("holds no policy", Location(sources[0]))
     # A warning for each document with a key that stands twice in a mapping.
-    places = {id(each.location.places): each.location.places for each in found}
+    places = {id(resource.location.places): resource.location.places for resource in resources}
     for document in places.values():
         if isinstance(document, Document):
             findings += repeated_keys(document)
-    compiled = compile_all(found)
+    compiled = compile_all(resources)
     findings += as_refusals((*compiled.diagnostics, *compiled.warnings))
-    count = sum(map(is_policy, found)) + folders
+    count = sum(map(is_policy, resources)) + folders
     in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
 
@@ -62,9 +62,9 @@ def _files(source: str) -> tuple[list[str], list[Path]]:
         return [], [path.parent]
     if not path.is_dir() or is_chart(path):
         return [source], []
-    found = [file for file in walk(path) if file.is_dir() or not is_test_file(file)]
-    own = {file.parent for file in found if file.name == METADATA_FILE}
-    return [str(file) for file in found if file.parent not in own], sorted(own)
+    paths = [file for file in walk(path) if file.is_dir() or not is_test_file(file)]
+    own = {file.parent for file in paths if file.name == METADATA_FILE}
+    return [str(file) for file in paths if file.parent not in own], sorted(own)
 
 
 def _read(source: str, findings: list[Diagnostic]) -> list[Resource]:

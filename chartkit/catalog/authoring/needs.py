@@ -30,7 +30,7 @@ def _bodies(entry: Entry) -> list[Body]:
     if not entry.own:
         source = Source(entry.file, read_source(file))
         documents = read_policy_text(source)[1]
-        return [each.body for each in documents if each.line == entry.line]
+        return [document.body for document in documents if document.line == entry.line]
     policy = read_policy(file.parent, "", shared_parameters(file.parent))
     sources = [policy.template, *([policy.cel] if policy.cel else [])]
     return [body for source in sources for body in default_bodies(policy, source)]
@@ -51,12 +51,12 @@ def as_lines(entry: Entry) -> Iterator[str]:
 
 
 def _lines(found: Needs) -> Iterator[str]:
-    for each in found.permissions:
-        resource = f"{each.resource}.{each.group}".removesuffix(".")
-        scan = ", for background scans" if each.scan else ""
-        yield f"{each.controller}: {', '.join(each.verbs)} {resource}{scan}"
-    yield from (f"ConfigMap {each}" for each in found.config_maps)
-    yield from (f"GlobalContextEntry {each}" for each in found.global_entries)
+    for permission in found.permissions:
+        resource = f"{permission.resource}.{permission.group}".removesuffix(".")
+        scan = ", for background scans" if permission.scan else ""
+        yield f"{permission.controller}: {', '.join(permission.verbs)} {resource}{scan}"
+    yield from (f"ConfigMap {read}" for read in found.config_maps)
+    yield from (f"GlobalContextEntry {entry}" for entry in found.global_entries)
     for unknown in found.unknown:
         place = ".".join(str(step) for step in unknown.path)
         yield f"{unknown.message} ({place})" if place else unknown.message
@@ -72,7 +72,7 @@ def as_json(entry: Entry) -> Body:
     return {
         "permissions": permissions_json(found),
         "configMaps": [
-            {"namespace": each.namespace, "name": each.name} for each in found.config_maps
+            {"namespace": read.namespace, "name": read.name} for read in found.config_maps
         ],
         "globalContextEntries": list(found.global_entries),
         "unknown": [{"message": each.message, "path": list(each.path)} for each in found.unknown],

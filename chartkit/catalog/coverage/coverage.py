@@ -69,7 +69,7 @@ class ControlCover:
     @property
     def excluding(self) -> frozenset[str]:
         """The environments that leave something out of a policy that is needed."""
-        return frozenset().union(*(each.excluding for each in self.policies if each.needed))
+        return frozenset().union(*(policy.excluding for policy in self.policies if policy.needed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,11 @@ class Coverage:
 
     def by_cover(self) -> Counter[CoverageLevel]:
         """The number of controls by their cover."""
-        return Counter(each.control.covered for each in self.controls)
+        return Counter(control_cover.control.covered for control_cover in self.controls)
 
     def by_state(self, environment: str) -> Counter[State]:
         """Return the number of covered controls by their state in an environment."""
-        return Counter(each.states[environment] for each in self.controls if each.policies)
+        return Counter(control.states[environment] for control in self.controls if control.policies)
 
 
 def coverage(standard: Standard, project: Project | None = None) -> Coverage:
@@ -116,14 +116,14 @@ def _in_force(project: Project, name: str, library: Library, entries: Iterable[E
         if _REFUSING.intersection(entry.kinds)
     }
     found: dict[_Key, tuple[State, bool]] = {}
-    for each in resolve_environment(environment, library, project.root).policies.values():
-        if not each.enabled:
+    for policy in resolve_environment(environment, library, project.root).policies.values():
+        if not policy.enabled:
             continue
         state = State.ON
-        if _key(each.policy) in refusing:
-            action = each.action or environment.action
+        if _key(policy.policy) in refusing:
+            action = policy.action or environment.action
             state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
-        found[_key(each.policy)] = state, bool(each.exclude)
+        found[_key(policy.policy)] = state, bool(policy.exclude)
     return found
 
 
@@ -159,11 +159,11 @@ def _find(
 
 def _together(policies: Sequence[PolicyCover], environment: str) -> State:
     """All that are needed, at the weakest of their actions; some, or none."""
-    needed = [each.states[environment] for each in policies if each.needed]
+    needed = [policy_cover.states[environment] for policy_cover in policies if policy_cover.needed]
     if State.OFF not in needed:
         for state in (State.AUDIT, State.ENFORCE):
             if state in needed:
                 return state
         return State.ON
-    on = any(each.states[environment] is not State.OFF for each in policies)
+    on = any(policy_cover.states[environment] is not State.OFF for policy_cover in policies)
     return State.SOME if on else State.OFF

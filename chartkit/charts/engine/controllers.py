@@ -30,7 +30,7 @@ def describe() -> Body:
             for flag in flags
         },
         "later_values": list(_later_values(source["valuesSince"], controllers)),
-        "serves": [each.number for each in releases.current().serves],
+        "serves": [serve.number for serve in releases.current().serves],
         "served": ", ".join(map(str, releases.current().serves)),
         "two_replicas": f"{TWO_REPLICAS}; set {ONE_OR_THREE}",
         "verb_sets": verbs,

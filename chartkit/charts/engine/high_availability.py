@@ -124,10 +124,10 @@ def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
 
 
 def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[Diagnostic]:
-    budgets = [each for each in resources if _covers(each, controller.deployment)]
+    budgets = [resource for resource in resources if _covers(resource, controller.deployment)]
     key = f"{CONTROLLERS[controller.component]}.podDisruptionBudget"
     if len(budgets) > 1:
-        names = ", ".join(each.name for each in budgets)
+        names = ", ".join(resource.name for resource in budgets)
         message = f"{controller.component} has two disruption budgets ({names})"
         message += ": a pod with more than one is never evicted"
         yield Diagnostic(

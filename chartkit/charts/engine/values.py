@@ -136,14 +136,14 @@ def _page_rows(entries: Mapping[str, Value | Section], path: str) -> Iterator[st
 
 def own_values(environment: Environment) -> Values:
     """Return the values files of an environment, merged; raise InputError for a missing one."""
-    for each in environment.engine_values:
-        if not each.path.is_file():
+    for file in environment.engine_values:
+        if not file.path.is_file():
             hint = "paths start at the folder of chartkit.yaml"
-            raise InputError(f"there is no values file '{each.path}'", each.location, hint)
-    found = read_values([each.path for each in environment.engine_values])
-    for document in found.documents:
+            raise InputError(f"there is no values file '{file.path}'", file.location, hint)
+    values = read_values([named_file.path for named_file in environment.engine_values])
+    for document in values.documents:
         require_no_object(document)
-    return found
+    return values
 
 
 def at_sources(
@@ -152,13 +152,13 @@ def at_sources(
     """Yield findings about the engine's values at the places of the project's own files that the
     values come from; written: the values files of the chart."""
     sources = own_values(environment).documents if environment.engine_values else ()
-    files = {each.source.file: each for each in written}
-    for each in found:
-        place = each.location
+    files = {document.source.file: document for document in written}
+    for diagnostic in found:
+        place = diagnostic.location
         source = None
         if place is not None and place.file in files:
             source = _source(place, files[place.file], sources)
-        yield each if source is None else replace(each, location=source)
+        yield diagnostic if source is None else replace(diagnostic, location=source)
 
 
 def _source(place: Location, written: Document, sources: Sequence[Document]) -> Location | None:
@@ -166,8 +166,8 @@ def _source(place: Location, written: Document, sources: Sequence[Document]) -> 
     chart's own file decides."""
     steps = pointer_steps(place.path)
     for document in reversed(sources if steps else ()):
-        found = document.locate(*steps)
-        if found.path == place.path:
+        location = document.locate(*steps)
+        if location.path == place.path:
             same = pointed_at(document.body, steps) == pointed_at(written.body, steps)
-            return found if same or isinstance(pointed_at(written.body, steps), dict) else None
+            return location if same or isinstance(pointed_at(written.body, steps), dict) else None
     return None

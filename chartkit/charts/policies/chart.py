@@ -145,8 +145,8 @@ def plan_for_profile(reference: str, parameters: Mapping[str, Json]) -> ChartPla
 def _project_around(file: Path) -> Project | None:
     """The project of the nearest folder above a file; None where there is no file, or none."""
     folders = file.resolve().parents if file.is_file() else ()
-    found = next((each for each in folders if (each / FILE_NAME).is_file()), None)
-    return None if found is None else read_project(found)
+    path = next((folder for folder in folders if (folder / FILE_NAME).is_file()), None)
+    return None if path is None else read_project(path)
 
 
 def render_profile(
@@ -163,7 +163,7 @@ def render_profile(
 def _clusters(project: Project) -> str:
     """The range of clusters that the chart admits."""
     environments = project.environments.values()
-    admission = all(each.policy_type is PolicyType.ADMISSION for each in environments)
+    admission = all(environment.policy_type is PolicyType.ADMISSION for environment in environments)
     least = ADMISSION_POLICIES if admission else None
     data = next(iter(environments)).versions
     accepted = [each.kubernetes for each in environments if each.is_unsupported]
@@ -176,12 +176,12 @@ class _Chart:
     def __init__(self, library: Library, resolved: Sequence[Selection]) -> None:
         self.policies = policies = tuple(_carried(library, resolved))
         self._templates = read_templates(policies)
-        rules = {each.policy.name: each.rules for each in self._templates}
-        cel = {each.policy.name: each.cel_kind for each in self._templates if each.cel_kind}
+        rules = {policy.policy.name: policy.rules for policy in self._templates}
+        cel = {policy.policy.name: policy.cel_kind for policy in self._templates if policy.cel_kind}
         standards = {
-            each.name: each.group for each in library.policies.values() if is_standard(each)
+            policy.name: policy.group for policy in library.policies.values() if is_standard(policy)
         }
-        standing = {each.name: standards.get(each.name, each.group) for each in policies}
+        standing = {policy.name: standards.get(policy.name, policy.group) for policy in policies}
         standing |= {each.name: each.group for each in policies if isinstance(each, FolderPolicy)}
         self._catalogue = Catalogue(policies, rules, cel, standing)
         self._schema = values_schema(self._catalogue)
@@ -190,17 +190,17 @@ class _Chart:
         """Raises InputError where an environment's Kyverno or cluster is too old for a policy."""
         form = self._policy_type(environment)
         if form is PolicyType.ADMISSION:
-            for found in admission_policies(
+            for diagnostic in admission_policies(
                 environment.kubernetes, environment.locate_policy_type()
             ):
-                raise InputError(found.message, found.location, found.hint)
+                raise InputError(diagnostic.message, diagnostic.location, diagnostic.hint)
         late = [
-            (each, needed)
-            for each in self._templates
-            for needed in [_minimum(each, form)]
+            (policy, needed)
+            for policy in self._templates
+            for needed in [_minimum(policy, form)]
             if needed > environment.kyverno
-            and each.policy.name in resolved.policies
-            and resolved.policies[each.policy.name].enabled
+            and policy.policy.name in resolved.policies
+            and resolved.policies[policy.policy.name].enabled
         ]
         if late:
             raise _too_old(environment, *late[0], len(late) - 1)
@@ -285,10 +285,10 @@ class _Chart:
         files[README_FILE] = readme(self._catalogue, values, self._schema)
         template = source / "policy.yaml.j2"
         text = template.read_text("utf-8")
-        for each in self._templates:
-            group = self._catalogue.standing.get(each.policy.name, "")
-            context = policy_context(each, group)
-            files[template_file(each.policy)] = render_text(text, context, str(template))
+        for policy in self._templates:
+            group = self._catalogue.standing.get(policy.policy.name, "")
+            context = policy_context(policy, group)
+            files[template_file(policy.policy)] = render_text(text, context, str(template))
         guards = guard_templates(self._templates, files)
         return files | ({GUARDS_FILE: guards} if guards else {})
 
@@ -339,7 +339,7 @@ def _permissions(template: RenderedPolicy) -> Body:
 def _minimum(template: RenderedPolicy, form: PolicyType) -> Version:
     """The oldest Kyverno that serves a policy in a form."""
     if form is PolicyType.VALIDATING and template.cel_bodies:
-        return max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
+        return max(cel_policy_fields.minimum_version(body)[0] for body in template.cel_bodies)
     if form is PolicyType.BOTH and template.cel_kind == VALIDATING:
         return max(template.policy.minimum_kyverno, _minimum(template, PolicyType.VALIDATING))
     if form is PolicyType.ADMISSION and template.cel_kind == VALIDATING:
@@ -374,13 +374,13 @@ def _carried(library: Library, resolved: Iterable[Selection]) -> list[LibraryPol
     Raises InputError for two policies of one name.
     """
     named: dict[str, ResolvedPolicy] = {}
-    for each in resolved:
-        for name, given in each.policies.items():
+    for selection in resolved:
+        for name, given in selection.policies.items():
             require_same(named.setdefault(name, given), given.policy, given.location)
-    found = [given.policy for given in named.values()]
+    policies = [given.policy for given in named.values()]
     standards = filter(is_standard, library.policies.values())
-    found += [policy for policy in standards if policy.name not in named]
-    return sorted(found, key=lambda policy: policy.reference)
+    policies += [policy for policy in standards if policy.name not in named]
+    return sorted(policies, key=lambda policy: policy.reference)
 
 
 def _json_lines(items: Sequence[Json]) -> str:

@@ -99,5 +99,5 @@ def _has_ephemeral(body: Body) -> bool:
         body["kind"] == VALIDATING
         and extends_to_controllers(body)
         and "ephemeralContainers" in json.dumps(body["spec"])
-        and any("UPDATE" in (each.get("operations") or ()) for each in rules[:1])
+        and any("UPDATE" in (rule.get("operations") or ()) for rule in rules[:1])
     )

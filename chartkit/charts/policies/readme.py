@@ -67,8 +67,8 @@ def _policy(policy: LibraryPolicy) -> str:
     lines += [f"{markdown_cell(text)}\n" for text in (policy.title, policy.description) if text]
     if policy.parameters:
         rows = (
-            (f"`{name}`", code(each.default), prose(each.schema.get("description", "")))
-            for name, each in policy.parameters.items()
+            (f"`{name}`", code(parameter.default), prose(parameter.schema.get("description", "")))
+            for name, parameter in policy.parameters.items()
         )
         lines.append(markdown_rows(("Parameter", *_HEAD[1:]), rows))
     return "\n".join(lines)

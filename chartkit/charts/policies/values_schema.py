@@ -139,18 +139,18 @@ def overrides(actions: Sequence[NamespaceAction]) -> list[Body]:
     """
     found: list[Body] = []
     decided: list[str] = []
-    for each in reversed(actions):
+    for action in reversed(actions):
         where: Body = {}
-        if each.namespaces:
-            names = [name for name in each.namespaces if not _is_decided(name, decided)]
+        if action.namespaces:
+            names = [name for name in action.namespaces if not _is_decided(name, decided)]
             if not names:
                 continue
             where["namespaces"] = names
-        if each.selector is not None:
-            where["namespaceSelector"] = each.selector
-        elif each.namespaces:
-            decided += each.namespaces
-        found.append({"action": each.action.value, **where})
+        if action.selector is not None:
+            where["namespaceSelector"] = action.selector
+        elif action.namespaces:
+            decided += action.namespaces
+        found.append({"action": action.action.value, **where})
     return found
 
 
@@ -349,8 +349,8 @@ def _variant(policy: Body, extra: Body) -> Body:
 
 def _parameters_schema(policy: LibraryPolicy, shared: Body) -> Body:
     own = {
-        name: shared[name] if each.shared else dict(each.schema)
-        for name, each in policy.parameters.items()
+        name: shared[name] if parameter.shared else dict(parameter.schema)
+        for name, parameter in policy.parameters.items()
     }
     body = {"additionalProperties": False, "properties": own}
     return {"properties": {"parameters": body}}

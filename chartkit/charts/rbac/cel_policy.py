@@ -45,7 +45,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
     background = _is_on(evaluation, "background", True) and kind != "DeletingPolicy"
     matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), found)
     # Parts of objects are no objects that could be looked up, scanned or deleted.
-    objects_matched = [each for each in matched if "/" not in each.resource]
+    objects_matched = [name for name in matched if "/" not in name.resource]
     if background:
         found.allow([Controller.REPORTS], objects_matched, READ, scan=True)
     controllers = _CONTROLLERS[kind] + ((Controller.BACKGROUND,) if existing else ())
@@ -193,7 +193,7 @@ def _in_template(template: str) -> Iterator[ObjectLiteral]:
         body = mapping_at(document.body)
         words = [body.get(key) for key in ("apiVersion", "kind")]
         yield ObjectLiteral(
-            *(each if isinstance(each, str) and each != "x" else None for each in words)
+            *(word if isinstance(word, str) and word != "x" else None for word in words)
         )
 
 

@@ -67,7 +67,7 @@ def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, found: F
     if scanned:
         judged = "validate" in rule or "verifyImages" in rule
         # Kyverno asks for it when a rule changes or makes objects, too, and only warns.
-        read = matched if judged else [each for each in matched if each != SECRETS]
+        read = matched if judged else [name for name in matched if name != SECRETS]
         found.allow(_SCANNING, read, READ, scan=True)
     if extending:
         # The objects that set such a rule off are looked up again before it runs.
@@ -172,9 +172,9 @@ def _target_needs(target: Body, path: FieldPath, found: Findings) -> None:
         verbs.add("list")
     found.allow([Controller.BACKGROUND], resources, verbs)
     whole = [
-        ResourceName(each.group, each.resource.partition("/")[0], each.guessed)
-        for each in resources
-        if "/" in each.resource
+        ResourceName(name.group, name.resource.partition("/")[0], name.guessed)
+        for name in resources
+        if "/" in name.resource
     ]
     found.allow([Controller.BACKGROUND], whole, verbs - {"update"})
 
@@ -290,19 +290,19 @@ def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
     bodies: policies of kyverno.io and policies.kyverno.io, others need nothing of Kyverno;
     definitions: custom resource definitions, for the names of their kinds.
     """
-    found = Findings(known_kinds(definitions))
+    findings = Findings(known_kinds(definitions))
     for body in bodies:
         group = str(body.get("apiVersion")).partition("/")[0]
         kind = str(body.get("kind"))
         if group == _PLAIN_GROUP and kind in _RULES:
-            _RULES[kind](body, found)
+            _RULES[kind](body, findings)
         elif group == GROUP and kind in KINDS:
-            cel_needs(kind.removeprefix(NAMESPACED), body, found)
+            cel_needs(kind.removeprefix(NAMESPACED), body, findings)
     return Needs(
-        permissions=tuple(sorted(_missing(found), key=_order)),
-        config_maps=tuple(sorted(found.config_maps)),
-        global_entries=tuple(sorted(found.global_entries)),
-        unknown=tuple(found.unknown),
+        permissions=tuple(sorted(_missing(findings), key=_order)),
+        config_maps=tuple(sorted(findings.config_maps)),
+        global_entries=tuple(sorted(findings.global_entries)),
+        unknown=tuple(findings.unknown),
     )
 
 
@@ -311,7 +311,7 @@ def definitions_beside(folder: Path) -> tuple[Body, ...]:
     read."""
     file = folder / DEFINITIONS_FILE
     found = read_file(file) if file.is_file() else ()
-    bodies = (each.body for each in found if isinstance(each.body, dict))
+    bodies = (document.body for document in found if isinstance(document.body, dict))
     return tuple(body for body in bodies if body.get("kind") == _DEFINITION)
 
 
@@ -335,12 +335,12 @@ def as_json(found: Needs) -> list[Body]:
     """The permissions for the chart's templates; scan and guessed stand where there are such."""
     return [
         {
-            "controller": each.controller.value,
-            "group": each.group,
-            "resource": each.resource,
-            "verbs": list(each.verbs),
-            **({"scan": True} if each.scan else {}),
-            **({"guessed": each.guessed} if each.guessed else {}),
+            "controller": permission.controller.value,
+            "group": permission.group,
+            "resource": permission.resource,
+            "verbs": list(permission.verbs),
+            **({"scan": True} if permission.scan else {}),
+            **({"guessed": permission.guessed} if permission.guessed else {}),
         }
-        for each in found.permissions
+        for permission in found.permissions
     ]

@@ -150,10 +150,10 @@ class Findings:
         if not _KIND.fullmatch(kind):
             self.note(f"'{kind}' is no kind", path)
             return []
-        found = self.kinds.find(None if group is not None and "*" in group else group, kind)
-        if not found:
+        names = self.kinds.find(None if group is not None and "*" in group else group, kind)
+        if not names:
             self.note(f"no group is known for kind '{kind}'", path)
-        return found
+        return names
 
     def reads_config_map(self, namespace: Json, name: Json, path: FieldPath) -> None:
         """A policy reads a ConfigMap."""
@@ -168,7 +168,7 @@ def subresource(names: Iterable[ResourceName], part: str) -> list[ResourceName]:
     """A part of resources, as `status`; without a part the resources themselves."""
     if not part:
         return list(names)
-    return [ResourceName(each.group, f"{each.resource}/{part}", each.guessed) for each in names]
+    return [ResourceName(name.group, f"{name.resource}/{part}", name.guessed) for name in names]
 
 
 READ: Final = frozenset({"get", "list", "watch"})

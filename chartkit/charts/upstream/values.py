@@ -180,16 +180,16 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
             place = environment.keys.document.locate("profiles", index)
         profile = read_profile(reference, root, place)
         found |= set(_ancestry(profile))
-        if profile.name not in {f"pss-{each}" for each in _STANDARDS}:
+        if profile.name not in {f"pss-{standard}" for standard in _STANDARDS}:
             what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
             left.append(_left(what, place))
-    return next((each for each in _STANDARDS if f"pss-{each}" in found), ""), left
+    return next((standard for standard in _STANDARDS if f"pss-{standard}" in found), ""), left
 
 
 def _ancestry(profile: Profile) -> Iterator[str]:
     yield profile.name
-    for each in profile.extends:
-        yield from _ancestry(each)
+    for extend in profile.extends:
+        yield from _ancestry(extend)
 
 
 def _form(chart: ChartFiles, environment: Environment) -> PolicyType:
@@ -220,17 +220,17 @@ def _exclusions(
     # In CEL the chart leaves namespaces alone, by name. A policy's own take the shared ones'
     # place there, so that each has both.
     left = [
-        _left("exclusions by name of namespace alone in CEL", each.location)
-        for each in (*shared, *(each for found in own.values() for each in found))
-        if not _plain_namespaces(each)
+        _left("exclusions by name of namespace alone in CEL", exclusion.location)
+        for exclusion in (*shared, *(exclusion for found in own.values() for exclusion in found))
+        if not _plain_namespaces(exclusion)
     ]
     values: Body = {}
     if common := _namespaces(shared):
         values["vpolExclude"] = {"excludeNamespaces": common}
     by_policy = {
-        name: {"excludeNamespaces": _namespaces((*shared, *found))}
-        for name, found in own.items()
-        if _namespaces(found)
+        name: {"excludeNamespaces": _namespaces((*shared, *exclusions))}
+        for name, exclusions in own.items()
+        if _namespaces(exclusions)
     }
     if by_policy:
         values["vpolExcludeByPolicy"] = by_policy

@@ -93,8 +93,8 @@ def read_vendored(root: Path) -> Mapping[str, Vendored]:
     Raises InputError for one that is not as its lock file has it, or that is none.
     """
     folder = root / VENDOR / CHARTS
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
-    names = [each.name for each in found if not each.name.startswith(".")]
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    names = [path.name for path in paths if not path.name.startswith(".")]
     for name in names:
         if name not in NAMES:
             hint = f"remove it; there can be {', '.join(NAMES)}"
@@ -354,12 +354,12 @@ def _offer(entry: Body, index: str, what: str) -> Offer:
 
 
 def _digest(text: Json) -> str:
-    found = _DIGEST.fullmatch(text.lower()) if isinstance(text, str) else None
-    return found[1] if found else ""
+    match = _DIGEST.fullmatch(text.lower()) if isinstance(text, str) else None
+    return match[1] if match else ""
 
 
 def _newest(entries: list[Body]) -> Iterator[str]:
     versions = [plain_version(str(entry.get("version"))) for entry in entries]
-    known = [each for each in versions if semver.Version.is_valid(each)]
+    known = [version for version in versions if semver.Version.is_valid(version)]
     released = [each for each in known if not semver.Version.parse(each).prerelease]
     yield from sorted(released or known, key=semver.Version.parse, reverse=True)[:_SHOWN]

@@ -58,10 +58,10 @@ class Binding:
 def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, ...]:
     """The bindings of a policy, in order; raises CompileError for one that its schema refuses."""
     return tuple(
-        _read(policy, one)
-        for one in found
-        if one.kind == f"{policy.kind}Binding"
-        and mapping_at(one.body, "spec").get("policyName") == policy.name
+        _read(policy, resource)
+        for resource in found
+        if resource.kind == f"{policy.kind}Binding"
+        and mapping_at(resource.body, "spec").get("policyName") == policy.name
     )
 
 
@@ -70,7 +70,7 @@ def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
 
     Those of a policy that is there are checked with it.
     """
-    policies = {(each.kind, each.name) for each in found}
+    policies = {(resource.kind, resource.name) for resource in found}
     for one in filter(is_binding, found):
         named = mapping_at(one.body, "spec").get("policyName")
         if isinstance(named, str) and (one.kind.removesuffix("Binding"), named) in policies:
@@ -204,11 +204,11 @@ class AdmissionExpressions:
         self._has_params = has_params
         self._fields: dict[str, Type] = {}
         self._variables: dict[str, Expression] = {}
-        for each in variables:
-            compiled = self.compile(each.expression)
+        for expression in variables:
+            compiled = self.compile(expression.expression)
             program = compiled.program
-            self._variables[each.name] = compiled
-            self._fields[each.name] = _declared(program.output_type) if program else types.DYN
+            self._variables[expression.name] = compiled
+            self._fields[expression.name] = _declared(program.output_type) if program else types.DYN
 
     def compile(self, text: str, expected: Sequence[Type] = ()) -> Expression:
         """An expression that sees the variables; expected: what it may come to, none: anything."""
@@ -254,7 +254,7 @@ class AdmissionExpressions:
         if expression.program is None:
             return ()
         programs = {name: one.program for name, one in self._variables.items() if one.program}
-        asked = [one.program for one in conditions if one.program]
+        asked = [condition.program for condition in conditions if condition.program]
         matching = Matching(asked, constraints)
         return fields_of(expression.program, scope, programs, OFFLINE, matching)
 
@@ -262,11 +262,11 @@ class AdmissionExpressions:
 @lru_cache(maxsize=512)
 def _environment(kind: Environment, fields: Fields, has_params: bool) -> Environment:
     """The environment of a kind with a policy's variables; `params` is there where it has some."""
-    found = with_variables(kind, _VARIABLES, fields)
-    names = {name: one for name, one in found.variables.items() if name != _PARAMS}
+    environment = with_variables(kind, _VARIABLES, fields)
+    names = {name: variable for name, variable in environment.variables.items() if name != _PARAMS}
     if has_params:
         names[_PARAMS] = Variable(types.DYN)
-    return replace(found, variables=MappingProxyType(names))
+    return replace(environment, variables=MappingProxyType(names))
 
 
 def _declared(type_: Type) -> Type:
@@ -354,13 +354,13 @@ class AdmissionValidation:
         self._conditions = [compile_(each.expression, (types.BOOL,)) for each in conditions]
         self._validations = [
             _Validation(
-                each,
-                compile_(each.expression, (types.BOOL,)),
-                compile_(each.message_expression, (types.STRING,))
-                if each.message_expression
+                validation,
+                compile_(validation.expression, (types.BOOL,)),
+                compile_(validation.message_expression, (types.STRING,))
+                if validation.message_expression
                 else None,
             )
-            for each in validations
+            for validation in validations
         ]
 
     def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Decision | None:
@@ -378,15 +378,15 @@ class AdmissionValidation:
                 return decision
             scope["namespaceObject"] = request["namespaceObject"]
         scope["variables"] = self._expressions.variables(scope, scope.computed)
-        for each in self._validations:
+        for validation in self._validations:
             try:
-                if each.expression.evaluate(scope) is True:
+                if validation.expression.evaluate(scope) is True:
                     continue
             except CelError as error:
-                fields = self._fields(each, scope)
+                fields = self._fields(validation, scope)
                 return Decision(error.message, is_error=True, fields=fields)
-            fields = self._fields(each, scope)
-            return Decision(_message(each, scope), fields=fields)
+            fields = self._fields(validation, scope)
+            return Decision(_message(validation, scope), fields=fields)
         return None
 
     def _fields(self, failed: _Validation, scope: Mapping[str, Value]) -> tuple[str, ...]:
@@ -395,7 +395,7 @@ class AdmissionValidation:
         )
 
     def _match(self, scope: Mapping[str, Value]) -> Decision | None:
-        failures = failed(lambda one: one.evaluate(scope), self._conditions)
+        failures = failed(lambda expression: expression.evaluate(scope), self._conditions)
         if failures == []:
             return None
         if failures is None or self._ignores_errors:

@@ -35,13 +35,13 @@ def extended(policy: CelPolicy, rewrite: Rewrite | None = None) -> tuple[CelPoli
     if policy.constraints is None or not can_extend(policy.constraints):
         return ()
     asked = tuple(CONTROLLERS) if policy.controllers is None else policy.controllers
-    found: list[CelPolicy] = []
+    policies: list[CelPolicy] = []
     for template in (CRON_TEMPLATE, TEMPLATE):
         known = {name for name in asked if name in CONTROLLERS}
         resources = sorted(name for name in known if CONTROLLERS[name].template == template)
         if resources:
-            found.append(_for(policy, template, resources, rewrite or rewritten))
-    return tuple(found)
+            policies.append(_for(policy, template, resources, rewrite or rewritten))
+    return tuple(policies)
 
 
 def of_templates(policy: CelPolicy) -> CelPolicy | None:

@@ -161,12 +161,12 @@ def refused_by_server(policy: CelPolicy) -> list[Diagnostic]:
         return []
     has_params = bool(policy.spec.get("paramKind"))
     there = AdmissionExpressions(ENVIRONMENTS["k8s"], policy.variables, has_params)
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for path, text, expected in expressions_of(policy):
         problem = there.compile(text, expected).problem
         if problem:
             message = f"{policy.key}: {path}: Invalid value: {quote(text)}: {problem}"
             where = policy.resource.location
             hint = "an API server refuses the policy, whatever Kyverno's program says of it"
-            found.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, where, hint))
-    return found
+            diagnostics.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, where, hint))
+    return diagnostics

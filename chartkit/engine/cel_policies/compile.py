@@ -108,10 +108,10 @@ class DigestEvaluator(Evaluator):
     def _without_digest(self, body: Body) -> Iterator[tuple[tuple[str, ...], str]]:
         """Return the paths of the policy's images without digest, and their full references."""
         for members in extract_images(body).values():
-            for one in members.values():
-                image: str = one["reference"]
-                if not one.get("digest") and self._fits(image):
-                    yield tuple(one["jsonPointer"].split("/")[1:]), image
+            for member in members.values():
+                image: str = member["reference"]
+                if not member.get("digest") and self._fits(image):
+                    yield tuple(member["jsonPointer"].split("/")[1:]), image
 
 
 def _digest(image: Body) -> str:
@@ -131,15 +131,15 @@ _Binder = Callable[[CelPolicy, Sequence[Resource]], _Evaluators]
 def _validating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
     environment = _environment("vpol", policy)
     forms = (policy, *extended(policy))
-    found = [ValidatingEvaluator(form, environment, exceptions) for form in forms]
-    return (*found, *_of_templates(policy, found[0]))
+    evaluators = [ValidatingEvaluator(form, environment, exceptions) for form in forms]
+    return (*evaluators, *_of_templates(policy, evaluators[0]))
 
 
 def _mutating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:
     environment = _environment("mpol", policy)
     forms = (policy, *extended(policy, mutations_rewritten))
-    found = [MutatingEvaluator(form, environment, exceptions) for form in forms]
-    return (*found, *_of_templates(policy, found[0]))
+    evaluators = [MutatingEvaluator(form, environment, exceptions) for form in forms]
+    return (*evaluators, *_of_templates(policy, evaluators[0]))
 
 
 def _image_validating(policy: CelPolicy, exceptions: _Exceptions) -> _Evaluators:

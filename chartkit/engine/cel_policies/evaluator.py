@@ -71,11 +71,11 @@ def admission(
     evidence: of the same request before it was changed; absent: what stands for an object that
     there is not.
     """
-    found = RequestEvidence() if evidence is None else evidence
+    request_evidence = RequestEvidence() if evidence is None else evidence
     if attributes.request.is_json:
-        return Admission(attributes, JsonScope(attributes), world, found)
+        return Admission(attributes, JsonScope(attributes), world, request_evidence)
     scope = RequestScope(attributes, _namespace(attributes), absent)
-    return Admission(attributes, scope, world, found)
+    return Admission(attributes, scope, world, request_evidence)
 
 
 def new_host(policy: CelPolicy, world: World) -> ClusterHost:

@@ -105,12 +105,12 @@ def without_effect(policy: CelPolicy, found: Iterable[CelException]) -> Iterator
     or values: Kyverno passes over it (`pkg/image/verification/evaluator/policy.go`)."""
     if policy.kind is not CelKind.IMAGE_VALIDATING:
         return
-    for one in dict.fromkeys(found):
-        if one.named(policy) and not one.is_full:
-            field = "images" if one.images else "allowedValues"
-            text = f"exception {one.key} has no effect on {policy.kind_name} {policy.key}"
+    for exception in dict.fromkeys(found):
+        if exception.named(policy) and not exception.is_full:
+            field = "images" if exception.images else "allowedValues"
+            text = f"exception {exception.key} has no effect on {policy.kind_name} {policy.key}"
             message = f"{text}: the expressions of that kind cannot read its `{field}`"
-            place, hint = one.location.within(f"/spec/{field}"), _WHOLE
+            place, hint = exception.location.within(f"/spec/{field}"), _WHOLE
             yield Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint)
 
 
@@ -137,12 +137,12 @@ class Allowed:
 
     def result(self, evaluator: Evaluator) -> RuleResult:
         """Return the policy's result for a request that is let off."""
-        keys = ", ".join(one.key for one in self.full)
+        keys = ", ".join(exception.key for exception in self.full)
         # The first of the highest priority above 0 decides; without any, the first.
-        chosen = max(self.full, key=lambda one: max(one.priority, 0))
+        chosen = max(self.full, key=lambda exception: max(exception.priority, 0))
         status, word = (Status.PASS, "passed") if chosen.passes else (Status.SKIP, "skipped")
         message = f"rule is {word} due to policy exception: {keys}"
-        names = ",".join(one.name for one in self.full)
+        names = ",".join(exception.name for exception in self.full)
         return evaluator.result(status, message, RULE, {"exceptions": names})
 
 
@@ -158,7 +158,7 @@ class Exceptions:
     def __init__(self, exceptions: Sequence[CelException], compiler: ExpressionCompiler) -> None:
         """Raises CompileError where a condition does not compile."""
         self._compiled: tuple[tuple[CelException, tuple[Program, ...]], ...] = tuple(
-            (one, compiler.conditions(one.conditions)) for one in exceptions
+            (exception, compiler.conditions(exception.conditions)) for exception in exceptions
         )
 
     def __bool__(self) -> bool:
@@ -174,7 +174,7 @@ class Exceptions:
         images: list[str] = []
         values: list[str] = []
         full = False
-        for one, conditions in self._compiled:
+        for exception, conditions in self._compiled:
             try:
                 applies = holds(conditions, scope, host, ignores_errors)
             except CelError:
@@ -183,10 +183,10 @@ class Exceptions:
                 raise
             if not applies:
                 continue
-            matched.append(one)
-            if one.is_full:
+            matched.append(exception)
+            if exception.is_full:
                 full = True
             elif not full:
-                images.extend(one.images)
-                values.extend(one.values)
+                images.extend(exception.images)
+                values.extend(exception.values)
         return Allowed(tuple(matched) if full else (), tuple(images), tuple(values))

@@ -69,7 +69,7 @@ def sees_the_request_alone(program: Program) -> bool:
             named.add(node.name)
         elif isinstance(node, Call):
             declared = functions.get(node.function)
-            if declared is not None and any(one.hosted for one in declared.overloads):
+            if declared is not None and any(overload.hosted for overload in declared.overloads):
                 return False
     # A name of the environment that a macro takes for its own may stand outside of it, too.
     return named - (bound - program.environment.variables.keys()) <= _REQUEST
@@ -134,8 +134,8 @@ class ExpressionCompiler:
     ) -> tuple[Program, ...]:
         """The programs of match conditions; raises CompileError for those that do not compile."""
         programs = [
-            self.one(f"{path}[{index}].expression", each.expression, (types.BOOL,))
-            for index, each in enumerate(expressions)
+            self.one(f"{path}[{index}].expression", expression.expression, (types.BOOL,))
+            for index, expression in enumerate(expressions)
         ]
         self.check()
         return tuple(program for program in programs if program is not None)
@@ -143,38 +143,38 @@ class ExpressionCompiler:
     def variables(self, expressions: Sequence[NamedExpression]) -> dict[str, Program]:
         """The programs of variables, each of which sees those before it."""
         programs: dict[str, Program] = {}
-        for index, each in enumerate(expressions):
-            program = self.one(f"spec.variables[{index}].expression", each.expression)
+        for index, expression in enumerate(expressions):
+            program = self.one(f"spec.variables[{index}].expression", expression.expression)
             if program is not None:
-                programs[each.name] = program
-                self._fields[each.name] = program.output_type
+                programs[expression.name] = program
+                self._fields[expression.name] = program.output_type
         self.check()
         return programs
 
     def validations(self, validations: Sequence[Validation]) -> tuple[CompiledValidation, ...]:
         """The programs of validations and of their messages."""
         compiled: list[CompiledValidation] = []
-        for index, each in enumerate(validations):
+        for index, validation in enumerate(validations):
             path = f"spec.validations[{index}]"
-            program = self.one(f"{path}.expression", each.expression, (types.BOOL,))
+            program = self.one(f"{path}.expression", validation.expression, (types.BOOL,))
             self.check()
             message = None
-            if each.message_expression:
-                text = each.message_expression
+            if validation.message_expression:
+                text = validation.message_expression
                 message = self.one(f"{path}.messageExpression", text, (types.STRING,))
                 self.check()
             if program is not None:
-                compiled.append(CompiledValidation(each, program, message))
+                compiled.append(CompiledValidation(validation, program, message))
         return tuple(compiled)
 
     def audit_annotations(self, expressions: Sequence[NamedExpression]) -> dict[str, Program]:
         """The programs of audit annotations, by key."""
         programs: dict[str, Program] = {}
-        for index, each in enumerate(expressions):
+        for index, expression in enumerate(expressions):
             path = f"spec.auditAnnotations[{index}].valueExpression"
-            program = self.one(path, each.expression, (types.STRING, types.NULL))
+            program = self.one(path, expression.expression, (types.STRING, types.NULL))
             if program is not None:
-                programs[each.name] = program
+                programs[expression.name] = program
         self.check()
         return programs
 
@@ -211,11 +211,11 @@ def expressions_of(policy: CelPolicy) -> Iterator[tuple[str, str, tuple[Type, ..
         yield f"spec.matchConditions[{index}].expression", named.expression, (types.BOOL,)
     for index, named in enumerate(policy.variables):
         yield f"spec.variables[{index}].expression", named.expression, ()
-    for index, one in enumerate(policy.validations):
+    for index, validation in enumerate(policy.validations):
         path = f"spec.validations[{index}]"
-        yield f"{path}.expression", one.expression, (types.BOOL,)
-        if one.message_expression:
-            yield f"{path}.messageExpression", one.message_expression, (types.STRING,)
+        yield f"{path}.expression", validation.expression, (types.BOOL,)
+        if validation.message_expression:
+            yield f"{path}.messageExpression", validation.message_expression, (types.STRING,)
     for index, named in enumerate(policy.annotations_made):
         path = f"spec.auditAnnotations[{index}].valueExpression"
         yield path, named.expression, (types.STRING, types.NULL)
@@ -234,7 +234,7 @@ def holds(
 
     Raises CelError with every failure's text otherwise.
     """
-    failures = failed(lambda one: one.evaluate(scope, host), conditions)
+    failures = failed(lambda program: program.evaluate(scope, host), conditions)
     if failures and not ignores_errors:
         raise CelError("; ".join(failures))
     return failures == []

@@ -75,7 +75,7 @@ def _matched(constraints: MatchConstraints | None) -> Iterator[str]:
         return
     selector = constraints.object_selector
     if selector is not None:
-        keys = [*selector.labels, *(each.key for each in selector.expressions)]
+        keys = [*selector.labels, *(requirement.key for requirement in selector.expressions)]
         yield from (pointer_of("metadata", "labels", key) for key in keys if not has_wildcard(key))
     rules = constraints.rules
     if all(rule.names for rule in rules):

@@ -231,7 +231,7 @@ class Template:
     def __init__(self, text: str, interpolate: bool, environment: Environment) -> None:
         """Raises TemplateError."""
         compiler = _Compiler(environment, interpolate)
-        self._documents = [compiler.document(one) for one in read_documents(text)]
+        self._documents = [compiler.document(node) for node in read_documents(text)]
         if not self._documents:
             raise TemplateError("template must contain at least one YAML document")
 

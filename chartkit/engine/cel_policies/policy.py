@@ -163,8 +163,8 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
     policy = with_spec(policy, body["spec"])
     # The definitions key these lists by name, so a server refuses a name that stands twice.
     problems = [
-        *_doubles("variables", [one.name for one in policy.variables]),
-        *_doubles("matchConditions", [one.name for one in policy.conditions]),
+        *_doubles("variables", [expression.name for expression in policy.variables]),
+        *_doubles("matchConditions", [expression.name for expression in policy.conditions]),
         *_doubles("validationActions", policy.actions),
     ]
     if problems:

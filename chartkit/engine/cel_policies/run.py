@@ -164,7 +164,7 @@ class CompiledCelPolicy:
                 admission = view.evaluate(self, evaluator, admission, made)
         if phase is Phase.IMAGES:
             # Kyverno reports no digest that was added, only those that could not be.
-            made = [one for one in made if one.status is not Status.PASS]
+            made = [result for result in made if result.status is not Status.PASS]
         results += made
 
     def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
@@ -178,13 +178,13 @@ class CompiledCelPolicy:
 
     def evaluators_of(self, attributes: Attributes) -> tuple[Evaluator, ...]:
         """The forms that may say something of a request, by its kind alone."""
-        found = self._by_kind.get(attributes.kind_key)
-        if found is None:
-            found = tuple(
+        evaluators = self._by_kind.get(attributes.kind_key)
+        if evaluators is None:
+            evaluators = tuple(
                 evaluator for evaluator in self.evaluators if evaluator.concerns(attributes)
             )
-            self._by_kind[attributes.kind_key] = found
-        return found
+            self._by_kind[attributes.kind_key] = evaluators
+        return evaluators
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -96,16 +96,16 @@ class TemplateEvaluator(Evaluator):
         workload = admission.attributes.object or admission.attributes.old or {}
         last: RuleResult | None = None
         excepted: list[RuleResult] = []
-        found = list(pod_templates(workload))
+        templates = list(pod_templates(workload))
         old = admission.attributes.old
         is_changed = old is not None and old is not workload
         before = {one.keys: one for one in pod_templates(old or {})} if is_changed else {}
-        for template in found:
+        for template in templates:
             asked = _of_pod(admission, workload, template, before.get(template.keys))
             result = self._pods.evaluate_admission(asked)
             if result is not None and result.status in (Status.FAIL, Status.ERROR):
                 # The result for a template's Pod as that for the workload.
-                fields = tuple(f"{pointer_of(*template.keys)}{each}" for each in result.fields)
+                fields = tuple(f"{pointer_of(*template.keys)}{field}" for field in result.fields)
                 if result.rule == EVALUATION:
                     head, _, tail = result.message.partition(": ")
                     message = f"{head}: pod template at {template.path}: {tail}"
@@ -116,13 +116,13 @@ class TemplateEvaluator(Evaluator):
                 excepted.append(result)
             elif result is not None and not (last and result.status is Status.SKIP):
                 last = result
-        if not found:
+        if not templates:
             return self._without_template(Resource(workload))
         if excepted and (last is None or last.status is Status.SKIP):
             # One result for the exceptions of several templates.
             first, *others = excepted
-            keys = (one.message.partition(": ")[2] for one in others)
-            names = (one.properties["exceptions"] for one in excepted)
+            keys = (rule_result.message.partition(": ")[2] for rule_result in others)
+            names = (rule_result.properties["exceptions"] for rule_result in excepted)
             message = ", ".join((first.message, *keys))
             return replace(first, message=message, properties={"exceptions": ",".join(names)})
         return last

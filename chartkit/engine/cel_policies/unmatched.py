@@ -100,21 +100,21 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
         compiler.variables(policy.variables)
     except CompileError:
         return []
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for path, text, _expected in expressions_of(policy):
         program = compiler.one(path, text)
         if program is None:
             continue
         for issues in misspelt(program, kinds):
-            found += [
+            diagnostics += [
                 replace(
-                    one,
-                    message=f"{policy.key}: {path}: {one.message}",
+                    diagnostic,
+                    message=f"{policy.key}: {path}: {diagnostic.message}",
                     location=field_at(policy, path, _offset(text, issue)),
                 )
-                for one, issue in zip(issues.diagnostics(), issues.issues, strict=True)
+                for diagnostic, issue in zip(issues.diagnostics(), issues.issues, strict=True)
             ]
-    return found
+    return diagnostics
 
 
 def _offset(text: str, issue: UndefinedField) -> int | None:
@@ -128,10 +128,10 @@ def _offset(text: str, issue: UndefinedField) -> int | None:
 def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
     """Return a warning for each resource that is nearly one of Kubernetes' (`pod`), and for each
     operation that there is not."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     rules = policy.constraints.rules if policy.constraints is not None else ()
     for index, rule in enumerate(rules):
-        found += _operations(policy, index, rule)
+        diagnostics += _operations(policy, index, rule)
         for at, resource in enumerate(rule.resources):
             meant = meant_resource(rule.groups, resource.partition("/")[0])
             if meant is None:
@@ -139,8 +139,8 @@ def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
             message = f"{policy.key}: there is no resource '{resource}': the rule matches no object"
             path = f"spec.matchConstraints.resourceRules[{index}].resources[{at}]"
             place, hint = field_at(policy, path), f"did you mean '{meant}'?"
-            found.append(Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint))
-    return found
+            diagnostics.append(Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint))
+    return diagnostics
 
 
 def _operations(policy: CelPolicy, index: int, rule: ResourceRule) -> Iterator[Diagnostic]:

@@ -86,9 +86,9 @@ class DeletingPolicy(Evaluator):
         """Return whether it would delete an object: pass for yes, fail for no, nothing if it
         does not match. Never raises because of the policy or the object."""
         if not request.is_json and not request.plural:
-            one = request.resource
+            resource = request.resource
             cluster = world.api.cluster(self.policy.name, "")
-            request = replace(request, plural=cluster.plural(one.api_version, one.kind))
+            request = replace(request, plural=cluster.plural(resource.api_version, resource.kind))
         return self.run(admission(Attributes(request), world))
 
     def speaks_of(self, attributes: Attributes) -> bool:

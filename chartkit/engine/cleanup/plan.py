@@ -84,13 +84,13 @@ def plan_deletions(
     without a creation time counts as created at `at`. namespaces: the labels of each. The
     diagnostics name labels and policies that could not be evaluated.
     """
-    found: list[Deletion] = []
+    deletions: list[Deletion] = []
     diagnostics: list[Diagnostic] = []
     everything = list(resources)
     for policy in policies:
         run = policy.schedule.next(at) if policy.schedule is not None else None
         if run is not None:
-            found += _run(policy, everything, run, namespaces, world, diagnostics)
+            deletions += _run(policy, everything, run, namespaces, world, diagnostics)
     for resource in everything:
         try:
             time = deletion_time(resource, at)
@@ -100,8 +100,8 @@ def plan_deletions(
         if time is not None:
             given = mapping_at(resource.body, "metadata", "annotations").get(PROPAGATION)
             propagation = given if isinstance(given, str) and given in _PROPAGATIONS else ""
-            found.append(Deletion(resource, max(time, at), LABEL, propagation))
-    return sorted(found, key=lambda one: one.time), diagnostics
+            deletions.append(Deletion(resource, max(time, at), LABEL, propagation))
+    return sorted(deletions, key=lambda deletion: deletion.time), diagnostics
 
 
 def _run(

@@ -50,10 +50,10 @@ class ObjectApi:
     def __init__(self, objects: Iterable[Body], custom: CustomNames = UNKNOWN) -> None:
         self._by_resource: dict[tuple[str, str, str], dict[tuple[str, str], Body]] = {}
         for body in objects:
-            one = Resource(body)
-            kind = kind_of(one)
+            resource = Resource(body)
+            kind = kind_of(resource)
             key = (kind.group, kind.version, custom.plural(kind))
-            self._by_resource.setdefault(key, {})[one.namespace, one.name] = body
+            self._by_resource.setdefault(key, {})[resource.namespace, resource.name] = body
 
     def answer(self, method: str, url_path: str) -> Json:
         """The object or the list at a path; raises `LookupFailed` in Kyverno's words."""

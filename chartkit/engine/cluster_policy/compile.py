@@ -161,17 +161,17 @@ class CompiledPolicy:
     ) -> tuple[CompiledRule, ...]:
         """The rules of a phase that can match objects of a kind, in order."""
         key = (kind, subresource, phase)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = tuple(self._find(kind, subresource, phase))
-        return found
+        rules = self._found.get(key)
+        if rules is None:
+            rules = self._found[key] = tuple(self._find(kind, subresource, phase))
+        return rules
 
     def _find(self, kind: GroupVersionKind, subresource: str, phase: Phase) -> list[CompiledRule]:
         if phase is Phase.VALIDATE:
             rules = rules_for_kind(self.policy, self._extended, kind.kind)
         else:
             rules = all_rules(self.policy)
-        found: list[CompiledRule] = []
+        compiled_rules: list[CompiledRule] = []
         for index, rule in enumerate(rules):
             if not _runs_in(rule, phase):
                 continue
@@ -186,8 +186,8 @@ class CompiledPolicy:
                 matches = never
             compiled = self._bind(index, rule, matches, bound, phase)
             if compiled is not None:
-                found.append(compiled)
-        return found
+                compiled_rules.append(compiled)
+        return compiled_rules
 
     def _bind(
         self,

@@ -139,7 +139,7 @@ class CompiledRule:
         return self._answer(Status.SKIP, message)
 
     def _excepted(self, exceptions: Sequence[PolicyException]) -> RuleResult:
-        keys = [one.key for one in exceptions]
+        keys = [exception.key for exception in exceptions]
         text = _EXCEPTED_GENERATION if self.rule.kind is RuleKind.GENERATE else _EXCEPTED
         names = ",".join(key.rpartition("/")[2] for key in keys)
         result = self._answer(Status.SKIP, text + ", ".join(keys))

@@ -57,8 +57,8 @@ def read_exception(resource: Resource) -> PolicyException:
         key=f"{resource.namespace}/{resource.name}" if resource.namespace else resource.name,
         match=read_match(spec["match"]),
         excepted=tuple(
-            Excepted(one["policyName"], tuple(map(compile_wildcard, one["ruleNames"])))
-            for one in spec["exceptions"]
+            Excepted(exception["policyName"], tuple(map(compile_wildcard, exception["ruleNames"])))
+            for exception in spec["exceptions"]
         ),
         conditions=compile_conditions(conditions) if conditions is not None else None,
         pod_security=tuple(spec.get("podSecurity") or ()),

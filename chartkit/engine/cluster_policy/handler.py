@@ -145,9 +145,9 @@ def _policy_wide(policy: Policy, namespace: str, labels: Mapping[str, str]) -> s
 def _override(
     overrides: Sequence[ActionOverride], namespace: str, labels: Mapping[str, str]
 ) -> str:
-    for one in overrides:
-        if one.action and _speaks_of(one, namespace, labels):
-            return _plain(one.action)
+    for override in overrides:
+        if override.action and _speaks_of(override, namespace, labels):
+            return _plain(override.action)
     return ""
 
 

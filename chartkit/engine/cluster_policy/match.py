@@ -120,7 +120,7 @@ _Bind = Callable[[ResourceFilter, GroupVersionKind, str], Predicate | None]
 
 def _bind(block: Match, bind: _Bind, kind: GroupVersionKind, sub: str) -> Predicate | None:
     if block.any:
-        parts = [bind(one, kind, sub) for one in block.any]
+        parts = [bind(resource_filter, kind, sub) for resource_filter in block.any]
         live = [part for part in parts if part is not None]
         if not live:
             return None
@@ -130,7 +130,7 @@ def _bind(block: Match, bind: _Bind, kind: GroupVersionKind, sub: str) -> Predic
             return live[0]
         return lambda facts: any(part(facts) for part in live)
     if block.all:
-        parts = [bind(one, kind, sub) for one in block.all]
+        parts = [bind(resource_filter, kind, sub) for resource_filter in block.all]
         live = [part for part in parts if part is not None]
         return _all_of(live) if len(live) == len(parts) else None
     return bind(block.direct, kind, sub)

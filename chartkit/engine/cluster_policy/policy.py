@@ -82,7 +82,7 @@ class Match:
     def kinds(self) -> tuple[str, ...]:
         """Every kind that it names, as written."""
         filters = (self.direct, *self.all, *self.any)
-        return tuple(kind for one in filters for kind in one.kinds)
+        return tuple(kind for resource_filter in filters for kind in resource_filter.kinds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ _Fault = tuple[FieldPath, str, str]
 def unmatched(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
     """Yield a warning for each part of a filter that no object can pass."""
     for index, rule in enumerate(policy.rules):
-        for path, one in filters_of(rule):
-            for below, text, hint in _faults(one, cluster_wide):
+        for path, resource_filter in filters_of(rule):
+            for below, text, hint in _faults(resource_filter, cluster_wide):
                 pointer = pointer_of("spec", "rules", index, *path, "resources", *below)
                 place = policy.resource.location.within(pointer)
                 end = "the rule matches none" if path[0] == "match" else "it excludes none"

@@ -55,8 +55,8 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
                 params = reference.find(attributes.namespace, cluster)
             if not params and not reference.allows_none:
                 raise EvaluationError("error in parameterized resource: no params found")
-        for each in params:
-            decision = validation.decide(scope, each)
+        for param in params:
+            decision = validation.decide(scope, param)
             if decision is SKIPPED:
                 return skipped
             if decision is not None:
@@ -82,13 +82,13 @@ class WebhookConditions:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return why conditions do not compile."""
-        return tuple(each.problem for each in self._conditions if each.problem)
+        return tuple(expression.problem for expression in self._conditions if expression.problem)
 
     def hold(self, attributes: Attributes) -> bool:
         """Return whether all conditions are true; raises EvaluationError where one cannot be
         evaluated and none is false, for then an API server refuses the request."""
         scope = server_scope(attributes)
         scope["namespaceObject"] = None
-        if failures := failed(lambda one: one.evaluate(scope), self._conditions):
+        if failures := failed(lambda expression: expression.evaluate(scope), self._conditions):
             raise EvaluationError(f"failed to evaluate match conditions: {', '.join(failures)}")
         return failures is not None

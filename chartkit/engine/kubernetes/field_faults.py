@@ -114,7 +114,7 @@ def field_faults(body: Body) -> list[FieldFault]:
 def type_faults(body: Body) -> Iterator[str]:
     """Yield the fields of an object with the wrong type: `path: is …, must be …`."""
     faults = field_faults(body)
-    return (f"{each.shown}: {each.problem}" for each in faults if each.problem != UNKNOWN)
+    return (f"{fault.shown}: {fault.problem}" for fault in faults if fault.problem != UNKNOWN)
 
 
 @cache

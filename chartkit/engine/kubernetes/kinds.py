@@ -227,7 +227,7 @@ CONTROLLERS: Final = (
     Controller("", "v1", "ReplicationController", "replicationcontrollers"),
     Controller("batch", "v1", CRON_JOB, "cronjobs", CRON_TEMPLATE),
 )
-POD_SPECS: Final = {each.kind: f"{each.template}.spec" for each in CONTROLLERS}
+POD_SPECS: Final = {controller.kind: f"{controller.template}.spec" for controller in CONTROLLERS}
 """The path of the Pod's specification in each controller."""
 
 

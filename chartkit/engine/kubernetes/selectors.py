@@ -24,7 +24,7 @@ def compile_selector(selector: LabelSelector) -> Labelled:
     if any(selector_problem(LabelSelector(expressions=(one,))) for one in selector.expressions):
         return lambda _labels: False
     tests = [_label_test(key, value) for key, value in selector.labels.items()]
-    tests += [_requirement_test(one) for one in selector.expressions]
+    tests += [_requirement_test(requirement) for requirement in selector.expressions]
     if len(tests) == 1:
         return tests[0]
     return lambda labels: all(test(labels) for test in tests)
@@ -72,10 +72,10 @@ def selector_problem(selector: LabelSelector) -> str:
         problem = _requirement_problem(Requirement(key, "In", (value,)))
         if problem:
             return problem
-    for one in selector.expressions:
-        if one.operator not in _OPERATORS:
-            return f'"{one.operator}" is not a valid label selector operator'
-        problem = _requirement_problem(one)
+    for requirement in selector.expressions:
+        if requirement.operator not in _OPERATORS:
+            return f'"{requirement.operator}" is not a valid label selector operator'
+        problem = _requirement_problem(requirement)
         if problem:
             return problem
     return ""
@@ -94,8 +94,8 @@ def never_fits(selector: LabelSelector, *, wildcards: bool) -> str:
     if problem := selector_problem(LabelSelector(labels, selector.expressions)):
         return problem
     asked: dict[str, list[Requirement]] = {key: [] for key in labels}
-    for one in selector.expressions:
-        asked.setdefault(one.key, []).append(one)
+    for requirement in selector.expressions:
+        asked.setdefault(requirement.key, []).append(requirement)
     for key, requirements in asked.items():
         tests = [_requirement_test(one) for one in requirements]
         tests += [_label_test(key, labels[key])] if key in labels else []

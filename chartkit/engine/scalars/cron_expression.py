@@ -107,7 +107,7 @@ class CronExpression:
     @staticmethod
     def parse(text: str) -> CronExpression:
         """Read an expression; raise ValueError, in the words of Kyverno's parser."""
-        parts = _PART.findall(_ALIAS.sub(lambda found: _NAMED[found[0]], text))[:7]
+        parts = _PART.findall(_ALIAS.sub(lambda match: _NAMED[match[0]], text))[:7]
         if len(parts) < 5:
             raise ValueError("missing field(s)")
         if len(parts) < 7:

@@ -61,8 +61,8 @@ def build(
 
 
 def _place(tree: Tree, folder: str) -> Location:
-    found = tree.at(folder)
-    file = folder if found is None else os.path.join(folder, found.name)
+    kustomization = tree.at(folder)
+    file = folder if kustomization is None else os.path.join(folder, kustomization.name)
     return Location(tree.repository.name(file))
 
 
@@ -119,9 +119,9 @@ class _Builder:
                         continue
                     cause = self.tree.repository.name(os.path.join(refused.folder, refused.name))
                     raise InputError(f"is not built: it needs '{cause}'", None, "see its row")
-                for each in closure:
-                    with system_errors("cannot be copied", each.folder):
-                        copy.add(each, is_root=each is closure[0])
+                for kustomization in closure:
+                    with system_errors("cannot be copied", kustomization.folder):
+                        copy.add(kustomization, is_root=kustomization is closure[0])
                 yield None
             except ChartkitError as error:
                 yield self._failed(closure, error)
@@ -152,7 +152,7 @@ class _Builder:
         raise InputError(shortened(message.removeprefix(_ERROR), _SHOWN))
 
     def _failed(self, closure: Sequence[Kustomization], error: ChartkitError) -> _Built:
-        if any(each.dropped for each in closure):
+        if any(kustomization.dropped for kustomization in closure):
             # What is left out has its row, and may be what kustomize misses.
             return _Built()
         place = error.location or _place(self.tree, closure[0].folder)

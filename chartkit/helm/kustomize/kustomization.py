@@ -122,7 +122,7 @@ class Repository:
     def kustomization(self, folder: str) -> Kustomization | None:
         """Return the kustomization of a folder with its references; None where there is none.
         Raise InputError for one that cannot be read."""
-        names = [each for each in NAMES if os.path.isfile(os.path.join(folder, each))]
+        names = [name for name in NAMES if os.path.isfile(os.path.join(folder, name))]
         if not names:
             return None
         file = os.path.join(folder, names[0])
@@ -202,7 +202,7 @@ class _References:
     def _plugins(self, key: str, text: str, shown: str) -> None:
         """Add the files of plugins that are part of kustomize; refuse programs and containers."""
         try:
-            bodies = [each.body for each in read_text(text, shown)]
+            bodies = [document.body for document in read_text(text, shown)]
         except InputError as error:
             raise _Refused(f"a plugin cannot be read: {error.message}", None) from None
         for body in bodies:
@@ -215,8 +215,8 @@ class _References:
             for name in _PLUGIN_FILES:
                 value = body.get(name)
                 for path in texts_of([value] if isinstance(value, str) else value):
-                    found = self._resolved(key, path.rpartition("=")[2])
-                    self.subject.files += [found] if found else []
+                    reference = self._resolved(key, path.rpartition("=")[2])
+                    self.subject.files += [reference] if reference else []
 
     def _refuse(self, steps: Steps, message: str, hint: str | None) -> None:
         document, subject = self.subject.document, self.subject

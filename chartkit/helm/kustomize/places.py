@@ -165,19 +165,19 @@ class BuiltPlaces:
     def _transformed(self, field: str, name: str, before: str) -> Location | None:
         """Return the entry of a kustomization that gives a field its value."""
         key = {"image": "images", "replicas": "replicas", "namespace": "namespace"}.get(field, "")
-        for each in self.closure:
-            value = each.body.get(key)
+        for kustomization in self.closure:
+            value = kustomization.body.get(key)
             if value and not isinstance(value, list):
-                return each.document.locate(key)
+                return kustomization.document.locate(key)
             for index, entry in enumerate(list_of(value)):
                 # An image is named without its tag and digest.
                 if mapping_at(entry).get("name") in (name, _TAG.sub("", before)):
-                    return each.document.locate(key, index)
+                    return kustomization.document.locate(key, index)
         return None
 
     def _patched(self, steps: Sequence[str], value: Json) -> Location | None:
-        places = (each.place(self.body, steps, value) for each in self.patches)
-        return next((each for each in places if each is not None), None)
+        places = (patch.place(self.body, steps, value) for patch in self.patches)
+        return next((location for location in places if location is not None), None)
 
     def character(self, _offset: int, *path: str | int) -> Location:
         """Return the place of the field at a path."""
@@ -203,7 +203,7 @@ class Origins:
         """Return the objects of a build's output, in the files that they come from; raise
         InputError for an output that is none."""
         documents = read_text(text, f"kustomize build {self._name(self.closure[0].folder)}")
-        return [self._object(each.body) for each in resources(documents)]
+        return [self._object(resource.body) for resource in resources(documents)]
 
     def _object(self, body: Body) -> Resource:
         metadata = mapping_at(body, "metadata")
@@ -216,7 +216,7 @@ class Origins:
         name = text_of(metadata.get("name"))
         kind = text_of(body.get("kind"))
         names = [name, *([base.name] if base else [])]
-        patches = [each for each in self._patches if each.is_for(kind, names)]
+        patches = [patch for patch in self._patches if patch.is_for(kind, names)]
         places = BuiltPlaces(body, base, begin, patches, self.closure)
         return Resource(body, replace(begin, path="", places=places))
 
@@ -227,14 +227,14 @@ class Origins:
         file = os.path.normpath(os.path.join(own.folder, path))
         if file not in self.tree.read:
             self.tree.read[file] = ()
-            if any(each.path == file for one in self.closure for each in one.files):
+            if any(reference.path == file for one in self.closure for reference in one.files):
                 with suppress(InputError):
                     self.tree.read[file] = resources(read_text(read_source(file), self._name(file)))
         if (base := _original(self.tree.read[file], body)) is not None:
             return base, base.location
-        for each in self.closure:
-            if file == os.path.join(each.folder, each.name):
-                return None, _generator(each, body)
+        for kustomization in self.closure:
+            if file == os.path.join(kustomization.folder, kustomization.name):
+                return None, _generator(kustomization, body)
         return None, Location(self._name(file), 1)
 
     def _name(self, path: str) -> str:
@@ -268,10 +268,10 @@ def _original(candidates: Sequence[Resource], body: Body) -> Resource | None:
     suffixes, its name."""
     name = text_of(mapping_at(body, "metadata").get("name"))
     same_kind = [each for each in candidates if each.kind == body.get("kind")] or candidates
-    named = [each for each in same_kind if each.name and each.name in name]
+    named = [resource for resource in same_kind if resource.name and resource.name in name]
     if not named:
         return same_kind[0] if len(same_kind) == 1 else None
-    return max(named, key=lambda each: len(each.name))
+    return max(named, key=lambda resource: len(resource.name))
 
 
 def _generator(kustomization: Kustomization, body: Body) -> Location:

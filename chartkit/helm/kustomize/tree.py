@@ -44,12 +44,12 @@ class Tree:
     def of(cls, folder: Path, files: Iterable[Path], is_whole: bool = True) -> Tree:
         """Return the tree of a folder; files: those found in it, kustomizations among them;
         is_whole: whether all others in it are left out on purpose."""
-        found = [each.parent for each in files if is_kustomization(each)]
-        tree = cls(Repository.around(folder) if found else Repository("", "", str(folder)))
-        starts = dict.fromkeys(map(os.path.realpath, found))
-        if found and is_whole:
+        paths = [file.parent for file in files if is_kustomization(file)]
+        tree = cls(Repository.around(folder) if paths else Repository("", "", str(folder)))
+        starts = dict.fromkeys(map(os.path.realpath, paths))
+        if paths and is_whole:
             tree._walked = set(map(os.path.realpath, files))
-        tree._sort([each for each in starts if tree.at(each) is not None])
+        tree._sort([start for start in starts if tree.at(start) is not None])
         return tree
 
     def takes(self, file: Path) -> bool:
@@ -66,15 +66,15 @@ class Tree:
         if folder not in self._known:
             self._known[folder] = None
             try:
-                found = self.repository.kustomization(folder)
+                kustomization = self.repository.kustomization(folder)
             except InputError as error:
                 self.rows.append(unread(error))
-                self.taken.update(os.path.join(folder, each) for each in NAMES)
+                self.taken.update(os.path.join(folder, name) for name in NAMES)
                 return None
-            if found is not None:
-                self._known[folder] = found
-                is_left_out = self._is_left_out(os.path.join(folder, found.name))
-                self.rows += [] if is_left_out else found.rows
+            if kustomization is not None:
+                self._known[folder] = kustomization
+                is_left_out = self._is_left_out(os.path.join(folder, kustomization.name))
+                self.rows += [] if is_left_out else kustomization.rows
         return self._known[folder]
 
     def _is_left_out(self, file: str) -> bool:
@@ -91,19 +91,19 @@ class Tree:
 
     def files(self, folder: str) -> Iterator[Path]:
         """Yield the files that the build of a folder depends on, or would if they were there."""
-        for each in self.closure(folder):
-            yield from (Path(each.folder, name) for name in NAMES)
-            yield from (Path(file.real) for file in each.files)
+        for kustomization in self.closure(folder):
+            yield from (Path(kustomization.folder, name) for name in NAMES)
+            yield from (Path(file.real) for file in kustomization.files)
 
     def _reached(self, starts: Sequence[str]) -> list[str]:
         found = dict.fromkeys(starts)
         waiting = list(starts)
         while waiting and len(found) < _MOST:
             kustomization = self.at(waiting.pop(0))
-            for each in kustomization.folders if kustomization else ():
-                if each.real not in found:
-                    found[each.real] = None
-                    waiting.append(each.real)
+            for reference in kustomization.folders if kustomization else ():
+                if reference.real not in found:
+                    found[reference.real] = None
+                    waiting.append(reference.real)
         return list(found)
 
     def _sort(self, named: Sequence[str]) -> None:
@@ -119,14 +119,14 @@ class Tree:
                 roots.append(each)
                 covered.update(self._reached([each]))
         self._unfold(roots)
-        for found in known:
-            self.taken.add(os.path.join(found.folder, found.name))
-            self.taken.update(file.real for file in found.files)
+        for kustomization in known:
+            self.taken.add(os.path.join(kustomization.folder, kustomization.name))
+            self.taken.update(file.real for file in kustomization.files)
         self.taken -= set(self.plain)
 
     def _is_component(self, folder: str) -> bool:
-        found = self.at(folder)
-        return found is not None and found.is_component
+        kustomization = self.at(folder)
+        return kustomization is not None and kustomization.is_component
 
     def _unfold(self, roots: Sequence[str]) -> None:
         """Find the builds of roots: a kustomization that changes nothing stands for its entries."""
@@ -139,21 +139,21 @@ class Tree:
             if not found.is_plain:
                 self.builds.append(found.folder)
                 continue
-            files = (each.real for each in found.files)
-            plain.update(dict.fromkeys(each for each in files if not self._is_left_out(each)))
-            for each in found.folders:
-                names = (os.path.join(each.real, name) for name in NAMES)
-                if self.at(each.real) is None and not any(map(os.path.isfile, names)):
+            files = (file.real for file in found.files)
+            plain.update(dict.fromkeys(file for file in files if not self._is_left_out(file)))
+            for reference in found.folders:
+                names = (os.path.join(reference.real, name) for name in NAMES)
+                if self.at(reference.real) is None and not any(map(os.path.isfile, names)):
                     place = Location(self.repository.name(os.path.join(found.folder, found.name)))
-                    message = f"'{self.repository.name(each.path)}' has no kustomization.yaml"
+                    message = f"'{self.repository.name(reference.path)}' has no kustomization.yaml"
                     self.rows.append(unread(InputError(message, place, "name its files")))
-                below = self.at(each.real)
+                below = self.at(reference.real)
                 is_left_out = below is not None and self._is_left_out(
                     os.path.join(below.folder, below.name)
                 )
-                if each.real not in seen and not is_left_out:
-                    seen.add(each.real)
-                    waiting.append(each.real)
+                if reference.real not in seen and not is_left_out:
+                    seen.add(reference.real)
+                    waiting.append(reference.real)
         self.plain = list(plain)
 
 
@@ -180,6 +180,6 @@ def dependencies(folder: Path) -> Iterator[Path]:
     tree = Tree.of(
         folder, [here / name for here, names in walked for name in NAMES if name in names]
     )
-    for each in tree.builds:
-        yield from tree.files(each)
+    for build in tree.builds:
+        yield from tree.files(build)
     yield from map(Path, tree.plain)

@@ -123,7 +123,7 @@ def cleaned_answer(answer: Body) -> Body:
     items = answer.get("items")
     if not isinstance(items, list):
         return cleaned(answer)
-    kept = [cleaned(each) if isinstance(each, dict) else each for each in items]
+    kept = [cleaned(item) if isinstance(item, dict) else item for item in items]
     return {**answer, "items": kept}
 
 
@@ -134,10 +134,10 @@ def without_secrets(answer: Body) -> Body:
         return _emptied(answer) if answer.get("kind") == "Secret" else answer
     all_secret = answer.get("kind") == "SecretList"
     kept = [
-        _emptied(each)
-        if isinstance(each, dict) and (all_secret or each.get("kind") == "Secret")
-        else each
-        for each in items
+        _emptied(item)
+        if isinstance(item, dict) and (all_secret or item.get("kind") == "Secret")
+        else item
+        for item in items
     ]
     return {**answer, "items": kept}
 

@@ -102,7 +102,7 @@ class Cluster:
     def credentials(self) -> dict[str, str]:
         """The headers by which the API server knows the user; plugins may renew them."""
         settings = self._api.configuration.auth_settings().values()
-        return {each["key"]: each["value"] for each in settings if each["value"]}
+        return {setting["key"]: setting["value"] for setting in settings if setting["value"]}
 
     def version(self) -> str:
         """Return the API server's version as it calls it: `v1.34.1-eks-113cf36`."""
@@ -114,8 +114,8 @@ class Cluster:
     def group_versions(self) -> list[str]:
         """Return every `group/version` that it serves, and `v1`."""
         groups = mappings_at(self._request("GET", "/apis/", "its APIs"), "groups")
-        versions = [each for group in groups for each in mappings_at(group, "versions")]
-        return ["v1", *filter(None, (text_of(each.get("groupVersion")) for each in versions))]
+        versions = [version for group in groups for version in mappings_at(group, "versions")]
+        return ["v1", *filter(None, (text_of(version.get("groupVersion")) for version in versions))]
 
     def read(self, collection: Collection, name: str, namespace: str = "") -> Body | None:
         """Return one object, None where it is not there."""
@@ -302,7 +302,7 @@ def connect(context: str | None) -> Cluster:
     with _usable(config, shown), _plugin_heard(name):
         api = config.new_client_from_config(shown, name, client_configuration=configuration)
     settings = configuration.auth_settings().values()
-    if not all(is_sendable(each["value"] or "") for each in settings):
+    if not all(is_sendable(setting["value"] or "") for setting in settings):
         text = f"the credentials of context '{name}' contain characters that a request cannot send"
         raise InputError(text, Location(shown))
     return Cluster(name, paths[0] if len(paths) == 1 else None, configuration.host, api)
@@ -321,8 +321,8 @@ def _kubeconfigs() -> list[Path]:
     """Return the files that KUBECONFIG names, or the usual one; those that are there."""
     named = os.environ.get("KUBECONFIG")
     paths = named.split(os.pathsep) if named else ["~/.kube/config"]
-    found = [Path(path).expanduser() for path in paths if path]
-    there = [path for path in found if path.exists()]
+    files = [Path(path).expanduser() for path in paths if path]
+    there = [path for path in files if path.exists()]
     if named and not there:
         raise InputError("there is no such file", Location(named), "KUBECONFIG names it")
     return there

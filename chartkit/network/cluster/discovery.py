@@ -62,7 +62,7 @@ class Discovery:
         failed: the `group/version`s of which it could not say that, each with the reason."""
         self.failed: list[tuple[str, RefusedError]] = []
         self.all: tuple[ApiResource, ...] = tuple(self._read(source))
-        self._by_kind = {each.kind: each for each in reversed(self.all)}
+        self._by_kind = {resource.kind: resource for resource in reversed(self.all)}
         self._by_plural = {(each.api_version, each.plural): each for each in self.all}
 
     def of_kind(self, api_version: str, kind: str) -> ApiResource | None:
@@ -119,4 +119,4 @@ def _listed(answer: Body, kind: str, key: str) -> list[Body]:
 
 def _objects(body: Body, key: str) -> list[Body]:
     items = body.get(key)
-    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

@@ -33,8 +33,8 @@ _MANAGED_BY = "app.kubernetes.io/managed-by"
 def policies_there(reader: Reader) -> list[Resource]:
     """Return the policies of the cluster and the bindings of Kubernetes' own; of those that Kyverno
     made of its policies none, for they say the same twice."""
-    kinds = _kinds(reader, lambda one: is_policy(one) or is_binding(one))
-    return [one for one in _all(reader, kinds) if not _is_made(one)]
+    kinds = _kinds(reader, lambda resource: is_policy(resource) or is_binding(resource))
+    return [resource for resource in _all(reader, kinds) if not _is_made(resource)]
 
 
 def legacy_there(reader: Reader) -> list[Resource]:
@@ -49,14 +49,14 @@ def exception_objects(reader: Reader) -> list[Resource]:
 
 def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic]]:
     """Return the PolicyExceptions of the cluster, and why some of them cannot be used."""
-    found = NO_ATTACHMENTS
+    attachments = NO_ATTACHMENTS
     diagnostics: list[Diagnostic] = []
-    for one in exception_objects(reader):
+    for resource in exception_objects(reader):
         try:
-            found = joined(found, read_exceptions([one]))
+            attachments = joined(attachments, read_exceptions([resource]))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
-    return found, diagnostics
+    return attachments, diagnostics
 
 
 def entry_objects(reader: Reader) -> list[Resource]:
@@ -66,14 +66,14 @@ def entry_objects(reader: Reader) -> list[Resource]:
 
 def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagnostic]]:
     """Return the GlobalContextEntries of the cluster, and why some of them cannot be used."""
-    found: list[GlobalContextEntry] = []
+    entries: list[GlobalContextEntry] = []
     diagnostics: list[Diagnostic] = []
-    for one in entry_objects(reader):
+    for resource in entry_objects(reader):
         try:
-            found.append(read_global_context_entry(one))
+            entries.append(read_global_context_entry(resource))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
-    return found, diagnostics
+    return entries, diagnostics
 
 
 def joined(one: PolicyAttachments, other: PolicyAttachments) -> PolicyAttachments:
@@ -128,14 +128,14 @@ def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> l
     Of a kind with several versions the one that the server prefers is read, and another only for a
     policy that does not speak of that one.
     """
-    policies = [one for one in policies if not one.judges_json]
+    policies = [policy for policy in policies if not policy.judges_json]
     chosen: list[ApiResource] = []
     spoken: dict[tuple[str, str], set[int]] = {}
     for served in discovery.all:
         group, _, kind = served.kind
         if group in PASSED_OVER_GROUPS or (group, kind) in PASSED_OVER:
             continue
-        speaking = {index for index, one in enumerate(policies) if _concerns(one, served)}
+        speaking = {index for index, policy in enumerate(policies) if _concerns(policy, served)}
         known = spoken.setdefault((group, kind), set())
         if speaking - known:
             known |= speaking

@@ -86,9 +86,9 @@ class Reader:
         namespace in which it is not."""
         begun = False
         try:
-            for found in self._list(served, ""):
+            for resource in self._list(served, ""):
                 begun = True
-                yield found
+                yield resource
         except RefusedError as error:
             places = list(self.namespaces) if served.namespaced else []
             if begun or error.status != FORBIDDEN or not places:

@@ -271,8 +271,8 @@ class RecordedServices:
 
         Older recordings do not know how often a call is made.
         """
-        for each in (call, replace(call, tries=1)):
-            key, sent = _digests(each, self._source.salt)
+        for service_call in (call, replace(call, tries=1)):
+            key, sent = _digests(service_call, self._source.salt)
             found = self._source.calls(key)
             if sent in found or len(found) == 1:
                 return self._source.entry(found.get(sent) or next(iter(found.values())))

@@ -63,7 +63,7 @@ class _Repository:
             lines = lines[1:]
         if lines[:1] != ["version 2"]:
             raise InputError("the server does not speak git's protocol 2", self.place, _HINT)
-        return {name: value for name, _, value in (each.partition("=") for each in lines[1:])}
+        return {name: value for name, _, value in (line.partition("=") for line in lines[1:])}
 
     def command(self, name: str, algorithm: str, lines: Iterable[str], most: int) -> list[bytes]:
         """Return the packets that answer a command."""
@@ -190,14 +190,14 @@ class SshRepository:
 
 def read_ssh(url: str) -> SshRepository:
     """Read the URL of a repository, also as `scp` names files; raise InputError."""
-    found = _URL.fullmatch(url)
-    is_short = found is None
-    found = found or _SHORT.fullmatch(url)
-    port = int(found["port"] or SSH_PORT) if found is not None and not is_short else SSH_PORT
-    if found is None or not _PATH.fullmatch(found["path"]) or not 0 < port <= _LAST_PORT:
+    match = _URL.fullmatch(url)
+    is_short = match is None
+    match = match or _SHORT.fullmatch(url)
+    port = int(match["port"] or SSH_PORT) if match is not None and not is_short else SSH_PORT
+    if match is None or not _PATH.fullmatch(match["path"]) or not 0 < port <= _LAST_PORT:
         raise InputError("is not a repository's address", Location(url), _SHAPE)
-    path = found["path"] if is_short else f"/{found['path']}"
-    return SshRepository(found["user"] or "", Place(normal_host(found["host"]), port), path)
+    path = match["path"] if is_short else f"/{match['path']}"
+    return SshRepository(match["user"] or "", Place(normal_host(match["host"]), port), path)
 
 
 def fetch_ssh_revision(

@@ -150,7 +150,7 @@ def verify(folder: Path) -> list[Diagnostic]:
     """Return where a vendored folder differs from its lock file; raises InputError for the lock."""
     locked = read_lock(folder).files
     there = dict(_files(folder))
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for name in sorted({*locked, *there}):
         if name not in there:
             message = "is missing"
@@ -164,8 +164,8 @@ def verify(folder: Path) -> list[Diagnostic]:
             continue
         hint = "put it back, or remove the folder and vendor it again"
         place = Location(str(folder / name))
-        found.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, place, hint))
-    return found
+        diagnostics.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, place, hint))
+    return diagnostics
 
 
 def _files(folder: Path) -> Iterator[tuple[str, str | None]]:
@@ -181,10 +181,10 @@ def _files(folder: Path) -> Iterator[tuple[str, str | None]]:
 
 def require_unchanged(folder: Path) -> None:
     """Raises InputError where a vendored folder is not as its lock file has it."""
-    found = verify(folder)
-    if found:
-        first = found[0]
-        more = f"; and {len(found) - 1} more of the kind" if len(found) > 1 else ""
+    diagnostics = verify(folder)
+    if diagnostics:
+        first = diagnostics[0]
+        more = f"; and {len(diagnostics) - 1} more of the kind" if len(diagnostics) > 1 else ""
         raise InputError(first.message, first.location, f"{first.hint}{more}")
 
 

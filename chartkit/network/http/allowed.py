@@ -58,17 +58,17 @@ class AllowedHosts:
     def __init__(self, named: Sequence[AllowedHost]) -> None:
         """Raises InputError for a host that is named twice."""
         self._named: dict[tuple[str, int | None], AllowedHost] = {}
-        for one in named:
-            if self._named.setdefault((one.host, one.port), one) != one:
-                raise InputError(f"{_OPTION} names {one.host} twice, and not alike")
+        for host in named:
+            if self._named.setdefault((host.host, host.port), host) != host:
+                raise InputError(f"{_OPTION} names {host.host} twice, and not alike")
 
     def find(self, scheme: str, place: Place) -> AllowedHost | None:
         """Return the host that covers a place; None where the user named none."""
-        found = self._named.get((place.host, place.port))
+        host = self._named.get((place.host, place.port))
         usual = SSH_PORT if scheme == SSH else PORTS.get(scheme)
-        if found is None and usual == place.port:
-            found = self._named.get((place.host, None))
-        return found
+        if host is None and usual == place.port:
+            host = self._named.get((place.host, None))
+        return host
 
 
 def read_hosts(texts: Sequence[str]) -> AllowedHosts:

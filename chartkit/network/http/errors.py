@@ -138,9 +138,9 @@ _CUT: Final = (
 def failure(error: BaseException) -> NetworkError:
     """Return the failure behind an exception, which libraries wrap in one another."""
     for cause in _causes(error):
-        found = _failure_by(cause)
-        if found is not None:
-            return found
+        network_error = _failure_by(cause)
+        if network_error is not None:
+            return network_error
     if isinstance(error, ValueError):
         return NetworkError(Fault.UNSENDABLE, " ".join(str(error).split()), error)
     return NetworkError(Fault.UNREACHABLE, reason(error), error)

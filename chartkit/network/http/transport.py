@@ -111,8 +111,8 @@ class Transport:
 
     def close(self) -> None:
         """Close the connections."""
-        for _, each in self._pools.values():
-            each.close()
+        for _, http_connection_pool in self._pools.values():
+            http_connection_pool.close()
         for manager in self._proxied.values():
             manager.clear()
 
@@ -243,9 +243,9 @@ def _failing_at(here: Url) -> Iterator[None]:
         error.url = error.url or here
         raise
     except (OSError, ValueError, HTTPError, http.client.HTTPException) as error:
-        found = failure(error)
-        found.url = here
-        raise found from None
+        network_error = failure(error)
+        network_error.url = here
+        raise network_error from None
 
 
 def _read(url: str) -> Url:

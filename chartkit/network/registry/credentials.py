@@ -85,24 +85,24 @@ class DockerConfig:
     def find(self, registry: str, repository: str) -> Login | None:
         """Return the user's login to a registry, None for none. Raises RegistryError for a helper
         that fails."""
-        found = _listed(self.first, registry, repository, f"${_VARIABLE}")
-        if found is not None:
-            return found
+        login = _listed(self.first, registry, repository, f"${_VARIABLE}")
+        if login is not None:
+            return login
         for key in _keys(registry, repository):
             helper = self.helpers.get(key, self.store if key == registry else "")
             if helper:
-                found = _asked(helper, _HUB if key in _HUBS else key)
+                login = _asked(helper, _HUB if key in _HUBS else key)
             elif not self.store:
-                found = _login(self.auths, key, str(self.path))
-            if found is not None:
-                return found
+                login = _login(self.auths, key, str(self.path))
+            if login is not None:
+                return login
         return None
 
 
 def _listed(auths: Mapping[str, Body], registry: str, repository: str, source: str) -> Login | None:
     """Return the user's login in some `auths`; source: what holds them."""
     found = (_login(auths, key, source) for key in _keys(registry, repository))
-    return next((one for one in found if one is not None), None)
+    return next((login for login in found if login is not None), None)
 
 
 def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:

@@ -129,7 +129,7 @@ def _written(kind: str, value: Json) -> Any:
     if kind.startswith("[]"):
         return [_written(kind.removeprefix("[]"), one) for one in value]
     if kind == "Time":
-        return _FRACTION.sub(lambda found: f".{found[1]}" if found[1] else "", value)
+        return _FRACTION.sub(lambda match: f".{match[1]}" if match[1] else "", value)
     if kind not in _FIELDS:
         return value
     made, zeros = {}, _ZEROS.get(kind, {})
@@ -165,18 +165,18 @@ class Images:
     def image(self, reference: str) -> Body:
         """Return an image for a context entry; raises RegistryError in Kyverno's words."""
         try:
-            found = self._found(reference)
+            resolved_reference = self._found(reference)
         except RegistryError as error:
             text = f"failed to fetch image descriptor: {reference}, error: {error.message}"
             raise _within(error, text, reference) from None
-        image = self._image(reference, found)
-        place = f"{found.reference.registry}/{found.reference.repository}"
+        image = self._image(reference, resolved_reference)
+        place = f"{resolved_reference.reference.registry}/{resolved_reference.reference.repository}"
         return {
             "image": reference,
-            "resolvedImage": f"{place}@{found.document.digest}",
-            "registry": found.reference.registry,
-            "repository": found.reference.repository,
-            "identifier": _identifier(found.reference),
+            "resolvedImage": f"{place}@{resolved_reference.document.digest}",
+            "registry": resolved_reference.reference.registry,
+            "repository": resolved_reference.reference.repository,
+            "identifier": _identifier(resolved_reference.reference),
             "manifestList": image.index,
             "manifest": image.manifest,
             "configData": image.config,
@@ -184,9 +184,9 @@ class Images:
 
     def descriptor(self, reference: str) -> Body:
         """Return an image for CEL; raises RegistryError."""
-        found = self._found(reference, bare=True)
-        image = self._image(reference, found, bare=True)
-        parsed, digest = found.reference, found.document.digest
+        resolved_reference = self._found(reference, bare=True)
+        image = self._image(reference, resolved_reference, bare=True)
+        parsed, digest = resolved_reference.reference, resolved_reference.document.digest
         place = f"{parsed.registry}/{parsed.repository}"
         tagged = f":{parsed.tag}" if parsed.tag else ""
         made: Body = {

@@ -97,7 +97,7 @@ def _auths(secret: PullSecret) -> Iterator[tuple[str, Body]]:
     except (ValueError, RecursionError):
         body = None
     auths = body.get("auths", {}) if secret.key == _WITH_AUTHS and isinstance(body, dict) else body
-    if not isinstance(auths, dict) or not all(isinstance(one, dict) for one in auths.values()):
+    if not isinstance(auths, dict) or not all(isinstance(auth, dict) for auth in auths.values()):
         text = f"the Secret {secret.place} contains no Docker configuration in {secret.key}"
         raise RegistryError(text, unanswered=True)
     yield from auths.items()
@@ -143,10 +143,10 @@ class Keychain:
         private: whether the connection is encrypted or the user wants it plain; without it, the
         user's own password is not sent.
         """
-        found = find_login(self.secrets, registry, repository)
-        if found is None and self.config is not None and private:
+        login = find_login(self.secrets, registry, repository)
+        if login is None and self.config is not None and private:
             return self.config.find(registry, repository)
-        return found
+        return login
 
     @property
     def owner(self) -> str:
@@ -166,6 +166,6 @@ def keychain_for(
     (`providers`). It is also the provider `default`, and used where a policy names nothing.
     """
     places = [place_of(name) for name in credentials.secrets]
-    found = tuple(secrets[place] for place in places if place in secrets)
-    alone = bool(places) and len(found) == len(places) and not credentials.providers
-    return Keychain(found, None if alone else config)
+    pull_secrets = tuple(secrets[place] for place in places if place in secrets)
+    alone = bool(places) and len(pull_secrets) == len(places) and not credentials.providers
+    return Keychain(pull_secrets, None if alone else config)

@@ -93,7 +93,7 @@ def diagnosis(answer: Response) -> str:
         body = None
     errors = body.get("errors") if isinstance(body, dict) else None
     if isinstance(errors, list) and errors:
-        texts = [_diagnostic(one) for one in errors[:5] if isinstance(one, dict)]
+        texts = [_diagnostic(error) for error in errors[:5] if isinstance(error, dict)]
         many = "multiple errors returned: " if len(texts) > 1 else ""
         return printable(many + "; ".join(texts))
     text = _status(answer)
@@ -157,16 +157,16 @@ def read_challenge(header: str) -> Challenge | None:
     """Return the challenge to answer, a bearer's before a password's; None where none is
     understood."""
     text = header[:8192]
-    found = list(_SCHEME.finditer(text))
+    matches = list(_SCHEME.finditer(text))
     challenges = []
-    for index, match in enumerate(found):
-        end = found[index + 1].start() if index + 1 < len(found) else len(text)
+    for index, match in enumerate(matches):
+        end = matches[index + 1].start() if index + 1 < len(matches) else len(text)
         parameters = {
             name.lower(): quoted or bare
             for name, quoted, bare in _PARAMETER.findall(text[match.end() : end])
         }
         challenges.append(Challenge(match["scheme"].lower() == "bearer", parameters))
-    return min(challenges, key=lambda one: not one.is_bearer, default=None)
+    return min(challenges, key=lambda challenge: not challenge.is_bearer, default=None)
 
 
 def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, limit: int) -> str:

@@ -66,8 +66,8 @@ def _names(subject: CheckTarget) -> Sequence[str]:
     found = subject.resolved.policies if subject.resolved else {}
     return [
         name
-        for name, each in found.items()
-        if each.enabled and not isinstance(each.policy, UpstreamPolicy)
+        for name, policy in found.items()
+        if policy.enabled and not isinstance(policy.policy, UpstreamPolicy)
     ]
 
 
@@ -109,11 +109,11 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
     resolved = subject.resolved
     bound = [
         name
-        for name, each in _selected(subject).items()
-        if each.enabled
-        and isinstance(each.policy, UpstreamPolicy)
-        and each.policy.kind == _ADMISSION
-        and not each.policy.bound
+        for name, policy in _selected(subject).items()
+        if policy.enabled
+        and isinstance(policy.policy, UpstreamPolicy)
+        and policy.policy.kind == _ADMISSION
+        and not policy.policy.bound
     ]
     if bound and resolved is not None and resolved.actions:
         message = (
@@ -143,13 +143,13 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
 
 def _override_place(subject: CheckTarget, override: Body) -> Location | None:
     resolved = subject.resolved
-    found = list(resolved.actions) if resolved else []
-    for each in resolved.policies.values() if resolved else ():
-        found += each.actions
-    for one in found:
-        same = list(one.namespaces) == (override.get("namespaces") or [])
-        if same and one.selector == override.get("namespaceSelector"):
-            return one.location
+    actions = list(resolved.actions) if resolved else []
+    for policy in resolved.policies.values() if resolved else ():
+        actions += policy.actions
+    for action in actions:
+        same = list(action.namespaces) == (override.get("namespaces") or [])
+        if same and action.selector == override.get("namespaceSelector"):
+            return action.location
     return None
 
 
@@ -194,11 +194,11 @@ def _description(resources: Json) -> str:
 
 def _further_exceptions(subject: CheckTarget) -> Iterator[Finding]:
     """Yield the exceptions that are among the values, and not in chartkit.yaml."""
-    known = {(each["apiVersion"], each["metadata"]["name"]) for each in subject.exceptions.bodies}
+    known = {(body["apiVersion"], body["metadata"]["name"]) for body in subject.exceptions.bodies}
     found = [
-        each.name
-        for each in subject.policies.rendered().resources
-        if is_exception(each) and (each.api_version, each.name) not in known
+        resource.name
+        for resource in subject.policies.rendered().resources
+        if is_exception(resource) and (resource.api_version, resource.name) not in known
     ]
     if found:
         count = counted(len(found), "exception is", "exceptions are")
@@ -214,18 +214,18 @@ def _filters(subject: CheckTarget) -> Iterator[Finding]:
     values = engine.lint_subject()
     defaults = mapping_at(values.defaults.body, "config")
     config = mapping_at(values.values, "config")
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for key in _FILTERS:
         before, after = defaults.get(key), config.get(key)
         if after and after != before:
             message = f"Kyverno is not sent everything: config.{key}{_added(before, after)}"
             place = values.locate(("config", key))
-            found.append(Diagnostic(CHECK, Severity.NOTE, message, place))
+            diagnostics.append(Diagnostic(CHECK, Severity.NOTE, message, place))
     if mapping_at(values.values, *_IGNORING).get("enabled"):
         message = "requests pass where Kyverno does not answer: features.forceFailurePolicyIgnore"
-        found.append(Diagnostic(CHECK, Severity.NOTE, message, values.locate(_IGNORING)))
-    for each in at_sources(found, subject.environment, engine.layers):
-        yield each.message, each.location or engine.values.location
+        diagnostics.append(Diagnostic(CHECK, Severity.NOTE, message, values.locate(_IGNORING)))
+    for diagnostic in at_sources(diagnostics, subject.environment, engine.layers):
+        yield diagnostic.message, diagnostic.location or engine.values.location
 
 
 def _added(before: Json, after: Json) -> str:
@@ -242,9 +242,9 @@ def _forms(subject: CheckTarget) -> Iterator[Finding]:
     asked = env.policy_type
     installed = set(_names(subject))
     kinds: dict[str, list[str]] = {}
-    for each in subject.policies.rendered().resources:
-        if each.name in installed:
-            kinds.setdefault(each.kind, []).append(each.name)
+    for resource in subject.policies.rendered().resources:
+        if resource.name in installed:
+            kinds.setdefault(resource.kind, []).append(resource.name)
     others = [name for kind in KINDS for name in kinds.get(kind, ())]
     if asked in (PolicyType.VALIDATING, PolicyType.ADMISSION) and others:
         count = counted(len(others), "policy comes", "policies come")
@@ -268,17 +268,17 @@ def _versions(subject: CheckTarget) -> Iterator[Finding]:
     env = subject.environment
     built_in = bundled.profiles_dir()
     off = [
-        each
-        for each in _selected(subject).values()
-        if not each.enabled and not Path(each.location.file).is_relative_to(built_in)
+        policy
+        for policy in _selected(subject).values()
+        if not policy.enabled and not Path(policy.location.file).is_relative_to(built_in)
     ]
-    late = [each for each in off if each.policy.minimum_kyverno > env.kyverno]
-    others = [each for each in off if each not in late]
-    for found, why in ((others, ""), (late, f", for a newer Kyverno than {env.kyverno}")):
-        if found:
-            names = abridged([each.policy.name for each in found])
-            count = counted(len(found), "policy is", "policies are")
-            yield f"{count} switched off{why}: {names}", found[0].location
+    late = [policy for policy in off if policy.policy.minimum_kyverno > env.kyverno]
+    others = [policy for policy in off if policy not in late]
+    for policies, why in ((others, ""), (late, f", for a newer Kyverno than {env.kyverno}")):
+        if policies:
+            names = abridged([policy.policy.name for policy in policies])
+            count = counted(len(policies), "policy is", "policies are")
+            yield f"{count} switched off{why}: {names}", policies[0].location
     values = subject.policies.lint_subject()
     given = mapping_at(values.values, "parameters").get(_STANDARDS)
     version = _version(given)

@@ -65,7 +65,7 @@ def _set(found: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySe
 
 
 def _remembered(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:
-    bindings = tuple(json.dumps(one.body) for one in around.bindings)
+    bindings = tuple(json.dumps(binding.body) for binding in around.bindings)
     return _compiled(json.dumps(resource.body), resource.location, bindings, around.allows_http)
 
 
@@ -73,7 +73,7 @@ def _remembered(resource: Resource, around: PolicyAttachments) -> RunnablePolicy
 def _compiled(
     body: str, location: Location, bindings: tuple[str, ...], allows_http: bool
 ) -> RunnablePolicy | Cleaner:
-    bound = tuple(Resource(json.loads(one)) for one in bindings)
+    bound = tuple(Resource(json.loads(binding)) for binding in bindings)
     around = PolicyAttachments(bindings=bound, allows_http=allows_http)
     return compile_one(Resource(json.loads(body), location), around)
 
@@ -87,26 +87,26 @@ _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = ()) -> PolicySet:
     """Return the environment's policies as Helm rendered them, compiled; carried: the policies of
     the chart, whose files are the places of mistakes."""
-    sources = {each.name: each for each in carried}
-    found = subject.policies.rendered().resources
+    sources = {policy.name: policy for policy in carried}
+    resources = subject.policies.rendered().resources
     engine = () if subject.engine is None else subject.engine.rendered().resources
     policies = (
-        Resource(one.body, source_location(sources[one.name], one))
-        if one.name in sources and is_policy(one)
-        else one
-        for one in found
-        if is_policy(one) or is_binding(one) or _is_heeded(one, subject)
+        Resource(resource.body, source_location(sources[resource.name], resource))
+        if resource.name in sources and is_policy(resource)
+        else resource
+        for resource in resources
+        if is_policy(resource) or is_binding(resource) or _is_heeded(resource, subject)
     )
     return compiled_set((*policies, *_definitions(subject)), allows_http(engine))
 
 
 def _definitions(subject: CheckTarget) -> Iterator[Resource]:
     """Yield the definitions of custom kinds among the workloads and charts of an environment."""
-    found = [each for one in subject.workloads for each in _objects(subject, one)[0]]
+    resources = [resource for one in subject.workloads for resource in _objects(subject, one)[0]]
     for chart in subject.others:
         rendered = chart.rendered()
-        found += (*rendered.crds, *rendered.resources)
-    yield from filter(is_definition, found)
+        resources += (*rendered.crds, *rendered.resources)
+    yield from filter(is_definition, resources)
 
 
 def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
@@ -126,9 +126,9 @@ def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]
     right = counted(
         len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
     )
-    warned = (each for each in compiled.warnings if each.rule_id != WARNING_RULE)
-    found = as_refusals((*compiled.diagnostics, *warned))
-    return rows(subject.environment.name, POLICIES, found, right, place)
+    warned = (diagnostic for diagnostic in compiled.warnings if diagnostic.rule_id != WARNING_RULE)
+    diagnostics = as_refusals((*compiled.diagnostics, *warned))
+    return rows(subject.environment.name, POLICIES, diagnostics, right, place)
 
 
 def workloads(
@@ -140,14 +140,14 @@ def workloads(
         message = "chartkit.yaml names no workloads to scan"
         yield Row(env.name, "workloads", Outcome.NOTE, message, env.locate())
     for workload in subject.workloads:
-        found, notes = _objects(subject, workload)
+        resources, notes = _objects(subject, workload)
         shown = workload.path.as_posix()
         yield from findings(env.name, UNREAD, filter(is_unread, notes), workload.location)
         warnings = filterfalse(is_unread, notes)
         yield from findings(env.name, HELM_WARNINGS, warnings, workload.location)
         what = ("workloads", shown)
         place = workload.location
-        yield from _scan(subject, compiled, unsent, accepted, found, what, place)
+        yield from _scan(subject, compiled, unsent, accepted, resources, what, place)
 
 
 def own_pods(
@@ -172,9 +172,9 @@ def _own(
     what: tuple[str, str],
 ) -> Iterable[Row]:
     rendered = chart.rendered()
-    hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
-    found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
-    return _scan(subject, compiled, unsent, accepted, found, what, chart.values.location)
+    hooks = [resource for resource in rendered.hooks if hook_moments(resource) != {TEST_HOOK}]
+    resources = [in_namespace(resource, NAMESPACE) for resource in (*rendered.resources, *hooks)]
+    return _scan(subject, compiled, unsent, accepted, resources, what, chart.values.location)
 
 
 def _objects(subject: CheckTarget, workload: Workload) -> Workloads:
@@ -206,7 +206,7 @@ def _read(workload: Workload, kube_version: str, own: tuple[str, ...]) -> Worklo
         found = read_inputs([str(workload.path)], StringIO(), notes.append, options, excluded=own)
     except UNREADABLE as error:
         return (), (*notes, unread_at(Location(str(workload.path)), error))
-    return tuple(in_namespace(each, workload.namespace) for each in found), tuple(notes)
+    return tuple(in_namespace(resource, workload.namespace) for resource in found), tuple(notes)
 
 
 def _scan(
@@ -231,12 +231,12 @@ def _scan(
         own = labels.get(resource.namespace, {})
         violations = [
             # A ClusterPolicy has its name for an ID: one in CEL may stand next to it.
-            _violation((env, what[0]), resource, each, by_id[each.policy_id], own, by_id)
-            for each in shown
+            _violation((env, what[0]), resource, result, by_id[result.policy_id], own, by_id)
+            for result in shown
         ]
-        refused = {at for at, each in enumerate(violations) if each.outcome is Outcome.FAIL}
+        refused = {at for at, row in enumerate(violations) if row.outcome is Outcome.FAIL}
         left = accepted.take(resource, shown, refused)
-        found_rows.extend(each for at, each in enumerate(violations) if at not in left)
+        found_rows.extend(row for at, row in enumerate(violations) if at not in left)
 
     world = UserInputs().world(compiled.policies, found, compiled.names)
     context = ScanContext(labels, world=world, custom=compiled.names)
@@ -264,19 +264,19 @@ def _judged(
 ) -> list[RuleResult]:
     """Return the violations of an object that count; those of policies that are not sent it are
     only counted."""
-    found = [each for each in results if each.status in _SHOWN]
+    rule_results = [result for result in results if result.status in _SHOWN]
     if not given.reasons:
-        return found
-    judged = [each for each in found if not asks_kyverno(by_id[each.policy_id])]
-    given.violations += len(found) - len(judged)
+        return rule_results
+    judged = [result for result in rule_results if not asks_kyverno(by_id[result.policy_id])]
+    given.violations += len(rule_results) - len(judged)
     return judged
 
 
 def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagnostic]:
     """Yield a note for each filter, with the objects that it keeps from Kyverno."""
     by_place: dict[Location | None, list[_UnsentObject]] = {}
-    for each in found:
-        by_place.setdefault(unsent.locate(each.reasons[0]), []).append(each)
+    for unsent_object in found:
+        by_place.setdefault(unsent.locate(unsent_object.reasons[0]), []).append(unsent_object)
     for place, objects in by_place.items():
         # Those with violations come first.
         ordered = sorted(objects, key=lambda each: not each.violations)

@@ -49,13 +49,13 @@ def examples(
     policies as the environment has them.
     """
     policies_here = filter(is_policy, subject.policies.rendered().resources)
-    rendered = dict.fromkeys(each.name for each in policies_here)
+    rendered = dict.fromkeys(resource.name for resource in policies_here)
     known = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
     policies = [known[name] for name in rendered if name in known]
     shown = {each.name: _PolicyExamples(each, each.name) for each in policies}
     reporting = {name: _PolicyExamples(known[name], f"{name} ({_REPORTING})") for name in shown}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
-    places = {_identity(each): each.location for each in here.found}
+    places = {_identity(resource): resource.location for resource in here.found}
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_, places)
         for policy, example in round_:
@@ -66,16 +66,16 @@ def examples(
                         one.add(each, _judged(one.title, each, file, expected_bad))
     exclusions = Exclusions(subject)
     both = [*shown.values(), *reporting.values()]
-    found = [each for one in both for each in one.wrong]
-    found += [each for one in both for each in _unexplained(one, exclusions)]
+    found = [diagnostic for policy_examples in both for diagnostic in policy_examples.wrong]
+    found += [diagnostic for one in both for diagnostic in _unexplained(one, exclusions)]
     found += _left_out(shown.values(), exclusions)
     decided = _only_reported(subject)
     found += [each for one in shown.values() for each in _speechless(one, unsent, decided)]
     upstream = {policy.name for policy in carried if isinstance(policy, UpstreamPolicy)}
     found += unreachable(here, unsent, upstream)
     found += [_without_examples(each) for each in policies if not shown[each.name].judged]
-    right = [one for one in shown.values() if one.judged]
-    count = counted(sum(one.judged for one in right), "example", "examples")
+    right = [policy_examples for policy_examples in shown.values() if policy_examples.judged]
+    count = counted(sum(policy_examples.judged for policy_examples in right), "example", "examples")
     text = f"{count} of {counted(len(right), 'policy', 'policies')} come out right"
     return rows(subject.environment.name, "examples", found, text, subject.policies.values.location)
 
@@ -156,10 +156,10 @@ def _compiled(
     places: those of the environment's policies, which are compiled already; no example names them.
     """
     found: dict[str, dict[str, list[Resource]]] = {}
-    for each in rendered.resources:
-        forms = found.setdefault(Path(each.location.file).stem, {})
-        policy = Resource(each.body, places.get(_identity(each), each.location))
-        forms.setdefault(each.api_version.partition("/")[0], []).append(policy)
+    for resource in rendered.resources:
+        forms = found.setdefault(Path(resource.location.file).stem, {})
+        policy = Resource(resource.body, places.get(_identity(resource), resource.location))
+        forms.setdefault(resource.api_version.partition("/")[0], []).append(policy)
     return {
         name: [compiled_set(each) for _, each in sorted(found.get(name, {"": []}).items())]
         for name in {policy.name for policy, _ in round_}
@@ -184,7 +184,7 @@ class _FileResults:
 @lru_cache(maxsize=4096)
 def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _FileResults:
     """Return the objects of a file; environments with the same policies share it."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     acting: list[Resource] = []
     missed: list[Resource] = []
     for resource in _read(file):
@@ -193,13 +193,13 @@ def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) ->
         which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
         if verdict.error:
             message = f"{policy} cannot decide about its {which}: {verdict.error}"
-            found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
+            diagnostics.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
         elif expected_bad:
             (acting if verdict.acts else missed).append(resource)
         elif verdict.acts:
             message = f"{policy} {verdict.does} its {which}"
-            found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
-    return _FileResults(len(_read(file)), tuple(found), tuple(acting), tuple(missed))
+            diagnostics.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
+    return _FileResults(len(_read(file)), tuple(diagnostics), tuple(acting), tuple(missed))
 
 
 class _PolicyExamples:
@@ -243,10 +243,10 @@ def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Dia
         return
     given = exclusions.of(shown.name)
     by_file: dict[str, list[Resource]] = {}
-    for each in shown.missed:
-        if not any(one.leaves_out(each) for one in given):
-            by_file.setdefault(each.location.file, []).append(each)
-    places = ", ".join(str(one.location) for one in given)
+    for resource in shown.missed:
+        if not any(exclusion.leaves_out(resource) for exclusion in given):
+            by_file.setdefault(resource.location.file, []).append(resource)
+    places = ", ".join(str(exclusion.location) for exclusion in given)
     hint = _HIDDEN.format(places=f" ({places})" if places else "")
     for bad in by_file.values():
         names = abridged([_called(each) for each in bad])
@@ -260,7 +260,7 @@ def _left_out(shown: Iterable[_PolicyExamples], exclusions: Exclusions) -> Itera
     without any other examples."""
     by_place: dict[Location, dict[str, int]] = {}
     for one in shown:
-        places = [place for each in one.missed for place in _places(each, one, exclusions)]
+        places = [place for resource in one.missed for place in _places(resource, one, exclusions)]
         for place in places:
             counts = by_place.setdefault(place, {})
             counts[one.name] = counts.get(one.name, 0) + 1
@@ -285,7 +285,7 @@ def _places(
 def _only_reported(subject: CheckTarget) -> frozenset[str]:
     """Return the policies that the project itself sets to Audit."""
     policies = subject.resolved.policies.values() if subject.resolved else ()
-    return frozenset(each.policy.name for each in policies if each.action is Action.AUDIT)
+    return frozenset(policy.policy.name for policy in policies if policy.action is Action.AUDIT)
 
 
 def _speechless(
@@ -296,8 +296,8 @@ def _speechless(
     if not shown.acting or not (shown.asked or shown.cleans):
         return
     all_reasons: dict[Reason, None] = {}
-    for each in shown.acting:
-        reasons = unsent.reasons(each, {}) if shown.asked else unsent.filtered(each)
+    for resource in shown.acting:
+        reasons = unsent.reasons(resource, {}) if shown.asked else unsent.filtered(resource)
         if not reasons:
             return
         all_reasons |= dict.fromkeys(reasons)

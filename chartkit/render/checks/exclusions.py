@@ -71,7 +71,7 @@ class Exclusions:
         if not mapping_at(self._merged, own[0], policy, own[2]):
             own = ("policyExclude", policy, "")
         paths = [("exclude",), own if own[2] else own[:2]]
-        return [each for path in paths for each in self._below(path, policy)]
+        return [exclusion for path in paths for exclusion in self._below(path, policy)]
 
     def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Exclusion]:
         block: Json = self._merged
@@ -192,10 +192,10 @@ def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
         yield Row(env.name, CHECK, Outcome.WARNING, message, place, hint)
     yield from shipped.rows
     now, rules = datetime.combine(today, time.min, UTC), subject.project.exception_rules
-    for each in shipped.filed:
-        found = lifetime(each, rules, now, 0)
-        mild = (replace(one, severity=_MILD.get(one.rule_id, one.severity)) for one in found)
-        yield from findings(env.name, CHECK, mild, each.resource.location)
+    for exception in shipped.filed:
+        diagnostics = lifetime(exception, rules, now, 0)
+        mild = (replace(one, severity=_MILD.get(one.rule_id, one.severity)) for one in diagnostics)
+        yield from findings(env.name, CHECK, mild, exception.resource.location)
     if not shipped.bodies:
         return
     if subject.engine is None:

@@ -56,8 +56,8 @@ def own_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iter
     """Return rows for what upstream policies keep of their own text."""
     exclusions = Exclusions(subject)
     rendered: dict[str, list[Resource]] = {}
-    for each in subject.policies.rendered().resources:
-        rendered.setdefault(each.name, []).append(each)
+    for resource in subject.policies.rendered().resources:
+        rendered.setdefault(resource.name, []).append(resource)
     for resolved in subject.resolved.policies.values() if subject.resolved else ():
         yield from _instead(subject, resolved)
     for policy in carried:
@@ -89,11 +89,11 @@ def _ignored(subject: CheckTarget, policy: FolderPolicy) -> Iterator[Row]:
     """Yield a warning for each action and failurePolicy in a policy of chartkit's own format, where
     only values decide."""
     for source in filter(None, (policy.template, policy.cel)):
-        for found in _ACTION.finditer(source.text):
-            place = Location(source.file, source.text.count("\n", 0, found.start()) + 1)
-            message = f"{policy.name}: {found[1]} has no effect in chartkit's own format"
+        for match in _ACTION.finditer(source.text):
+            place = Location(source.file, source.text.count("\n", 0, match.start()) + 1)
+            message = f"{policy.name}: {match[1]} has no effect in chartkit's own format"
             hint = f"give the action in a profile: policies: {{{policy.reference}: {{action: …}}}}"
-            if found[1] == "failurePolicy":
+            if match[1] == "failurePolicy":
                 hint = f"set policies.{policy.name}.failurePolicy in the chart's values"
             yield Row(subject.environment.name, CHECK, Outcome.WARNING, message, place, hint)
 
@@ -105,7 +105,7 @@ def _rows(
     exclusions: Exclusions,
 ) -> Iterator[Row]:
     name = subject.environment.name
-    there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
+    there = [resource for resource in rendered.get(policy.name, ()) if resource.kind == policy.kind]
     compared = list(_compared(policy, rendered))
     if not there:
         # A note on a policy that the environment selects but does not install.
@@ -115,7 +115,7 @@ def _rows(
             env = subject.environment.name
             yield Row(env, CHECK, Outcome.NOTE, message, resolved.location)
         return
-    changed = [each for each in compared if each.before != each.after]
+    changed = [action for action in compared if action.before != action.after]
     if changed:
         yield from _changed(subject, policy, changed)
     elif compared:
@@ -131,9 +131,9 @@ def _changed(
     """Yield a warning for what is no longer refused, and a note for what is now refused as well."""
     for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
         parts = [
-            f"its own {each.before}{_where(each)} ({each.location}) becomes {each.after}"
-            for each in found
-            if each.before == before and (before == ENFORCE or each.namespaces)
+            f"its own {action.before}{_where(action)} ({action.location}) becomes {action.after}"
+            for action in found
+            if action.before == before and (before == ENFORCE or action.namespaces)
         ]
         if parts:
             word = "is weakened" if before == ENFORCE else "refuses more"
@@ -157,11 +157,11 @@ def _kept(
         return
     said = "action" in env.keys.body
     wanted = f"{env.name} says {env.action}" if said else f"{env.name} has {env.action} by default"
-    others = [each for each in found if each.before != env.action]
-    parts = [f"{each.before}{_where(each)} ({each.location})" for each in others]
+    others = [action for action in found if action.before != env.action]
+    parts = [f"{action.before}{_where(action)} ({action.location})" for action in others]
     if not parts:
         return
-    looser = any(each.before == AUDIT for each in others)
+    looser = any(action.before == AUDIT for action in others)
     outcome = Outcome.WARNING if looser and said else Outcome.NOTE
     message = f"{policy.name} keeps its own {', '.join(dict.fromkeys(parts))}, where {wanted}"
     hint = f"policies: {{{policy.name}: {{action: {env.action}}}}} gives it the environment's"
@@ -193,7 +193,7 @@ def _given_at(subject: CheckTarget, name: str) -> Location:
 def _compared(
     policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
 ) -> Iterable[_OwnAction]:
-    there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
+    there = [resource for resource in rendered.get(policy.name, ()) if resource.kind == policy.kind]
     if not there:
         return ()
     if policy.form is UpstreamForm.RULES:
@@ -246,7 +246,7 @@ def _one(
     place: Location,
     namespaces: str,
 ) -> _OwnAction:
-    was, now = (rule_action(each, rule, *where) for each in (before, after))
+    was, now = (rule_action(policy, rule, *where) for policy in (before, after))
     return _OwnAction(was, now, place, namespaces)
 
 
@@ -254,10 +254,10 @@ def _overrides(
     policy: UpstreamPolicy, read: Policy, index: int
 ) -> Iterator[tuple[ActionOverride, Location]]:
     in_rule = ("spec", "rules", index, "validate", "failureActionOverrides")
-    for at, one in enumerate(read.rules[index].validate.failure_action_overrides):
-        yield one, policy.document.locate(*in_rule, at)
-    for at, one in enumerate(read.failure_action_overrides):
-        yield one, policy.document.locate("spec", "validationFailureActionOverrides", at)
+    for at, override in enumerate(read.rules[index].validate.failure_action_overrides):
+        yield override, policy.document.locate(*in_rule, at)
+    for at, override in enumerate(read.failure_action_overrides):
+        yield override, policy.document.locate("spec", "validationFailureActionOverrides", at)
 
 
 def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str]:
@@ -275,9 +275,9 @@ def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str
 def _labels(selector: LabelSelector) -> dict[str, str]:
     """Return labels that match a selector, as far as it names them."""
     named = dict(selector.labels)
-    for each in selector.expressions:
-        if each.operator in ("In", "Exists"):
-            named[each.key] = each.values[0] if each.values else "x"
+    for requirement in selector.expressions:
+        if requirement.operator in ("In", "Exists"):
+            named[requirement.key] = requirement.values[0] if requirement.values else "x"
     return named
 
 

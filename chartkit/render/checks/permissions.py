@@ -65,21 +65,21 @@ def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Itera
     allowed = frozenset(_allowed([*rendered, *engine]))
     makes = mapping_at(subject.policies.lint_subject().values, "permissions").get("create")
     there = {(each.namespace, each.name) for each in rendered if each.kind == "ConfigMap"}
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     count = 0
     for policy in filter(is_policy, rendered):
         needed = needs([policy.body], definitions)
         count += len(needed.permissions)
         if makes is not False:
-            found += _lacking(policy, needed.permissions, allowed)
-        found += _read(policy, needed, there)
+            diagnostics += _lacking(policy, needed.permissions, allowed)
+        diagnostics += _read(policy, needed, there)
     place = subject.policies.values.location
     if subject.environment.kyverno < _GATHERS and any(
-        each.kind == "ClusterRole" for each in rendered
+        resource.kind == "ClusterRole" for resource in rendered
     ):
-        found.append(_not_gathered(subject, place))
+        diagnostics.append(_not_gathered(subject, place))
     right = f"{counted(count, 'permission', 'permissions')} beyond those of Kyverno's chart"
-    return rows(subject.environment.name, "permissions", found, right, place)
+    return rows(subject.environment.name, "permissions", diagnostics, right, place)
 
 
 def _not_gathered(subject: CheckTarget, place: Location) -> Diagnostic:
@@ -94,7 +94,7 @@ def _not_gathered(subject: CheckTarget, place: Location) -> Diagnostic:
 def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]]:
     for role in rendered:
         labels = mapping_at(role.body, "metadata", "labels")
-        controllers = [each.removeprefix(LABEL) for each in labels if each.startswith(LABEL)]
+        controllers = [label.removeprefix(LABEL) for label in labels if label.startswith(LABEL)]
         component = labels.get(_COMPONENT)
         controllers += [component] if isinstance(component, str) and component in _KEYS else []
         for rule in mappings_at(role.body, "rules") if role.kind == "ClusterRole" else ():

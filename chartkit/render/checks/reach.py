@@ -45,7 +45,7 @@ def never_acts(
     """Return a warning on a policy that no object reaches; a note where the project sets it to
     only report, which background scans do."""
     known = list(dict.fromkeys(reasons))
-    texts = ", ".join(f"{one} ({unsent.locate(one)})" for one in known)
+    texts = ", ".join(f"{reason} ({unsent.locate(reason)})" for reason in known)
     why = f"nothing that it looks at is sent to Kyverno: {texts}"
     place = unsent.locate(known[0])
     if only_reports:
@@ -76,8 +76,8 @@ def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
     parsed = policy.policy
     if isinstance(parsed, Policy):
         for rule in parsed.rules:
-            for one in rule.match.any or rule.match.all or (rule.match.direct,):
-                yield from _of_filter(one)
+            for resource_filter in rule.match.any or rule.match.all or (rule.match.direct,):
+                yield from _of_filter(resource_filter)
         return
     constraints = parsed.constraints
     selector = constraints.namespace_selector if constraints is not None else None
@@ -103,9 +103,9 @@ def _selected(selector: LabelSelector | None) -> Iterable[str]:
     if selector is None:
         return (_ANY,)
     named = [text for key, text in selector.labels.items() if key == NAME_LABEL]
-    for one in selector.expressions:
-        if one.key == NAME_LABEL and one.operator == "In":
-            named += one.values
+    for requirement in selector.expressions:
+        if requirement.key == NAME_LABEL and requirement.operator == "In":
+            named += requirement.values
     return named or (_ANY,)
 
 
@@ -150,14 +150,14 @@ def removed_generators(subject: CheckTarget) -> Iterable[Row]:
         yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
         return
     if before:
-        yield from _rows(subject, {identity(each): each for each in before}.values())
+        yield from _rows(subject, {identity(resource): resource for resource in before}.values())
 
 
 def _generating(text: str, file: str) -> Iterator[Resource]:
     """Yield the policies of a text that may generate; only their documents are parsed."""
     if _WORD not in text:
         return
-    borders = [0, *(found.start() for found in _BORDER.finditer(text)), len(text)]
+    borders = [0, *(match.start() for match in _BORDER.finditer(text)), len(text)]
     for start, end in itertools.pairwise(borders):
         if text.find(_WORD, start, end) < 0:
             continue
@@ -168,7 +168,7 @@ def _generating(text: str, file: str) -> Iterator[Resource]:
 
 
 def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
-    places = {identity(each): each.location for each in before}
+    places = {identity(resource): resource.location for resource in before}
     now = [each for each in subject.policies.rendered().resources if identity(each) in places]
     for change in compare(before, now):
         for risk in generators(change):

@@ -47,31 +47,31 @@ def check_environment(
     RenderError where a chart of the project does not render, InputError where a workload is not
     there.
     """
-    found = [*compatibility(subject), *values(subject)]
-    if any(row.check == "values" and row.outcome is Outcome.FAIL for row in found):
-        return found
-    found += [*helm(subject), *availability(subject), *faults(subject)]
+    rows = [*compatibility(subject), *values(subject)]
+    if any(row.check == "values" and row.outcome is Outcome.FAIL for row in rows):
+        return rows
+    rows += [*helm(subject), *availability(subject), *faults(subject)]
     compiled = compiled_policies(subject, carried or ())
-    found += policies_compile(subject, compiled)
-    found += policy_warnings(subject, compiled)
-    found += both_forms(subject, compiled)
-    found += exceptions(subject, today)
-    found += enforcement(subject)
-    found += own_policies(subject, carried or ())
-    found += permissions(subject, carried or ())
-    found += slow_admission(subject)
-    found += removed_generators(subject)
+    rows += policies_compile(subject, compiled)
+    rows += policy_warnings(subject, compiled)
+    rows += both_forms(subject, compiled)
+    rows += exceptions(subject, today)
+    rows += enforcement(subject)
+    rows += own_policies(subject, carried or ())
+    rows += permissions(subject, carried or ())
+    rows += slow_admission(subject)
+    rows += removed_generators(subject)
     unsent = Unsent(subject)
     if carried is None:
-        found += without_examples(subject)
+        rows += without_examples(subject)
     else:
-        found += examples(subject, carried, compiled, unsent)
-    names = [one.policy.key for one in compiled.policies]
+        rows += examples(subject, carried, compiled, unsent)
+    names = [policy.policy.key for policy in compiled.policies]
     accepted = AcceptedViolations(subject.environment, names, today, updates_baseline)
-    found += workloads(subject, compiled, unsent, accepted)
-    found += own_pods(subject, compiled, unsent, accepted)
-    found += accepted.rows(has_unread=any(row.check == UNREAD for row in found))
-    return found
+    rows += workloads(subject, compiled, unsent, accepted)
+    rows += own_pods(subject, compiled, unsent, accepted)
+    rows += accepted.rows(has_unread=any(row.check == UNREAD for row in rows))
+    return rows
 
 
 CHECK = "charts"
@@ -83,15 +83,15 @@ def vendored_rows(
 ) -> Iterator[Row]:
     """Yield a note for each vendored chart, and a warning for each setting of chartkit.yaml that
     has no effect on it; environments: those to check. Raise InputError."""
-    for name, found in taken.items():
+    for name, vendored in taken.items():
         used = name != ENGINE or any(env.engine for env in project.environments.values())
-        message = f"{name} {found.chart.version} is upstream's own, from {found.source}"
+        message = f"{name} {vendored.chart.version} is upstream's own, from {vendored.source}"
         if not used:
             message = f"{name} is vendored, and no environment installs it (engine: false)"
-        yield Row(ALL, CHECK, Outcome.NOTE, message, found.lock_place)
+        yield Row(ALL, CHECK, Outcome.NOTE, message, vendored.lock_place)
         for env in environments:
             if used and (env.engine or name != ENGINE):
-                for each in said(found, env, project.root).left:
+                for each in said(vendored, env, project.root).left:
                     yield Row(
                         env.name, CHECK, Outcome.WARNING, each.message, each.location, each.hint
                     )
@@ -103,10 +103,10 @@ _NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in th
 def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     """Yield Kyverno's warnings about the policies."""
     place, name = subject.policies.values.location, subject.environment.name
-    warned = [each for each in compiled.warnings if each.rule_id == WARNING_RULE]
+    warned = [diagnostic for diagnostic in compiled.warnings if diagnostic.rule_id == WARNING_RULE]
     yield from findings(name, POLICY_WARNINGS, warned, place)
     cleaning = (one.resource for one in compiled.cleanup if isinstance(one, CleanupPolicy))
-    known = (*(one.policy.resource for one in compiled.policies), *cleaning)
+    known = (*(policy.policy.resource for policy in compiled.policies), *cleaning)
     for text in dict.fromkeys(map(deprecation, known)):
         if text:
             env = subject.environment
@@ -118,7 +118,7 @@ def both_forms(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     env = subject.environment
     if env.policy_type is not PolicyType.BOTH:
         return
-    known = [one.policy for one in compiled.policies]
+    known = [policy.policy for policy in compiled.policies]
     legacy = {one.key for one in known if isinstance(one, Policy)}
     in_cel = {one.key for one in known if isinstance(one, CelPolicy)}
     count = counted(len(legacy & in_cel), "ClusterPolicy acts", "ClusterPolicies act")

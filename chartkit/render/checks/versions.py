@@ -32,8 +32,8 @@ def compatibility(subject: CheckTarget) -> Iterable[Row]:
     if env.accepted and verdict.supported:
         place = env.locate("compatibility")
         right += "; `compatibility.accept` is not needed"
-    found = compat.diagnostics(verdict, place, env.accepted)
-    return rows(env.name, "compatibility", found, right, place)
+    diagnostics = compat.diagnostics(verdict, place, env.accepted)
+    return rows(env.name, "compatibility", diagnostics, right, place)
 
 
 def faults(subject: CheckTarget) -> Iterable[Row]:
@@ -50,7 +50,7 @@ def faults(subject: CheckTarget) -> Iterable[Row]:
             place = engine.lint_subject().locate(fault.image_path)
         policies = [each for each in subject.policies.rendered().resources if fault.concerns(each)]
         check = "known faults" if policies else "advisories"
-        messages = [fault.message(release, each) for each in policies]
+        messages = [fault.message(release, resource) for resource in policies]
         if not policies and fault.exposure:
             messages = [fault.message(release)]
         for message in messages:
@@ -62,10 +62,10 @@ def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
         rules = (*VALUES_RULES, *REFUSED_RULES)
-        found = _at_sources([*lint(chart.lint_subject(), rules), *_refused(chart)], chart)
+        diagnostics = _at_sources([*lint(chart.lint_subject(), rules), *_refused(chart)], chart)
         right = f"{chart.name}: every key is known"
         place = chart.values.location
-        yield from rows(subject.environment.name, "values", found, right, place)
+        yield from rows(subject.environment.name, "values", diagnostics, right, place)
 
 
 def helm(subject: CheckTarget) -> Iterable[Row]:
@@ -73,14 +73,14 @@ def helm(subject: CheckTarget) -> Iterable[Row]:
     for chart in subject.charts:
         rendered = chart.rendered()
         warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
-        found = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
-        found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
-        found = _at_sources([*found, *_dry_run(chart)], chart)
+        diagnostics = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
+        diagnostics += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
+        diagnostics = _at_sources([*diagnostics, *_dry_run(chart)], chart)
         count = len(rendered.resources)
         right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"
         place = chart.values.location
         env = subject.environment
-        yield from rows(env.name, "helm", found, right, place)
+        yield from rows(env.name, "helm", diagnostics, right, place)
         yield from findings(env.name, HELM_WARNINGS, dict.fromkeys(warned), place)
 
 
@@ -92,9 +92,9 @@ def availability(subject: CheckTarget) -> Iterable[Row]:
         yield Row(env.name, "availability", Outcome.NOTE, message, env.locate("engine"))
         return
     resources = subject.engine.rendered().resources
-    found = [
-        _placed(each, subject.engine)
-        for each in high_availability.judge(resources, env.high_availability)
+    diagnostics = [
+        _placed(diagnostic, subject.engine)
+        for diagnostic in high_availability.judge(resources, env.high_availability)
     ]
     counts = ", ".join(
         f"{c.component.removesuffix('-controller')} {c.replicas}"
@@ -102,8 +102,8 @@ def availability(subject: CheckTarget) -> Iterable[Row]:
     )
     wanted = "highly available" if env.high_availability else "need not be highly available"
     place = subject.engine.values.location
-    found = _at_sources(found, subject.engine)
-    yield from rows(env.name, "availability", found, f"{wanted}; replicas: {counts}", place)
+    diagnostics = _at_sources(diagnostics, subject.engine)
+    yield from rows(env.name, "availability", diagnostics, f"{wanted}; replicas: {counts}", place)
 
 
 def _at_sources(found: Iterable[Diagnostic], chart: Chart) -> list[Diagnostic]:

@@ -64,9 +64,9 @@ def _schema(version: str, kind: str) -> Schema | None:
     group, _, name = version.partition("/")
     types = type_library()
     for each in kinds():
-        for one in each.versions if (each.group, each.kind) == (group, kind) else ():
-            if one.name == name:
-                return root_schema(types[one.type], types)
+        for kind_version in each.versions if (each.group, each.kind) == (group, kind) else ():
+            if kind_version.name == name:
+                return root_schema(types[kind_version.type], types)
     return None
 
 

@@ -139,7 +139,7 @@ def _generating(body: Body | None) -> dict[str, Body]:
     if "generate" in spec:
         return {"": mapping_at(spec, "evaluation")}
     rules = spec.get("rules")
-    found = [each for each in rules if isinstance(each, dict)] if isinstance(rules, list) else []
+    found = [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
     making = [each for each in found if each.get("generate")]
     return {str(each.get("name")): mapping_at(each, "generate") for each in making}
 
@@ -208,25 +208,25 @@ def is_form_change(change: ObjectChange) -> bool:
 def joined(changes: Iterable[ObjectChange]) -> list[ObjectChange]:
     """Return the changes, with one for each policy that has the same name in another form; its
     further objects go with it."""
-    found = list(changes)
-    gone = _by_name(found, What.REMOVED)
-    come = _by_name(found, What.ADDED)
+    object_changes = list(changes)
+    gone = _by_name(object_changes, What.REMOVED)
+    come = _by_name(object_changes, What.ADDED)
     forms = {
         name: (gone[name], come[name])
         for name in gone.keys() & come.keys()
         if gone[name].identity.kind != come[name].identity.kind
     }
-    left = [each for each in found if not _goes_with(each, forms)]
+    left = [change for change in object_changes if not _goes_with(change, forms)]
     for name in sorted(forms):
-        left.append(_form_change(*(_bound(each, found) for each in forms[name])))
-    return sorted(left, key=lambda each: each.identity)
+        left.append(_form_change(*(_bound(change, object_changes) for change in forms[name])))
+    return sorted(left, key=lambda change: change.identity)
 
 
 def _by_name(changes: Sequence[ObjectChange], what: What) -> dict[str, ObjectChange]:
     return {
-        f"{each.identity.namespace}/{each.identity.name}": each
-        for each in changes
-        if each.what is what and each.identity.kind.removeprefix("Namespaced") in _KINDS
+        f"{change.identity.namespace}/{change.identity.name}": change
+        for change in changes
+        if change.what is what and change.identity.kind.removeprefix("Namespaced") in _KINDS
     }
 
 

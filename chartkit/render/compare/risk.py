@@ -53,12 +53,12 @@ Rule = Callable[[ObjectChange], Iterator[Risk]]
 def risk(change: ObjectChange) -> Risk:
     """Return the highest risk of a change, with the reasons of all rules, the highest first; the
     reason is empty if there are none."""
-    found = [each for rule in RULES for each in rule(change)]
-    if not found:
+    risks = [each for rule in RULES for each in rule(change)]
+    if not risks:
         return Risk(_without_rule(change), "")
-    found.sort(key=lambda each: -each.level)
-    reasons = dict.fromkeys(each.reason for each in found)
-    return Risk(found[0].level, "; ".join(reasons))
+    risks.sort(key=lambda each: -each.level)
+    reasons = dict.fromkeys(each.reason for each in risks)
+    return Risk(risks[0].level, "; ".join(reasons))
 
 
 def _without_rule(change: ObjectChange) -> Level:
@@ -101,10 +101,10 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
 
 def exceptions(change: ObjectChange) -> Iterator[Risk]:
     """Rate an exception that is added or whose spec changes: it exempts objects from policies."""
-    is_other = change.before is None or any(each.path[0] == "spec" for each in change.fields)
+    is_other = change.before is None or any(field.path[0] == "spec" for field in change.fields)
     if change.identity.kind == "PolicyException" and change.after is not None and is_other:
         spec = mapping_at(change.after, "spec")
-        names = [str(each.get("policyName")) for each in mappings_at(spec, "exceptions")]
+        names = [str(exception.get("policyName")) for exception in mappings_at(spec, "exceptions")]
         names += [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
         verb = "exempts" if change.what is What.ADDED else "now exempts other"
         yield Risk(Level.MEDIUM, f"{verb} objects from {', '.join(dict.fromkeys(names))}")
@@ -206,7 +206,7 @@ def definitions(change: ObjectChange) -> Iterator[Risk]:
 
 def _versions(body: Body | None) -> set[str]:
     versions = mappings_at(body, "spec", "versions")
-    return {str(each.get("name")) for each in versions if each.get("served")}
+    return {str(version.get("name")) for version in versions if version.get("served")}
 
 
 def availability(change: ObjectChange) -> Iterator[Risk]:

@@ -45,13 +45,13 @@ def of_environment(
     hooks: whether to include hooks. Raise InputError if the charts were not written, RenderError if
     they do not render.
     """
-    found: list[Resource] = []
+    resources: list[Resource] = []
     warnings: list[Diagnostic] = []
     for chart in installed_charts(project, environment):
         rendered = written_chart(project.charts / chart, environment)
-        found += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
+        resources += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
         warnings += rendered.warnings
-    return Side(name, tuple(found), tuple(warnings))
+    return Side(name, tuple(resources), tuple(warnings))
 
 
 def installed_charts(project: Project, environment: Environment) -> list[str]:
@@ -99,7 +99,7 @@ def earlier(project: Project, against: str) -> Iterator[Project | Path]:
     with temporary_folder() as parent:
         # A temporary folder with the project file and the charts of a revision.
         root = project.root.resolve()
-        checkout = next((each for each in (root, *root.parents) if is_checkout(each)), None)
+        checkout = next((file for file in (root, *root.parents) if is_checkout(file)), None)
         if checkout is None:
             hint = "give a folder, or run it in a git checkout"
             raise InputError(f"'{against}' is no folder", None, hint)
@@ -128,12 +128,12 @@ def of_folder(folder: Path, environment: str) -> Side:
     if not files:
         hint = f"give a folder of manifests, or one with {FILE_NAME}"
         raise InputError("holds no manifests", Location(str(place)), hint)
-    found = read_inputs([str(place)], StringIO(), notes.append)
-    unread = {each.location.file for each in filter(is_unread, notes) if each.location}
-    read = unread | {each.location.file for each in found}
-    passed = [str(each) for each in files if not each.is_dir() and str(each) not in read]
+    resources = read_inputs([str(place)], StringIO(), notes.append)
+    unread = {note.location.file for note in filter(is_unread, notes) if note.location}
+    read = unread | {resource.location.file for resource in resources}
+    passed = [str(file) for file in files if not file.is_dir() and str(file) not in read]
     tree = Tree.of(place, files)
     if passed := [each for each in passed if not tree.takes(Path(each))]:
         message = f"{counted(len(passed), 'file')} without Kubernetes objects: {abridged(passed)}"
         notes.append(Diagnostic(RULE, Severity.NOTE, message, Location(str(place))))
-    return Side(str(place), tuple(found), tuple(notes))
+    return Side(str(place), tuple(resources), tuple(notes))

@@ -80,7 +80,7 @@ def rows(subjects: Sequence[CheckTarget], deployers: Sequence[str]) -> Iterator[
 
 def _of_environment(name: str, values: ChartValues, deployers: Sequence[str]) -> Iterator[Row]:
     for pitfall in _PITFALLS:
-        concerned = [each for each in deployers if each in pitfall.deployers]
+        concerned = [deployer for deployer in deployers if deployer in pitfall.deployers]
         if concerned and value_at(values.values, pitfall.path) == pitfall.value:
             message = f"{', '.join(concerned)}: {pitfall.message}"
             place = values.locate(pitfall.path)

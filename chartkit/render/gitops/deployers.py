@@ -258,7 +258,7 @@ def helmfile_files(project: Project, _repository: Repository) -> Mapping[str, st
                     "waitForJobs": True,
                     "timeout": 600,
                 },
-                "releases": [_release(each) for each in releases(project, environment)],
+                "releases": [_release(release) for release in releases(project, environment)],
             }
         )
         for environment in project.environments.values()
@@ -366,11 +366,11 @@ def trees(project: Project, names: Iterable[str], repository: Repository) -> Ite
     for name in names:
         folder = project.root / GITOPS / name
         files = DEPLOYERS[name](project, repository)
-        there = (each for each in folder.rglob("*") if each.is_file())
+        there = (path for path in folder.rglob("*") if path.is_file())
         stale = frozenset(
             name
-            for each in there
-            if (name := each.relative_to(folder).as_posix()) not in files
-            and each.read_text("utf-8", "replace").startswith(HEADER)
+            for path in there
+            if (name := path.relative_to(folder).as_posix()) not in files
+            and path.read_text("utf-8", "replace").startswith(HEADER)
         )
         yield Tree(folder, files, stale)

@@ -57,7 +57,7 @@ def check_each(
 ) -> list[Diagnostic]:
     """Return what is wrong with values files, each by itself; see `check_files`. Of several, one
     that cannot be read is a row."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for file in files:
         try:
             own = check_files([file], chart, highly_available)
@@ -66,9 +66,9 @@ def check_each(
                 raise
             own = [unread_at(Location(str(file)), error)]
         if len(files) > 1:
-            own = [_with_file(each, file) for each in own]
-        found += own
-    return found
+            own = [_with_file(diagnostic, file) for diagnostic in own]
+        diagnostics += own
+    return diagnostics
 
 
 def check_files(
@@ -96,13 +96,13 @@ def check_files(
     for overlay in overlays:
         require_single_keys(overlay)
     base = (chart or files[-1].parent) / "values.yaml"
-    if base.is_file() and not any(base.samefile(each) for each in files):
+    if base.is_file() and not any(base.samefile(path) for path in files):
         overlays.insert(0, _one(read_file(base), str(base)))
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for key in keys:
-        parts = [folders.part_of(each, key) for each in overlays]
-        found += check_documents(parts, None, highly_available)
-    return found
+        parts = [folders.part_of(document, key) for document in overlays]
+        diagnostics += check_documents(parts, None, highly_available)
+    return diagnostics
 
 
 def check_documents(
@@ -113,9 +113,9 @@ def check_documents(
 ) -> list[Diagnostic]:
     """Return the faults of values, as `check_files` does of files; unknown: paths of values that
     only their deployer knows."""
-    found = _check_documents(overlays, chart, highly_available)
+    diagnostics = _check_documents(overlays, chart, highly_available)
     sections = {"/".join(map(str, path[:1])) for path in unknown}
-    return [each for each in found if not sections or not _depends_on(each, sections)]
+    return [each for each in diagnostics if not sections or not _depends_on(each, sections)]
 
 
 def _depends_on(found: Diagnostic, sections: Set[str]) -> bool:
@@ -132,8 +132,8 @@ def _check_documents(
 ) -> list[Diagnostic]:
     source = _engine() if chart is None else chart
     subject = _subject(source, overlays)
-    found = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
-    errors = [each for each in found if each.severity is Severity.ERROR]
+    diagnostics = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
     try:
         rendered = render_chart(
             source,
@@ -145,14 +145,14 @@ def _check_documents(
         if not errors:
             raise
         message = f"what Helm renders was not looked at: {error.message}"
-        return [*found, Diagnostic("helm", Severity.NOTE, message, error.location)]
-    found = [*found, *rendered.warnings]
+        return [*diagnostics, Diagnostic("helm", Severity.NOTE, message, error.location)]
+    diagnostics = [*diagnostics, *rendered.warnings]
     more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
     if kyverno_controllers.controllers(rendered.resources):
         judged = high_availability.judge(rendered.resources, highly_available)
-        more += [_in_values(subject, each) for each in judged]
-    wrong = {each.location for each in errors}
-    return [*found, *(each for each in more if each.location not in wrong)]
+        more += [_in_values(subject, diagnostic) for diagnostic in judged]
+    wrong = {diagnostic.location for diagnostic in errors}
+    return [*diagnostics, *(diagnostic for diagnostic in more if diagnostic.location not in wrong)]
 
 
 def _with_file(found: Diagnostic, file: Path) -> Diagnostic:
@@ -164,8 +164,8 @@ def _with_file(found: Diagnostic, file: Path) -> Diagnostic:
 
 def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:
     """A file's values without those that an error is about; of a list nothing stays."""
-    places = (each.location for each in errors if each.location is not None)
-    wrong = {each.path for each in places if each.file == document.source.file}
+    places = (diagnostic.location for diagnostic in errors if diagnostic.location is not None)
+    wrong = {location.path for location in places if location.file == document.source.file}
     pruned: Body = _pruned(document.body or {}, "", wrong)
     return pruned
 
@@ -278,11 +278,11 @@ def fix_values(
 
 def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:
     """Return findings for every format; explanations: of their ids."""
-    counts = Counter(each.severity for each in found)
+    counts = Counter(diagnostic.severity for diagnostic in found)
     totals = ", ".join(f"{severity}s: {counts[severity]}" for severity in Severity)
     return CommandReport(
         text=lambda _width: [*map(str, found), totals],
-        value=lambda: {"findings": [diagnostic_body(each) for each in found]},
+        value=lambda: {"findings": [diagnostic_body(diagnostic) for diagnostic in found]},
         rows="findings",
         findings=lambda: diagnostic_findings(found, explanations),
     )

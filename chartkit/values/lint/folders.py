@@ -39,8 +39,8 @@ from chartkit.wording import abridged, counted
 
 def chart_of(file: Path, chart: Path | None) -> Body:
     """Return the Chart.yaml of a chart, or the one next to a values file; empty for none."""
-    found = (chart or file.parent) / "Chart.yaml"
-    documents = read_file(found) if found.is_file() else []
+    path = (chart or file.parent) / "Chart.yaml"
+    documents = read_file(path) if path.is_file() else []
     body = documents[0].body if documents else None
     return body if isinstance(body, dict) else {}
 
@@ -48,9 +48,9 @@ def chart_of(file: Path, chart: Path | None) -> Body:
 def engine_keys(chart: Body) -> list[str]:
     """Return the keys below which a chart takes values for Kyverno's chart, on which it depends."""
     return [
-        text_of(each.get("alias")) or ENGINE
-        for each in mappings_at(chart, "dependencies")
-        if each.get("name") == ENGINE
+        text_of(dependency.get("alias")) or ENGINE
+        for dependency in mappings_at(chart, "dependencies")
+        if dependency.get("name") == ENGINE
     ]
 
 
@@ -66,7 +66,7 @@ def of_another_chart(chart: Body, overlays: Sequence[Document]) -> Diagnostic | 
     """Return the note about values of a chart that is not Kyverno's and does not depend on it; None
     where they may be Kyverno's."""
     name = text_of(chart.get("name"))
-    keys = {key for each in overlays if isinstance(each.body, dict) for key in each.body}
+    keys = {key for overlay in overlays if isinstance(overlay.body, dict) for key in overlay.body}
     if not name and not keys.isdisjoint(REPORTERS_OWN):
         name = REPORTER
     if not name or name == ENGINE:
@@ -121,7 +121,7 @@ class FolderValues:
     def left_out(self) -> Iterator[Diagnostic]:
         """Yield the note about the files that are left out, if there are any."""
         if self.others:
-            files = abridged([str(each) for each in self.others])
+            files = abridged([str(path) for path in self.others])
             message = f"{counted(len(self.others), 'file')} without values of Kyverno's charts"
             yield Diagnostic("helm", Severity.NOTE, f"{message}: {files}")
 

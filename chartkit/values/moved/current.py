@@ -142,10 +142,10 @@ def refusals(
     body = _as_helm_has(document.body, leave_out, ())
     ignored = frozenset({"required"})
     violations = json_schema.violations(document, _rules(), body, ignored, _MOST_REFUSED)
-    for number, found in enumerate(violations, 1):
-        pointer = found.location.path if found.location else ""
-        hint = _AND_MORE if number == _MOST_REFUSED else found.hint
-        yield pointer_steps(pointer), found.message, hint
+    for number, diagnostic in enumerate(violations, 1):
+        pointer = diagnostic.location.path if diagnostic.location else ""
+        hint = _AND_MORE if number == _MOST_REFUSED else diagnostic.hint
+        yield pointer_steps(pointer), diagnostic.message, hint
 
 
 def _as_helm_has(values: Json, leave_out: Set[Path], parent: Path) -> Json:

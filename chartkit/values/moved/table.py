@@ -91,7 +91,7 @@ class Argument:
 @cache
 def rows(chart: str) -> Mapping[Path, Row]:
     """The table of a chart: `kyverno`, `kyverno-policies` or `policy-reporter`."""
-    found = [_row(each) for each in _read(f"{chart}.yaml")["keys"]]
+    found = [_row(key) for key in _read(f"{chart}.yaml")["keys"]]
     return MappingProxyType({row.key: row for row in found})
 
 

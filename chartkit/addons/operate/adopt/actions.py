@@ -47,9 +47,9 @@ def action_settings(body: Body) -> Body | None:
 
 def as_entries(overrides: Sequence[Body]) -> list[Json] | None:
     """Return overrides of Kyverno's as `actions` of chartkit.yaml; None where it has no such."""
-    if not all(each.keys() <= _OVERRIDE and each.keys() & _WHERE for each in overrides):
+    if not all(override.keys() <= _OVERRIDE and override.keys() & _WHERE for override in overrides):
         return None
-    return [{**each, "action": as_action(each.get("action"))} for each in overrides]
+    return [{**override, "action": as_action(override.get("action"))} for override in overrides]
 
 
 def _given_overrides(body: Body) -> list[Body] | None:

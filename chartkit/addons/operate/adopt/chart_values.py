@@ -99,7 +99,7 @@ class _Taker:
         self._environment = environment
         self._values: Body = document.body
         library = read_library([bundled.library_dir()]).policies.values()
-        self._groups = {each.name: each.group for each in library}
+        self._groups = {policy.name: policy.group for policy in library}
         self.known = frozenset(self._groups)
         self._selection: frozenset[str] = frozenset()
         self._policies: dict[str, Body] = {}
@@ -144,10 +144,10 @@ class _Taker:
     def _names(self, key: str) -> Iterator[str]:
         given = self._values.get(key)
         names = [str(each) for each in given] if isinstance(given, list) else []
-        if unknown := [each for each in names if each not in self.known]:
+        if unknown := [name for name in names if name not in self.known]:
             message = f"chartkit's library does not have {', '.join(unknown)}"
             self._say(Outcome.LEFT, key, message)
-        if found := [f"{self._groups[each]}/{each}" for each in names if each in self.known]:
+        if found := [f"{self._groups[name]}/{name}" for name in names if name in self.known]:
             self._say(Outcome.TAKEN, key, f"→ the adopted profile: {', '.join(found)}")
         yield from found
 
@@ -179,7 +179,7 @@ class _Taker:
         for name, action in mapping_at(self._values, "validationFailureActionByPolicy").items():
             self._set("validationFailureActionByPolicy", name, "action", as_action(action))
         overrides = mapping_at(self._values, "validationFailureActionOverrides")
-        for name in [each for each in overrides if each != "all"]:
+        for name in [override for override in overrides if override != "all"]:
             entries = self._entries(mappings_at(overrides, name))
             self._set("validationFailureActionOverrides", name, "actions", entries)
         for name, block in mapping_at(self._values, "policyExclude").items():

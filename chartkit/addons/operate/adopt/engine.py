@@ -195,7 +195,7 @@ def _chart(estate: Estate, options: AdoptOptions) -> Version | None:
     if options.chart_version is not None:
         return parse_version(options.chart_version, "Kyverno's chart")
     found = [each.chart for each in estate.values] + [chart_version(each) for each in estate.engine]
-    return next((each for each in found if each is not None), None)
+    return next((version for version in found if version is not None), None)
 
 
 def _kyverno(

@@ -127,10 +127,10 @@ class FileReader:
         files = list(walk(folder, self._unread, exclusion(folder, self.exclude)))
         tree = Tree.of(folder, files)
         every = (*files, *tree.others())
-        count = sum(self._below(each, is_built=tree.takes(each)) for each in every)
+        count = sum(self._below(path, is_built=tree.takes(path)) for path in every)
         built, unread = build(tree)
-        for each in unread:
-            self._unread(each)
+        for diagnostic in unread:
+            self._unread(diagnostic)
         sorter = Sorter(self.estate)
         for resource in built:
             sorter.add(Piece(resource))
@@ -144,7 +144,7 @@ class FileReader:
             if file.is_dir():
                 return self._chart(file)
             documents = read_file(file)
-            wanted = [each for each in documents if not (is_built and is_object(each))]
+            wanted = [document for document in documents if not (is_built and is_object(document))]
             return self._documents(wanted, named=False)
         except UNREADABLE as error:
             if not is_built or file.is_dir():
@@ -184,8 +184,8 @@ class FileReader:
             ]
             return
         alone = len(found) == 1 and found[0].body is document.body
-        for each in found:
-            sorter.add(Piece(each, _own_text(document, start) if alone else ""))
+        for resource in found:
+            sorter.add(Piece(resource, _own_text(document, start) if alone else ""))
 
     def _chart(self, folder: Path) -> int:
         if (values := dependency_values(folder, _chart_body(folder))) is not None:
@@ -199,8 +199,8 @@ class FileReader:
         notes: list[Diagnostic] = []
         rendered = render_inputs(folder, ChartOptions(), notes.append)
         self.estate.rows += [
-            Row(Outcome.NOTE, f"chart {folder}", each.message, each.location, each.hint or "")
-            for each in notes
+            Row(Outcome.NOTE, f"chart {folder}", note.message, note.location, note.hint or "")
+            for note in notes
         ]
         sorter = Sorter(self.estate)
         for resource in rendered:

@@ -76,18 +76,18 @@ def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:
     """Yield the policies that have the name or the title of a policy."""
     title = str(mapping_at(policy.body, "metadata", "annotations").get(_TITLE) or "")
     same_title = [
-        each.qualified
-        for each in library.policies.values()
-        if title and each.title.casefold() == title.casefold()
+        folder_policy.qualified
+        for folder_policy in library.policies.values()
+        if title and folder_policy.title.casefold() == title.casefold()
     ]
     seen: set[str] = set()
     # `find` looks for similar names where there is none.
     for reference in filter(library.has, (policy.name, *same_title)):
         with contextlib.suppress(InputError):
-            found = library.find(reference)
-            if found.qualified not in seen:
-                seen.add(found.qualified)
-                yield found
+            library_policy = library.find(reference)
+            if library_policy.qualified not in seen:
+                seen.add(library_policy.qualified)
+                yield library_policy
 
 
 def means_the_same(
@@ -119,7 +119,7 @@ def _compared(
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
         yield Row(Outcome.NOTE, policy.piece.subject, message, place, hint)
         return
-    stored = [each for each in proof.differences if each.stored]
+    stored = [difference for difference in proof.differences if difference.stored]
     if stored:
         shown = _difference(stored[0], is_legacy(resource))
         message = f"has the name of {name} and means something else: {shown}"
@@ -175,7 +175,7 @@ def examples_of(policy: LibraryPolicy) -> Iterator[Resource]:
     """Yield the objects of a policy's own examples."""
     if isinstance(policy, FolderPolicy):
         files: Iterable[Path | None] = [
-            file for each in policy.examples[:1] for file in (each.good, each.bad)
+            file for examples in policy.examples[:1] for file in (examples.good, examples.bad)
         ]
         for file in files:
             if file is not None:

@@ -38,9 +38,9 @@ _WORDS: Final = frozenset(("message",))
 def substitute(variants: Mapping[str, Piece], library: Library) -> Substitute | None:
     """Return the policy of a library that means the same as each environment's variant, with values
     for its parameters; None where there is none."""
-    bodies = {name: each.resource.body for name, each in variants.items()}
+    bodies = {name: piece.resource.body for name, piece in variants.items()}
     settings = {name: _settings(each) for name, each in bodies.items()}
-    specs = [without_settings(each) for each in bodies.values()]
+    specs = [without_settings(body) for body in bodies.values()]
     differing = list(dict.fromkeys(_differing(specs)))
     if not 0 < len(differing) <= _VALUES or None in settings.values():
         return None
@@ -73,23 +73,23 @@ def _differing(values: Sequence[Json]) -> Iterator[tuple[_Frozen, ...]]:
     """Yield the values that several bodies have at places where they differ; one None, which no
     parameter takes, where they are of different shapes."""
     first = values[0]
-    if all(each == first for each in values):
+    if all(value == first for value in values):
         return
-    if all(isinstance(each, dict) and each.keys() == first.keys() for each in values):
+    if all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
         for key in first:
             if key not in _WORDS:
-                yield from _differing([each[key] for each in values])
-    elif all(isinstance(each, list) for each in values):
-        is_flat = all(isinstance(item, str | int) for each in values for item in each)
+                yield from _differing([value[key] for value in values])
+    elif all(isinstance(value, list) for value in values):
+        is_flat = all(isinstance(item, str | int) for value in values for item in value)
         if is_flat:
-            yield tuple(tuple(each) for each in values)
-        elif all(len(each) == len(first) for each in values):
+            yield tuple(tuple(value) for value in values)
+        elif all(len(value) == len(first) for value in values):
             for items in zip(*values, strict=True):
                 yield from _differing(items)
         else:
             yield (None,)
     else:
-        is_plain = all(isinstance(each, str | int | float) for each in values)
+        is_plain = all(isinstance(value, str | int | float) for value in values)
         yield tuple(values) if is_plain else (None,)
 
 
@@ -119,7 +119,7 @@ def _readings(
     """Yield the ways in which values can be those of a parameter."""
     seen: list[list[Json]] = []
     for read in _READERS.get(parameter.type, ()):
-        found = [read(each) for each in values]
+        found = [read(value) for value in values]
         if None not in found and found not in seen and _all_fit(parameter, found, policy):
             seen.append(found)
             yield found
@@ -127,8 +127,8 @@ def _readings(
 
 def _all_fit(parameter: Parameter, values: Sequence[Json], policy: FolderPolicy) -> bool:
     try:
-        for each in values:
-            check_for_policy(parameter.name, each, policy, None)
+        for value in values:
+            check_for_policy(parameter.name, value, policy, None)
     except InputError:
         return False
     return True
@@ -162,13 +162,13 @@ def _flag(value: _Frozen) -> Json:
 
 def _included(value: _Frozen) -> Json:
     """Return the nearest number that `>N` or `<N` lets pass."""
-    found, number = _BOUND.fullmatch(str(value)), _integer(value)
-    return number + (1 if found[1] == ">" else -1) if found and number is not None else None
+    match, number = _BOUND.fullmatch(str(value)), _integer(value)
+    return number + (1 if match[1] == ">" else -1) if match and number is not None else None
 
 
 def _examples(policy: FolderPolicy, given: Body) -> list[Resource]:
     """Return a policy's examples with values that it is given where they have those by default."""
-    found = []
+    resources = []
     for example in examples_of(policy):
         text = go_json(example.body)
         for name, value in given.items():
@@ -176,8 +176,8 @@ def _examples(policy: FolderPolicy, given: Body) -> list[Resource]:
             if isinstance(value, list) and isinstance(usual, list) and value:
                 for each in filter(str, usual):
                     text = text.replace(str(each), _WILDCARD.sub("a", str(value[0])))
-        found.append(Resource(parse_yaml(text)))
-    return found
+        resources.append(Resource(parse_yaml(text)))
+    return resources
 
 
 _READERS: Final[Mapping[str, tuple[Callable[[_Frozen], Json], ...]]] = {

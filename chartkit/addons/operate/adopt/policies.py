@@ -116,7 +116,7 @@ def as_exclusions(blocks: Sequence[Body]) -> list[Body] | None:
     """Return blocks of Kyverno's `exclude.any` as chartkit.yaml has them; None where it cannot."""
     if not all(map(_is_setting, blocks)):
         return None
-    return [mapping_at(each, "resources") for each in blocks]
+    return [mapping_at(block, "resources") for block in blocks]
 
 
 def _blocks(rule: Body) -> list[Body] | None:
@@ -177,7 +177,7 @@ class AdoptedPolicy:
     @property
     def text(self) -> str:
         """The text of its file."""
-        return "---\n".join(text_of(each) for each in (self.piece, *self.bindings))
+        return "---\n".join(text_of(piece) for piece in (self.piece, *self.bindings))
 
 
 @dataclass(slots=True)
@@ -191,20 +191,20 @@ class PolicyInventory:
 def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) -> PolicyInventory:
     """Return the policies that a project can have, with a row for each that it cannot;
     find_substitute: called with the variants of a policy that no settings make."""
-    found = PolicyInventory()
+    inventory = PolicyInventory()
     for estate in estates:
         bindings = [each for each in estate.policies if is_binding(each.resource)]
         seen: dict[str, Piece] = {}
         for piece in estate.policies:
             if not is_binding(piece.resource):
-                _take(piece, _bound(piece, bindings), estate, seen, found)
-        found.rows += _unbound(bindings, estate)
-    for each in found.policies.values():
-        found.rows += _settle(each, find_substitute)
-    _require_usable(found)
-    for each in found.policies.values():
-        found.rows += _taken(each, [estate.name for estate in estates])
-    return found
+                _take(piece, _bound(piece, bindings), estate, seen, inventory)
+        inventory.rows += _unbound(bindings, estate)
+    for policy in inventory.policies.values():
+        inventory.rows += _settle(policy, find_substitute)
+    _require_usable(inventory)
+    for policy in inventory.policies.values():
+        inventory.rows += _taken(policy, [estate.name for estate in estates])
+    return inventory
 
 
 def _take(
@@ -242,11 +242,11 @@ def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterato
     policy.settings = made[id(policy.piece)]
     base = next(name for name, each in policy.variants.items() if each is policy.piece)
     missing = policy.variants.keys() - policy.settings.keys()
-    found = find_substitute(policy.variants) if missing else None
-    if found is not None:
-        yield from _replaced(policy, found)
+    substitute = find_substitute(policy.variants) if missing else None
+    if substitute is not None:
+        yield from _replaced(policy, substitute)
         return
-    for name in [each for each in policy.variants if each not in policy.settings]:
+    for name in [variant for variant in policy.variants if variant not in policy.settings]:
         piece = policy.variants.pop(name)
         message = f"differs from that of {base}, which the project has, in {_fields(policy, piece)}"
         hint = "make both alike, or give one of them another name"
@@ -255,7 +255,7 @@ def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterato
 
 def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
     """Put a policy of a library in the place of one in use, with a row for each environment."""
-    given = (mapping_at(each, "parameters") for each in found.settings.values())
+    given = (mapping_at(setting, "parameters") for setting in found.settings.values())
     names = " and ".join(dict.fromkeys(str(name) for each in given for name in each))
     place = policy.piece.resource.location
     message = (
@@ -274,15 +274,15 @@ def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
 def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:
     """Return the settings of each environment for which some make the base its variant."""
     found = {
-        name: settings_for(base.resource.body, each.resource.body)
-        for name, each in variants.items()
+        name: settings_for(base.resource.body, piece.resource.body)
+        for name, piece in variants.items()
     }
     return {name: settings for name, settings in found.items() if settings is not None}
 
 
 def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
     """Return the fields in which a variant differs, as people write them."""
-    before, after = (Resource(plain(each.resource.body)) for each in (policy.piece, variant))
+    before, after = (Resource(plain(piece.resource.body)) for piece in (policy.piece, variant))
     names = [field.name for change in compare([before], [after]) for field in change.fields]
     return abridged(names) or "its kind"
 
@@ -307,7 +307,7 @@ def _left(piece: Piece, estate: Estate, message: str, hint: str) -> Row:
 
 
 def _bound(piece: Piece, bindings: Iterable[Piece]) -> tuple[Piece, ...]:
-    return tuple(each for each in bindings if _binds(each, piece))
+    return tuple(binding for binding in bindings if _binds(binding, piece))
 
 
 def _binds(binding: Piece, policy: Piece) -> bool:
@@ -317,25 +317,25 @@ def _binds(binding: Piece, policy: Piece) -> bool:
 
 
 def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
-    for each in bindings:
-        if not any(_binds(each, policy) for policy in estate.policies):
+    for piece in bindings:
+        if not any(_binds(piece, policy) for policy in estate.policies):
             hint = "name the file of its policy as well"
-            yield _left(each, estate, "binds a policy that was not found", hint)
+            yield _left(piece, estate, "binds a policy that was not found", hint)
 
 
 def _require_usable(found: PolicyInventory) -> None:
     """Take out the policies that a library cannot have, with a row for each."""
     own = [each for each in found.policies.values() if not each.replaced_by]
     with temporary_folder() as parent:
-        write_below(parent, {each.file: each.text for each in own})
+        write_below(parent, {adopted_policy.file: adopted_policy.text for adopted_policy in own})
         library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
-        for each in own:
-            reason = _unusable(library, each.name, parent)
+        for policy in own:
+            reason = _unusable(library, policy.name, parent)
             if reason is not None:
-                del found.policies[each.name]
-                place = each.piece.resource.location
+                del found.policies[policy.name]
+                place = policy.piece.resource.location
                 message, hint = reason
-                found.rows.append(Row(Outcome.LEFT, each.piece.subject, message, place, hint))
+                found.rows.append(Row(Outcome.LEFT, policy.piece.subject, message, place, hint))
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:
@@ -376,9 +376,9 @@ def settings_of(
 ) -> Mapping[str, dict[str, object]]:
     """Return what an environment sets of single policies, by name."""
     settings: dict[str, dict[str, object]] = {}
-    for each in policies:
-        if environment not in each.variants:
-            settings[each.name] = {"enabled": False}
-        elif own := each.settings[environment]:
-            settings[each.name] = dict(own)
+    for policy in policies:
+        if environment not in policy.variants:
+            settings[policy.name] = {"enabled": False}
+        elif own := policy.settings[environment]:
+            settings[policy.name] = dict(own)
     return settings

@@ -81,7 +81,7 @@ class AdoptedProject:
                 moved |= self._moved(names, _exceptions_name)
         texts = {moved.get(name, name): text for name, text in self.texts.items()}
         self.texts = texts
-        self.environments = [_after(each, moved) for each in self.environments]
+        self.environments = [_after(environment, moved) for environment in self.environments]
         return moved
 
     def set_baselines(self, texts: Mapping[str, str]) -> None:
@@ -98,7 +98,7 @@ class AdoptedProject:
         """Return the new names of files, in the same order for each environment, if their texts are
         the same in all."""
         texts = [[self.texts[name] for name in each] for each in names]
-        if not texts[0] or any(each != texts[0] for each in texts):
+        if not texts[0] or any(text != texts[0] for text in texts):
             return {}
         return {name: rename(name, at) for each in names for at, name in enumerate(each)}
 
@@ -106,15 +106,15 @@ class AdoptedProject:
         """Return all files by path, chartkit.yaml last."""
         return {
             **self.texts,
-            **{each.file: each.text for each in self.policies if not each.replaced_by},
+            **{policy.file: policy.text for policy in self.policies if not policy.replaced_by},
             f".chartkit/{SCHEMA}": schema_text(),
             PROFILE: self._profile(),
             FILE_NAME: self._project(path_of),
         }
 
     def _profile(self) -> str:
-        same = {each.reference: each.same_as for each in self.policies}
-        added = dict.fromkeys(name for each in self._charts() for name in each.added)
+        same = {policy.reference: policy.same_as for policy in self.policies}
+        added = dict.fromkeys(name for settings in self._charts() for name in settings.added)
         body: Body = {
             "apiVersion": "chartkit.dev/v1",
             "kind": "Profile",
@@ -133,7 +133,7 @@ class AdoptedProject:
 
     def _project(self, path_of: PathWriter) -> str:
         body: Body = {}
-        if any(not each.replaced_by for each in self.policies):
+        if any(not policy.replaced_by for policy in self.policies):
             body |= {"library": [LIBRARY]}
         body |= {"profiles": [f"./{PROFILE}"]}
         if self.exclude:
@@ -164,9 +164,9 @@ class AdoptedProject:
         """Return the value of `environments`; what all clusters of one have in common is its."""
         found: Body = {}
         groups: dict[str, Body] = {}
-        for each in self.environments:
-            name, _, cluster = each.name.partition("/")
-            body = self._environment(each, path_of)
+        for environment in self.environments:
+            name, _, cluster = environment.name.partition("/")
+            body = self._environment(environment, path_of)
             if cluster:
                 groups.setdefault(name, {})[cluster] = body
                 found[name] = {}
@@ -196,15 +196,15 @@ class AdoptedProject:
         if environment.has_baseline:
             body["baseline"] = baseline_file(name)
         if environment.workloads:
-            body["workloads"] = [path_of(each) for each in environment.workloads]
+            body["workloads"] = [path_of(workload) for workload in environment.workloads]
         settings: Body = dict(settings_of(self.policies, environment.name))
         chart = environment.chart or ChartSettings()
         missing = {name for each in self._charts() for name in each.added} - set(chart.added)
         settings |= chart.policies | {name: {"enabled": False} for name in sorted(missing)}
         if chart.profiles:
             body["profiles"] = [*chart.profiles, f"./{PROFILE}"]
-        replaced = [each for each in self.policies if each.replaced_by]
-        if any(is_legacy(each.piece.resource) for each in replaced):
+        replaced = [policy for policy in self.policies if policy.replaced_by]
+        if any(is_legacy(policy.piece.resource) for policy in replaced):
             body["policyType"] = "ClusterPolicy"
         return body | chart.environment | ({"policies": settings} if settings else {})
 

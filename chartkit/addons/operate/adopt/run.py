@@ -218,12 +218,12 @@ def _unknown(resource: Resource, policies: Sequence[Resource]) -> list[str]:
     named = [str(each.get("name")) for each in mappings_at(spec, "policyRefs")]
     there = {_key(each): set(_rules(each)) for each in policies}
     found = [each for each in named if each not in there]
-    for each in mappings_at(spec, "exceptions"):
-        policy = str(each.get("policyName"))
+    for exception in mappings_at(spec, "exceptions"):
+        policy = str(exception.get("policyName"))
         if policy not in there:
             found.append(policy)
             continue
-        rules = [str(rule) for rule in each.get("ruleNames") or ()]
+        rules = [str(rule) for rule in exception.get("ruleNames") or ()]
         found += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
     return list(dict.fromkeys(found))
 
@@ -239,8 +239,8 @@ def _key(policy: Resource) -> str:
 
 
 def _rules(policy: Resource) -> list[str]:
-    names: list[Json] = [each.get("name") for each in mappings_at(policy.body, "spec", "rules")]
-    return [str(each) for each in names]
+    names: list[Json] = [rule.get("name") for rule in mappings_at(policy.body, "spec", "rules")]
+    return [str(name) for name in names]
 
 
 _PART: Final = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?"
@@ -395,7 +395,7 @@ def _add_environment(
     exceptions = take_exceptions(estate, policies)
     estate.exceptions = list(exceptions.taken)
     project.texts |= engine.texts | exceptions.texts
-    chart, of_chart = chart_settings(estate, {each.name for each in policies})
+    chart, of_chart = chart_settings(estate, {resource.name for resource in policies})
     project.environments.append(
         AdoptedEnvironment(
             estate.name,
@@ -411,7 +411,7 @@ def _add_environment(
 
 def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:
     """Yield the policies that an environment has, and their bindings."""
-    for each in inventory.policies.values():
-        if environment in each.variants:
-            yield each.variants[environment].resource
-            yield from (binding.resource for binding in each.bindings)
+    for policy in inventory.policies.values():
+        if environment in policy.variants:
+            yield policy.variants[environment].resource
+            yield from (binding.resource for binding in policy.bindings)

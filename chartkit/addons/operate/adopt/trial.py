@@ -52,25 +52,25 @@ class _Known:
         """Add the violations of an object."""
         if is_made(resource):
             self.made.add(object_name(resource))
-        for each in results:
-            if each.status in VIOLATIONS:
-                self.matcher.match(list(violations_of(resource, each)))
+        for result in results:
+            if result.status in VIOLATIONS:
+                self.matcher.match(list(violations_of(resource, result)))
 
 
 def is_made(resource: Resource) -> bool:
     """Report whether a controller made an object."""
     owners = mappings_at(resource.body, "metadata", "ownerReferences")
-    return any(each.get("controller") for each in owners)
+    return any(owner.get("controller") for owner in owners)
 
 
 def usable_exceptions(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the exceptions that Kyverno takes."""
-    for each in pieces:
+    for piece in pieces:
         try:
-            read_exceptions([each.resource])
+            read_exceptions([piece.resource])
         except CompileError:
             continue
-        yield each
+        yield piece
 
 
 def baseline_of(
@@ -83,14 +83,14 @@ def baseline_of(
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations
     that a render finds; track: shows how many kinds of a cluster are read."""
     counts: dict[Violation, int] = {each.violation: each.count for each in rendered}
-    known = _Known(made={object_name(each) for each in filter(is_made, estate.objects)})
+    known = _Known(made={object_name(resource) for resource in filter(is_made, estate.objects)})
     if estate.survey is not None:
         _scan_cluster(estate, installed, known, track)
-        for each in known.matcher.updated(lambda _: True):
-            counts[each.violation] = max(each.count, counts.get(each.violation, 0))
+        for violation in known.matcher.updated(lambda _: True):
+            counts[violation.violation] = max(violation.count, counts.get(violation.violation, 0))
     if not counts:
         return "", []
-    objects = {each.object for each in counts}
+    objects = {count.object for count in counts}
     total = counted(sum(counts.values()), "violation")
     of = f" of {counted(len(objects), 'object')}" if len(counts) > 1 else ""
     message = f"{total}{of} added to the baseline"
@@ -99,7 +99,7 @@ def baseline_of(
         message += f"; {len(made)} of the objects are made by controllers"
         hint = "their names change: fix what makes them first"
     row = Row(Outcome.TAKEN, "baseline", message, None, hint, estate.name)
-    entries = [KnownViolation(each, counts[each]) for each in sorted(counts)]
+    entries = [KnownViolation(count, counts[count]) for count in sorted(counts)]
     return baseline_text(Baseline(Path()), entries), [row]
 
 
@@ -134,7 +134,7 @@ def try_out(
 
     Return a row for each baseline, each difference, and what `chartkit render` refuses.
     """
-    adopted.set_baselines({each.name: "" for each in estates if each.workloads})
+    adopted.set_baselines({estate.name: "" for estate in estates if estate.workloads})
     with temporary_folder() as parent:
         root = parent / "project"  # The folder above is locked while this runs.
         write_below(root, adopted.files(lambda path: str(Path(path).absolute())))
@@ -188,13 +188,13 @@ def _rows(
 def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownViolation]:
     """Yield the violations that a render found; objects without a name have the path by which the
     next render reads them."""
-    for each in read_baseline(file).entries if file is not None and file.exists() else ():
-        name = each.violation.object
+    for violation in read_baseline(file).entries if file is not None and file.exists() else ():
+        name = violation.violation.object
         for path in estate.workloads:
             name = name.replace(
                 f" in {Path(path).absolute()}", f" in {folder / relpath(path, folder)}"
             )
-        yield replace(each, violation=replace(each.violation, object=name))
+        yield replace(violation, violation=replace(violation.violation, object=name))
 
 
 def _differences(
@@ -203,12 +203,12 @@ def _differences(
     before = Side("in use", tuple(_in_use(estate)))
     changes = comparison(before, replace(after, resources=kept)).changes
     if estate.chart_values:
-        new = [each for each in changes if each.change.what is What.ADDED]
-        changes = tuple(each for each in changes if each not in new)
+        new = [change for change in changes if change.change.what is What.ADDED]
+        changes = tuple(change for change in changes if change not in new)
         yield from _from_library(new, estate.name)
     yield from _changes(changes, estate.name)
     if environment.engine and (estate.engine or estate.values):
-        rest = tuple(each for each in after.resources if not _is_compared(each))
+        rest = tuple(resource for resource in after.resources if not _is_compared(resource))
         yield from _engine_changes(estate, replace(after, resources=rest))
 
 
@@ -229,7 +229,7 @@ def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:
         yield Row(Outcome.NOTE, subject, message, None, hint, estate.name)
         return
     compared = comparison(Side("in use", tuple(estate.release)), after)
-    risky = [each for each in compared.changes if each.risk.level is Level.HIGH]
+    risky = [change for change in compared.changes if change.risk.level is Level.HIGH]
     yield from _changes(risky, estate.name)
     kinds = Counter(each.change.identity.kind for each in compared.changes if each not in risky)
     if kinds:
@@ -262,8 +262,8 @@ def _is_compared(resource: Resource) -> bool:
 def _changes(changes: Iterable[RatedChange], environment: str) -> Iterator[Row]:
     """Yield a row for each change, and one for all that only get the chart's labels."""
     labelled: Counter[What] = Counter()
-    for each in changes:
-        change = each.change
+    for rated_change in changes:
+        change = rated_change.change
         fields = [field for field in change.fields if field.path[:2] not in _METADATA]
         if change.what is What.CHANGED and not fields:
             labelled[change.what] += 1
@@ -271,7 +271,7 @@ def _changes(changes: Iterable[RatedChange], environment: str) -> Iterator[Row]:
         message = _WORDS[change.what]
         shown = abridged([field.name for field in fields], _SHOWN)
         message += f": {shown}" if shown else ""
-        message += f" ({each.risk.reason})" if each.risk.reason else ""
+        message += f" ({rated_change.risk.reason})" if rated_change.risk.reason else ""
         outcome = Outcome.LEFT if change.what is What.REMOVED else Outcome.CHANGED
         yield Row(outcome, str(change.identity), message, None, "", environment)
     if count := labelled.total():

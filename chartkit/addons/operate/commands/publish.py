@@ -89,7 +89,7 @@ def push(
     if files and (key or passphrase_file):
         raise click.UsageError("an ARCHIVE is pushed as it is: `package --sign` signs")
     to = publish.remote(remote, plain_http)
-    found = [publish.read(each) for each in files] or _packed(path, key, passphrase_file)
+    found = [publish.read(file) for file in files] or _packed(path, key, passphrase_file)
     for archive in found:
         pushed = publish.push(archive, to, overwrite)
         state = f"@{pushed.digest}" if pushed.digest else " is there already"
@@ -105,9 +105,9 @@ def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[Char
     if passphrase and not key:
         raise click.UsageError("--passphrase-file belongs to --sign KEY")
     project = read_project(path)
-    found = publish.pack(project)
+    archives = publish.pack(project)
     if key:
-        found = publish.sign(found, publish.Key(key, passphrase))
+        archives = publish.sign(archives, publish.Key(key, passphrase))
     result = checked(project, tuple(project.environments.values()))
     if result.drift:
         hint = "run `chartkit render`, and commit what it writes"
@@ -116,4 +116,4 @@ def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[Char
         raise publish.PublishError(
             "a check of the charts fails", hint="`chartkit render --check` shows it"
         )
-    return found
+    return archives

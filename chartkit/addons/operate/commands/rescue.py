@@ -55,21 +55,21 @@ def rescue(
         raise click.UsageError("--force belongs to --restore")
     if yes and restore:
         raise click.UsageError("--restore needs no --yes: it undoes what the record names")
-    is_text = [str(each.format) for each in options.parsed()] == ["text"]
+    is_text = [str(output.format) for output in options.parsed()] == ["text"]
     if restore and not is_text:
         raise click.UsageError("--restore has no report: leave -o and --query out")
     cluster = connect(context)
-    found = diagnose(cluster)
+    diagnosis = diagnose(cluster)
     if restore:
-        _restore(cluster, found, record, force)
+        _restore(cluster, diagnosis, record, force)
         return
-    show(report(found), options)
-    if not found.is_locked:
+    show(report(diagnosis), options)
+    if not diagnosis.is_locked:
         return
     if not yes:
         click.echo("nothing was done: --yes does it", err=True)
         raise SystemExit(1)
-    outcome = webhooks.open_webhooks(cluster, found.opening, record)
+    outcome = webhooks.open_webhooks(cluster, diagnosis.opening, record)
     last = f"{record} holds what they were: when Kyverno answers again, "
     _tell(outcome, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
 

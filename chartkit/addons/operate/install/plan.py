@@ -127,8 +127,8 @@ def values_digest(values: Body) -> str:
 
 
 def _unsupported(environment: Environment, kyverno: Version, live: Version) -> list[str]:
-    found = _judged(environment, kyverno, live)
-    return [str(each) for each in found if each.severity is Severity.ERROR]
+    diagnostics = _judged(environment, kyverno, live)
+    return [str(diagnostic) for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
 
 
 def _judged(environment: Environment, kyverno: Version, live: Version) -> list[Diagnostic]:
@@ -235,8 +235,8 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
             f"the charts were not checked for {live}"
         )
     if environment.is_unsupported:
-        found = _judged(environment, environment.kyverno, live)
-        notes += [each.message for each in found if each.severity is Severity.WARNING]
+        diagnostics = _judged(environment, environment.kyverno, live)
+        notes += [each.message for each in diagnostics if each.severity is Severity.WARNING]
     for step in steps:
         wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
         if wanted is not None and runs is not None and runs.next_minor() < wanted:

@@ -289,10 +289,10 @@ def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: i
     if record is None:
         return 0
     body = stored(record, kind, name)
-    bodies = [each.body for each in manifest_objects(body, name)]
+    bodies = [resource.body for resource in manifest_objects(body, name)]
     definitions = [each for each in bodies if each["kind"] == "CustomResourceDefinition"]
-    for each in definitions:
-        metadata = each["metadata"]
+    for definition in definitions:
+        metadata = definition["metadata"]
         metadata["annotations"] = {**(metadata.get("annotations") or {}), _POLICY: "keep"}
     if definitions:
         changed = {**body, "manifest": dump_documents(bodies)}

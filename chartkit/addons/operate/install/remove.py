@@ -54,7 +54,7 @@ def removal(
     """Return the uninstallation of an environment; engine: whether the project installs it. Raises
     ClusterError and ReleaseError where the cluster cannot be asked."""
     names = [POLICIES, ENGINE] if engine else [POLICIES]
-    there = [found for name in names if (found := releases.read(name)) is not None]
+    there = [release for name in names if (release := releases.read(name)) is not None]
     crds = _definitions(cluster) if engine else []
     return Removal(
         environment,

@@ -130,15 +130,15 @@ def _verify(step: Step, tools: Tools) -> None:
     """Compare stored objects with the chart's; raises NotReadyError where an object that decides
     what is refused differs."""
     stored = StoredObjects(tools.cluster)
-    found = stored.differences(step.rendered.resources)
-    if found and tools.force:
-        for line in listed(found):
+    differences = stored.differences(step.rendered.resources)
+    if differences and tools.force:
+        for line in listed(differences):
             tools.say(f"written again: {line}")
-        stored.write(found)
-        found = stored.differences(step.rendered.resources)
-    for line in listed(found):
+        stored.write(differences)
+        differences = stored.differences(step.rendered.resources)
+    for line in listed(differences):
         tools.say(f"stored otherwise: {line}")
-    deciding = [one for one in found if one.decides]
+    deciding = [difference for difference in differences if difference.decides]
     if deciding:
         count = counted(len(deciding), "field is", "fields are")
         text = f"{step.wanted.name}: {count} stored otherwise than the chart has: {deciding[0]}"
@@ -180,24 +180,24 @@ def _repaired(there: Release, tools: Tools) -> Release | None:
     The objects stay: Helm takes them over, for they bear the release's name. An operation that may
     be under way still is waited for.
     """
-    found: Release | None = there
-    while found is not None and found.status.pending:
-        left = _left(found, tools)
+    release: Release | None = there
+    while release is not None and release.status.pending:
+        left = _left(release, tools)
         if left <= 0:
-            tools.say(f"{found.name}: {found.status} was cut short, its record is removed")
-            record = record_name(found.name, found.revision)
+            tools.say(f"{release.name}: {release.status} was cut short, its record is removed")
+            record = record_name(release.name, release.revision)
             tools.cluster.delete_record(driver(), NAMESPACE, record)
         else:
             tools.say(
-                f"{found.name}: {found.status}, perhaps still under way: waiting {left:.0f} s"
+                f"{release.name}: {release.status}, perhaps still under way: waiting {left:.0f} s"
             )
             tools.sleep(min(left, _LOOK_SECONDS))
-        found = tools.releases.read(there.name)
-    if found is not None and found.status is Status.UNINSTALLING:
-        tools.say(f"{found.name}: its removal was cut short, and is ended first")
-        tools.releases.uninstall(found.name, hooks=False)
-        found = tools.releases.read(there.name)
-    return None if found is None or found.status is Status.UNINSTALLED else found
+        release = tools.releases.read(there.name)
+    if release is not None and release.status is Status.UNINSTALLING:
+        tools.say(f"{release.name}: its removal was cut short, and is ended first")
+        tools.releases.uninstall(release.name, hooks=False)
+        release = tools.releases.read(there.name)
+    return None if release is None or release.status is Status.UNINSTALLED else release
 
 
 def _left(release: Release, tools: Tools) -> float:

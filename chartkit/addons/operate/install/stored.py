@@ -87,10 +87,10 @@ class StoredObjects:
 
     def write(self, found: Iterable[Difference]) -> None:
         """Writes what was wanted: a list as a whole, whoever wrote items of it."""
-        for one in found:
-            place = self._place(one.resource)
-            if place is not None and one.path:
-                self._cluster.merge(place, _patch(one))
+        for difference in found:
+            place = self._place(difference.resource)
+            if place is not None and difference.path:
+                self._cluster.merge(place, _patch(difference))
 
     def _place(self, resource: Resource) -> str | None:
         """Return the path of an object; None for a kind that is not served."""
@@ -204,11 +204,11 @@ def without_others(body: Body) -> list[Body] | None:
     if own is None:
         return None
     kept: list[Body] = []
-    for each in entries:
-        if each is own or each.get("subresource"):
-            kept.append(each)
-        elif fields := _rest(mapping_at(each, "fieldsV1"), mapping_at(own, "fieldsV1")):
-            kept.append({**each, "fieldsV1": fields})
+    for entry in entries:
+        if entry is own or entry.get("subresource"):
+            kept.append(entry)
+        elif fields := _rest(mapping_at(entry, "fieldsV1"), mapping_at(own, "fieldsV1")):
+            kept.append({**entry, "fieldsV1": fields})
     return None if kept == entries else kept
 
 

@@ -65,7 +65,7 @@ class Waiter:
 
     def kinds(self, resources: Iterable[Resource]) -> None:
         """Wait until Kyverno's kinds of these policies are established."""
-        wanted = {_kind(each) for each in resources if is_policy(each)}
+        wanted = {_kind(resource) for resource in resources if is_policy(resource)}
         self.until(
             "kinds of Kyverno's are not there",
             lambda: abridged(sorted(wanted - self._plurals().keys()), _SHOWN),
@@ -73,12 +73,12 @@ class Waiter:
 
     def controllers(self, resources: Iterable[Resource], namespace: str) -> None:
         """Wait until every Deployment among these objects has all its replicas."""
-        wanted = [each for each in resources if each.kind == "Deployment"]
+        wanted = [resource for resource in resources if resource.kind == "Deployment"]
 
         def missing() -> str:
             found = self.cluster.objects(DEPLOYMENTS, namespace)
             there = {body["metadata"]["name"]: body for body in found}
-            lacking = [_lacking(each.name, there.get(each.name)) for each in wanted]
+            lacking = [_lacking(resource.name, there.get(resource.name)) for resource in wanted]
             return abridged([text for text in lacking if text], _SHOWN)
 
         self.until("controllers are not ready", missing)
@@ -92,7 +92,7 @@ class Waiter:
             if not named:
                 return f"{_POLICY_WEBHOOK} is not there"
             hooks = named[0].get("webhooks") or []
-            if not hooks or not all(each["clientConfig"].get("caBundle") for each in hooks):
+            if not hooks or not all(hook["clientConfig"].get("caBundle") for hook in hooks):
                 return f"{_POLICY_WEBHOOK} has no certificate"
             return self._tried()
 
@@ -100,7 +100,7 @@ class Waiter:
 
     def policies(self, resources: Iterable[Resource]) -> None:
         """Wait until Kyverno reports each of these policies as ready."""
-        wanted = [each for each in resources if is_policy(each)]
+        wanted = [resource for resource in resources if is_policy(resource)]
         plurals = self._plurals() if wanted else {}
         self.until(
             "policies are not ready", lambda: abridged(self._not_ready(wanted, plurals), _SHOWN)
@@ -110,18 +110,18 @@ class Waiter:
         """Return the policies that Kyverno does not report as ready, as `Kind name`."""
         lists: dict[Collection, dict[tuple[str, str], Body]] = {}
         found = []
-        for each in policies:
-            version = each.api_version.rpartition("/")[2]
-            collection = Collection(_group(each), version, plurals.get(_kind(each), ""))
+        for resource in policies:
+            version = resource.api_version.rpartition("/")[2]
+            collection = Collection(_group(resource), version, plurals.get(_kind(resource), ""))
             if collection.plural and collection not in lists:
                 bodies = self.cluster.objects(collection)
                 metadata = ((body["metadata"], body) for body in bodies)
                 lists[collection] = {
                     (own.get("namespace", ""), own["name"]): body for own, body in metadata
                 }
-            body = lists.get(collection, {}).get((each.namespace, each.name))
+            body = lists.get(collection, {}).get((resource.namespace, resource.name))
             if body is None or not _is_ready(body):
-                found.append(f"{each.kind} {each.name}")
+                found.append(f"{resource.kind} {resource.name}")
         return found
 
     def _tried(self) -> str:

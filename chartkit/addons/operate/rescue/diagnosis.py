@@ -89,10 +89,10 @@ def _probed(cluster: Cluster) -> Sequence[Refusal]:
 
 def _conditions(cluster: Cluster) -> Iterable[Refusal]:
     for body in cluster.objects(_REPLICA_SETS):
-        for each in mappings_at(body, "status", "conditions"):
-            if (each.get("type"), each.get("status")) == _FAILURE:
+        for condition in mappings_at(body, "status", "conditions"):
+            if (condition.get("type"), condition.get("status")) == _FAILURE:
                 metadata = mapping_at(body, "metadata")
-                yield from _refusal("ReplicaSet", metadata, each.get("message"))
+                yield from _refusal("ReplicaSet", metadata, condition.get("message"))
 
 
 def _events(cluster: Cluster, since: datetime) -> Iterable[Refusal]:
@@ -129,8 +129,8 @@ def _refusal(kind: str, metadata: Body, message: Json) -> Iterator[Refusal]:
 
 
 def _webhook(message: Json) -> str:
-    found = _FAILED.search(message) if isinstance(message, str) else None
-    return found[1] if found else ""
+    match = _FAILED.search(message) if isinstance(message, str) else None
+    return match[1] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +158,9 @@ class Diagnosis:
         """Return why nothing answers for the services of webhooks that were opened."""
         names = {(each.kind, each.configuration, each.webhook) for each in opened}
         services = {
-            each.service
-            for each in self.webhooks
-            if (each.kind, each.configuration, each.name) in names
+            webhook.service
+            for webhook in self.webhooks
+            if (webhook.kind, webhook.configuration, webhook.name) in names
         }
         return {each: reason for each, reason in self.unanswered.items() if each in services}
 
@@ -180,17 +180,17 @@ def diagnose(cluster: Cluster) -> Diagnosis:
     asked about more than Kyverno's own kinds: a webhook for policies refuses policies alone.
     """
     webhooks = kyverno_webhooks(cluster)
-    services = sorted({each.service for each in webhooks if each.service}, key=str)
-    silent = {each: reason for each in services if (reason := unanswered(cluster, each))}
+    services = sorted({webhook.service for webhook in webhooks if webhook.service}, key=str)
+    silent = {service: reason for service in services if (reason := unanswered(cluster, service))}
     asked = refusals(cluster)
-    names = {each.name for each in webhooks}
-    refused = tuple(each for each in asked.found if each.webhook in names)
-    failing = {each.webhook for each in refused}
+    names = {webhook.name for webhook in webhooks}
+    refused = tuple(refusal for refusal in asked.found if refusal.webhook in names)
+    failing = {refusal.webhook for refusal in refused}
     opening = tuple(
-        each
-        for each in webhooks
-        if each.policy == FAIL
-        and not each.is_own
-        and (each.service in silent or each.name in failing)
+        webhook
+        for webhook in webhooks
+        if webhook.policy == FAIL
+        and not webhook.is_own
+        and (webhook.service in silent or webhook.name in failing)
     )
     return Diagnosis(cluster.shown, tuple(webhooks), silent, refused, opening, asked.notes)

@@ -69,27 +69,27 @@ class Webhook:
 
 def kyverno_webhooks(cluster: Cluster) -> list[Webhook]:
     """Return the webhooks of every configuration that Kyverno writes; raise ClusterError."""
-    found: list[Webhook] = []
+    webhooks: list[Webhook] = []
     for kind, collection in KINDS.items():
         for body in cluster.objects(collection):
-            found += _webhooks(kind, body)
-    return found
+            webhooks += _webhooks(kind, body)
+    return webhooks
 
 
 def _webhooks(kind: str, body: Body) -> Iterator[Webhook]:
     metadata = mapping_at(body, "metadata")
     managed = mapping_at(metadata, "labels").get(_MANAGED) == "kyverno"
-    for each in mappings_at(body, "webhooks"):
-        name = str(each.get("name"))
+    for webhook in mappings_at(body, "webhooks"):
+        name = str(webhook.get("name"))
         if managed or ".kyverno.svc" in name or name.endswith(".kyverno.io"):
             yield Webhook(
                 kind,
                 str(metadata.get("name")),
                 name,
-                str(each.get("failurePolicy") or FAIL),
-                _service(mapping_at(each, "clientConfig", "service")),
-                tuple(mappings_at(each, "rules")),
-                tuple(_exempt(mapping_at(each, "namespaceSelector"))),
+                str(webhook.get("failurePolicy") or FAIL),
+                _service(mapping_at(webhook, "clientConfig", "service")),
+                tuple(mappings_at(webhook, "rules")),
+                tuple(_exempt(mapping_at(webhook, "namespaceSelector"))),
             )
 
 
@@ -99,9 +99,9 @@ def _service(body: Body) -> Service | None:
 
 def _exempt(selector: Body) -> Iterator[str]:
     """Yield the namespaces that a selector leaves out by their name."""
-    for each in mappings_at(selector, "matchExpressions"):
-        if (each.get("key"), each.get("operator")) == _BY_NAME:
-            yield from map(str, list_of(each.get("values")))
+    for expression in mappings_at(selector, "matchExpressions"):
+        if (expression.get("key"), expression.get("operator")) == _BY_NAME:
+            yield from map(str, list_of(expression.get("values")))
 
 
 _SERVICES: Final = Collection("", "v1", "services")
@@ -114,10 +114,10 @@ def unanswered(cluster: Cluster, service: Service) -> str:
         return "there is no such service"
     label = f"kubernetes.io/service-name={service.name}"
     for body in cluster.objects(_SLICES, service.namespace, label):
-        for each in mappings_at(body, "endpoints"):
+        for endpoint in mappings_at(body, "endpoints"):
             # A condition that is missing counts as true.
-            ready = mapping_at(each, "conditions").get("ready") is not False
-            if ready and list_of(each.get("addresses")):
+            ready = mapping_at(endpoint, "conditions").get("ready") is not False
+            if ready and list_of(endpoint.get("addresses")):
                 return ""
     return _NO_ENDPOINTS
 
@@ -170,7 +170,7 @@ def _opened(body: Any, place: Location) -> Opened:
 
 def write(file: Path, record: Record) -> None:
     """Write a record; raise InputError."""
-    body = {"cluster": record.cluster, "opened": [asdict(each) for each in record.opened]}
+    body = {"cluster": record.cluster, "opened": [asdict(opened) for opened in record.opened]}
     try:
         with atomic.replacing(file) as stream:
             stream.write(dump_yaml(body).encode())
@@ -220,7 +220,7 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
             if _key(new) not in opened or opened[_key(new)].uid != new.uid:
                 opened[_key(new)] = new
     write(file, Record(cluster.shown, tuple(opened.values())))
-    chosen = {(each.kind, each.configuration, each.name) for each in webhooks}
+    chosen = {(webhook.kind, webhook.configuration, webhook.name) for webhook in webhooks}
     return _write(there, dict.fromkeys(sorted(chosen), IGNORE), ())
 
 
@@ -236,12 +236,12 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
     there = _Configurations(cluster)
     wanted: dict[tuple[str, str, str], str] = {}
     notes: list[str] = []
-    for each in kept.opened:
-        state = _state(there.get(each.kind, each.configuration), each)
+    for opened in kept.opened:
+        state = _state(there.get(opened.kind, opened.configuration), opened)
         if state:
-            notes.append(f"{each.configuration}: {each.webhook} {state}")
+            notes.append(f"{opened.configuration}: {opened.webhook} {state}")
         else:
-            wanted[_key(each)] = each.failurePolicy
+            wanted[_key(opened)] = opened.failurePolicy
     outcome = _write(there, wanted, notes)
     file.unlink(missing_ok=True)
     return outcome
@@ -282,7 +282,7 @@ def _write(
 
 
 def _named(body: Body, name: str) -> list[Body]:
-    return [each for each in mappings_at(body, "webhooks") if each.get("name") == name]
+    return [webhook for webhook in mappings_at(body, "webhooks") if webhook.get("name") == name]
 
 
 def _key(opened: Opened) -> tuple[str, str, str]:

@@ -69,13 +69,13 @@ def _is_usable(folder: Path, names: Sequence[str]) -> bool:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
-        authority, found = (
+        authority, certificate = (
             x509.load_pem_x509_certificate((folder / name).read_bytes())
             for name in (AUTHORITY, CERTIFICATE)
         )
         key = load_pem_private_key((folder / KEY).read_bytes(), None)
-        found.verify_directly_issued_by(authority)
-        alternatives = found.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        certificate.verify_directly_issued_by(authority)
+        alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except (
         FileNotFoundError,
         TypeError,  # A key with a password.
@@ -85,9 +85,9 @@ def _is_usable(folder: Path, names: Sequence[str]) -> bool:
         exceptions.UnsupportedAlgorithm,
     ):
         return False
-    ends = min(found.not_valid_after_utc, authority.not_valid_after_utc)
+    ends = min(certificate.not_valid_after_utc, authority.not_valid_after_utc)
     return (
-        key.public_key() == found.public_key()
+        key.public_key() == certificate.public_key()
         and ends > datetime.now(UTC) + timedelta(days=1)
         and set(_alternatives(names)) <= set(alternatives.value)
     )

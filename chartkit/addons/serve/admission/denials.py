@@ -33,9 +33,9 @@ def failures(results: Sequence[RuleResult]) -> str:
     """Return each rule that neither passed nor was skipped, as YAML."""
     return _as_yaml(
         tuple(
-            (plain_name(each.policy), each.rule, each.message)
-            for each in results
-            if each.status not in _PASSED
+            (plain_name(result.policy), result.rule, result.message)
+            for result in results
+            if result.status not in _PASSED
         )
     )
 
@@ -56,16 +56,16 @@ def not_mutated(policy: str, results: Sequence[RuleResult]) -> str:
 def not_mutated_by_cel(resource: Resource, errors: Sequence[RuleResult]) -> str:
     """Return the denial of an object that MutatingPolicies could not mutate."""
     place = f"{resource.namespace}/{resource.name}"
-    listed = " ".join(f"Policy {plain_name(each.policy)}: {each.message}" for each in errors)
+    listed = " ".join(f"Policy {plain_name(result.policy)}: {result.message}" for result in errors)
     return f"Resource: {place}, Kind: {resource.kind}, Errors: [{listed}]"
 
 
 def by_cel(results: Sequence[RuleResult]) -> Iterator[str]:
     """Yield the line of each failure of a CEL policy, for a denial or a warning."""
-    for each in results:
-        word = _FAILED.get(each.status)
+    for result in results:
+        word = _FAILED.get(result.status)
         if word is not None:
-            yield f"Policy {plain_name(each.policy)} {word}: {each.message}"
+            yield f"Policy {plain_name(result.policy)} {word}: {result.message}"
 
 
 def warning(result: RuleResult) -> str:

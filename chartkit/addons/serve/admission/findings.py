@@ -84,12 +84,12 @@ def decided(evaluated: Iterable[Evaluated], request: Request, failure: str) -> D
 
 def refuses(found: Evaluated, request: Request, failure: str) -> bool:
     """Return whether results of a ClusterPolicy refuse an object (`pkg/utils/engine`)."""
-    for each in found.results:
-        if each.status is Status.ERROR and failure == FAIL:
+    for result in found.results:
+        if result.status is Status.ERROR and failure == FAIL:
             return True
-        if each.status is Status.FAIL:
+        if result.status is Status.FAIL:
             namespace, labels = request.resource.namespace, request.namespace_labels
-            if found.policy.action(each.rule, namespace, labels) == ENFORCE:
+            if found.policy.action(result.rule, namespace, labels) == ENFORCE:
                 return True
     return False
 
@@ -151,10 +151,10 @@ class Shared:
             return None
         resource = request.resource
         key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
-        found = self._kinds.get(key)
-        if found is None and len(self._kinds) < _MOST_KINDS:
-            found = self._kinds[key] = Sharing(self._policies, self._space)
-        return found
+        sharing = self._kinds.get(key)
+        if sharing is None and len(self._kinds) < _MOST_KINDS:
+            sharing = self._kinds[key] = Sharing(self._policies, self._space)
+        return sharing
 
 
 def _asker(request: Request) -> Hashable:

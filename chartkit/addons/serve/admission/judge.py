@@ -158,11 +158,11 @@ class Judge:
         if webhook is Webhook.MUTATING:
             return _Mutation(request, world, chosen).verdict()
         # The verdict of the policies that validate.
-        found = chosen.answers.findings(request, world, chosen.validating)
-        decision = found.decision
+        findings = chosen.answers.findings(request, world, chosen.validating)
+        decision = findings.decision
         if decision is None:
-            decision = found.decision = decided(found.evaluated, request, chosen.failure)
-        return Verdict(decision.answer(request.resource), request, [found])
+            decision = findings.decision = decided(findings.evaluated, request, chosen.failure)
+        return Verdict(decision.answer(request.resource), request, [findings])
 
     def audit(self, verdict: Verdict, chosen: Selection, deadline: float = inf) -> None:
         """Add the results of the policies that only audit to those of an allowed request; raise
@@ -273,7 +273,7 @@ class _Mutation:
             self._warnings += [each.message for each in found.results if each.status is Status.WARN]
             if not self._is_successful(found):
                 if failure_policy(policy) == FAIL:
-                    errors += [each for each in found.results if each.status is Status.ERROR]
+                    errors += [result for result in found.results if result.status is Status.ERROR]
                 self._undo()
         return denials.not_mutated_by_cel(self._first.resource, errors) if errors else ""
 
@@ -309,7 +309,7 @@ class _Mutation:
 
     @staticmethod
     def _is_successful(found: Evaluated) -> bool:
-        return all(each.status not in (Status.FAIL, Status.ERROR) for each in found.results)
+        return all(result.status not in (Status.FAIL, Status.ERROR) for result in found.results)
 
     def _warn(self, results: Iterable[RuleResult]) -> None:
         self._warnings += [denials.warning(each) for each in results if each.status != Status.SKIP]

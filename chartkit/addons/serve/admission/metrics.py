@@ -213,7 +213,7 @@ class Metrics:
                 text = f"Seconds of {family.text.lower()}"
                 seconds = HistogramMetricFamily(family.durations, text, labels=family.labels)
                 for values, entry in own:
-                    bounds = [*(str(float(each)) for each in _BUCKETS), "+Inf"]
+                    bounds = [*(str(float(bucket)) for bucket in _BUCKETS), "+Inf"]
                     cumulative = list(zip(bounds, accumulate(entry[2:]), strict=True))
                     seconds.add_metric(values, cumulative, entry[1])
                 yield seconds

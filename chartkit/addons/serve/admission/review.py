@@ -63,9 +63,9 @@ class Review:
     @property
     def subject(self) -> Resource:
         """The object that rules look at: for a deletion, the one that goes."""
-        found = self.object or self.old
-        assert found is not None
-        return found
+        resource = self.object or self.old
+        assert resource is not None
+        return resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,14 +236,14 @@ class RoleBindings:
             return User(name, uid, groups, extra)
         roles: set[str] = set()
         cluster_roles: set[str] = set()
-        for each in self._bindings:
-            if name not in each.users and each.groups.isdisjoint(groups):
+        for binding in self._bindings:
+            if name not in binding.users and binding.groups.isdisjoint(groups):
                 continue
-            if not each.is_cluster_role:
-                if each.namespace:
-                    roles.add(f"{each.namespace}:{each.role}")
-            elif each.namespace in ("", namespace):
-                cluster_roles.add(each.role)
+            if not binding.is_cluster_role:
+                if binding.namespace:
+                    roles.add(f"{binding.namespace}:{binding.role}")
+            elif binding.namespace in ("", namespace):
+                cluster_roles.add(binding.role)
         return User(name, uid, groups, extra, tuple(sorted(roles)), tuple(sorted(cluster_roles)))
 
 

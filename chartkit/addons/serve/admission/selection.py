@@ -83,12 +83,12 @@ def admits(policy: RunnablePolicy) -> bool:
 
 def selected(policies: Iterable[RunnablePolicy]) -> Selection:
     """Return policies by what they do; those that are not asked at admission are left out."""
-    asked = [each for each in policies if admits(each)]
-    old = [each for each in asked if not is_cel(each)]
-    new = [each for each in asked if is_cel(each)]
+    asked = [policy for policy in policies if admits(policy)]
+    old = [policy for policy in asked if not is_cel(policy)]
+    new = [policy for policy in asked if is_cel(policy)]
     validating = _in(Phase.VALIDATE, old)
-    enforcing = tuple(each for each in validating if enforces(each))
-    auditing = tuple(each for each in validating if not enforces(each))
+    enforcing = tuple(policy for policy in validating if enforces(policy))
+    auditing = tuple(policy for policy in validating if not enforces(policy))
     refusing = (*enforcing, *_in(Phase.VALIDATE, new))
     return Selection(
         validating=refusing,
@@ -97,15 +97,15 @@ def selected(policies: Iterable[RunnablePolicy]) -> Selection:
         verifying=_in(Phase.IMAGES, old),
         cel_mutating=_in(Phase.MUTATE, new),
         cel_verifying=_in(Phase.IMAGES, new),
-        failure=FAIL if any(failure_policy(each) == FAIL for each in enforcing) else IGNORE,
-        looks_around=any(each.looks_around for each in asked),
+        failure=FAIL if any(failure_policy(policy) == FAIL for policy in enforcing) else IGNORE,
+        looks_around=any(policy.looks_around for policy in asked),
         answers=Shared(refusing),
         audits=Shared(auditing),
     )
 
 
 def _in(phase: Phase, policies: Sequence[RunnablePolicy]) -> tuple[RunnablePolicy, ...]:
-    return tuple(each for each in policies if phase in each.phases)
+    return tuple(policy for policy in policies if phase in policy.phases)
 
 
 def parse_path(path: str) -> Path | None:

@@ -43,7 +43,7 @@ def advice_for(
     rules named CREATE and UPDATE; by_kind: the reviews about objects of each kind."""
     wrong = [*_reports_pile_up(found), *_resources(found)]
     less = [*_fewer_reviews(found, policies, narrow, by_kind), *_fewer_reports(found)]
-    return sorted([*wrong, *less], key=lambda each: each.severity is not Severity.WARNING)
+    return sorted([*wrong, *less], key=lambda advice: advice.severity is not Severity.WARNING)
 
 
 def _reports_pile_up(found: Estimate) -> Iterator[Advice]:
@@ -109,7 +109,7 @@ def _measured(found: Estimate, requests: int, replicas: int) -> AdmissionLoad:
     rows = [
         each for each in measurements().admission if each.form == form and each.replicas == replicas
     ]
-    return min(rows, key=lambda each: abs(each.requests - requests))
+    return min(rows, key=lambda admission_load: abs(admission_load.requests - requests))
 
 
 def _fewer_reviews(
@@ -118,7 +118,7 @@ def _fewer_reviews(
     narrow: Reviews | None,
     by_kind: Mapping[str, int],
 ) -> Iterator[Advice]:
-    wide = [each.policy.key for each in policies if matches_everything(each)]
+    wide = [policy.policy.key for policy in policies if matches_everything(policy)]
     if wide:
         message = (
             "Kyverno is asked about every object of the cluster, even about those that nobody "
@@ -128,7 +128,7 @@ def _fewer_reviews(
     total = found.reviews.total
     saved = total - narrow.total if narrow is not None else 0
     if saved:
-        open_ = [each.policy.key for each in policies if names_no_operation(each)]
+        open_ = [policy.policy.key for policy in policies if names_no_operation(policy)]
         message = (
             f"{saved:,} of {total:,} reviews are about deletions, which these rules pass over; "
             "they name no operation, so that Kyverno is asked all the same: "
@@ -136,7 +136,7 @@ def _fewer_reviews(
         )
         values = "operations: [CREATE, UPDATE] in match, or policyType: ValidatingPolicy"
         yield Advice(Severity.NOTE, "operations", message, values)
-    sets = sum(each.reports for each in found.kinds if each.kind == "ReplicaSet" and each.made)
+    sets = sum(kind.reports for kind in found.kinds if kind.kind == "ReplicaSet" and kind.made)
     reviews = by_kind.get("ReplicaSet", 0)
     if sets or reviews:
         message = (
@@ -179,13 +179,13 @@ def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
     notes = []
     if not found.settings.is_known:
         notes.append("Kyverno's settings are not known: the defaults of its chart are assumed")
-    guessed = sorted({each.kind for each in found.kinds if not each.is_measured and not each.made})
+    guessed = sorted({kind.kind for kind in found.kinds if not kind.is_measured and not kind.made})
     if guessed:
         notes.append(
             f"upstream counted no requests for {abridged(guessed, _SHOWN)}: at the least one for "
             "each operation, and what it counted for their Pods"
         )
-    if any(each.kind == "DaemonSet" for each in found.kinds):
+    if any(kind_load.kind == "DaemonSet" for kind_load in found.kinds):
         notes.append(f"a DaemonSet counts as {cluster.nodes} Pods: --nodes says how many nodes")
     if any("finegrained" in name for name in found.webhooks):
         notes.append("matchConditions of policies are not evaluated: reviews may be fewer")

@@ -79,7 +79,7 @@ def _workloads(path: Path, env: str) -> tuple[str, ...]:
     """Return the paths of an environment's workloads."""
     from chartkit.project.project import read_project
 
-    found = read_project(path).environment(env).workloads
-    if not found:
+    workloads = read_project(path).environment(env).workloads
+    if not workloads:
         raise InputError(f"environment '{env}' has no workloads", hint="name PATHs, or --cluster")
-    return tuple(str(each.path) for each in found)
+    return tuple(str(workload.path) for workload in workloads)

@@ -102,16 +102,16 @@ def survey(objects: Iterable[Resource], nodes: int | None, is_live: bool) -> Clu
     objects. Objects with owners come from a cluster, too."""
     counted, scaled = 0, dict[tuple[str, str, str], int]()
     has_replica_sets = False
-    for each in objects:
-        kind = each.kind
+    for resource in objects:
+        kind = resource.kind
         counted += kind == "Node"
-        if is_owned(each):
+        if is_owned(resource):
             is_live = True
             has_replica_sets = has_replica_sets or kind == "ReplicaSet"
         if kind == "HorizontalPodAutoscaler":
-            spec = mapping_at(each.body, "spec")
+            spec = mapping_at(resource.body, "spec")
             target = mapping_at(spec, "scaleTargetRef")
-            key = (str(target.get("kind")), each.namespace, str(target.get("name")))
+            key = (str(target.get("kind")), resource.namespace, str(target.get("name")))
             scaled[key] = _count(spec.get("minReplicas"), 1)
     return Cluster(nodes or counted or 1, scaled, is_live, has_replica_sets)
 
@@ -119,7 +119,7 @@ def survey(objects: Iterable[Resource], nodes: int | None, is_live: bool) -> Clu
 def is_owned(resource: Resource) -> bool:
     """Return whether a controller made an object: what happens to it is counted with its owner."""
     owners = mappings_at(resource.body, "metadata", "ownerReferences")
-    return any(each.get("controller") is True for each in owners)
+    return any(owner.get("controller") is True for owner in owners)
 
 
 def kept_revisions(resource: Resource) -> int:

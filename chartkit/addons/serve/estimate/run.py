@@ -122,7 +122,7 @@ class ReviewCounter:
     def _sent(self, given: Resource, operation: Operation) -> int:
         """Return how many webhooks an API server sends a request to."""
         resource = as_submitted(given, custom=self.names)
-        if any(each.key != RESOURCE_FILTERS for each in self.unsent(resource)):
+        if any(reason.key != RESOURCE_FILTERS for reason in self.unsent(resource)):
             return 0
         old = resource if operation is Operation.UPDATE else None
         request = replace(
@@ -132,7 +132,7 @@ class ReviewCounter:
             plural=self.names.plural(kind_of(resource)),
         )
         attributes = Attributes(request)
-        return sum(each.is_sent(attributes) for each in self.webhooks)
+        return sum(webhook.is_sent(attributes) for webhook in self.webhooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class EstimateInput:
     @property
     def running(self) -> list[RunnablePolicy]:
         """The policies that judge objects in a cluster."""
-        return [each for each in self.policies.policies if not each.judges_json]
+        return [policy for policy in self.policies.policies if not policy.judges_json]
 
     def unsent(self, resource: Resource) -> Sequence[Reason]:
         """Return why Kyverno is not sent an object."""
@@ -185,7 +185,7 @@ def estimate(given: EstimateInput) -> Estimate:
         objects=len(given.objects),
         kinds=tally.sorted_kinds(),
         reviews=tally.reviews,
-        webhooks={each.name: each.policies for each in hooks},
+        webhooks={webhook.name: webhook.policies for webhook in hooks},
         reports=reports,
         database=replace(database, value=database.value + growth - measured),
         memory=known.memory.at(reports.reports),
@@ -231,16 +231,16 @@ class _Tally:
         if made:
             return
         pods = self.cluster.pods(resource)
-        found = self.counter.reviews(resource, pods)
+        reviews = self.counter.reviews(resource, pods)
         for total in (load.reviews, self.reviews):
-            _add(total, found)
+            _add(total, reviews)
         if self.narrow is not None:
             self.narrow_reviews = self.narrow_reviews or Reviews()
             _add(self.narrow_reviews, self.narrow.reviews(resource, pods))
 
     def sorted_kinds(self) -> list[KindLoad]:
         """Return the kinds, those with the most reviews and reports first."""
-        loads = [each for each in self.kinds.values() if each.reviews.total or each.reports]
+        loads = [kind for kind in self.kinds.values() if kind.reviews.total or kind.reports]
         return sorted(loads, key=lambda each: (-each.reviews.total, -each.reports, each.kind))
 
 
@@ -254,7 +254,7 @@ def _judge(given: EstimateInput, settings: EngineSettings, tally: _Tally) -> Non
     """Judge each object, and what controllers make of it, and add up the reports."""
     policies = given.running
     facts = given.policies.facts(given.context.namespaces)
-    writer = ReportWriter(settings, {each.policy.id: each for each in policies}, facts)
+    writer = ReportWriter(settings, {policy.policy.id: policy for policy in policies}, facts)
     weights: deque[tuple[Resource, int, bool]] = deque()
 
     def objects() -> Iterator[Resource]:
@@ -282,7 +282,7 @@ def _judge(given: EstimateInput, settings: EngineSettings, tally: _Tally) -> Non
         total.results += weight * report.results
         total.size += weight * report.size
         total.passing += weight * report.is_passing
-        total.filtered += weight * any(each.key == RESOURCE_FILTERS for each in unsent)
+        total.filtered += weight * any(reason.key == RESOURCE_FILTERS for reason in unsent)
         total.revisions += kept_revisions(given_object)
 
     run_scan(policies, objects(), sink, given.context)

@@ -64,8 +64,8 @@ def open_input(
         inputs = load_user_inputs(options, note)
         requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
         context = replace(requests.context(survey.world(inputs)), plural_of=reader.discovery.plural)
-        running = [each for each in policies.policies if not each.judges_json]
+        running = [policy for policy in policies.policies if not policy.judges_json]
         objects = list(survey.objects(running))
         names = served_names(reader)
-        found = EstimateInput(policies, objects, context, names, True, environment, nodes)
-        yield found, list(survey.unread())
+        estimate_input = EstimateInput(policies, objects, context, names, True, environment, nodes)
+        yield estimate_input, list(survey.unread())

@@ -45,7 +45,7 @@ def webhooks(
     scope = Scope(names=names, in_background=True)
     if only_writes:
         scope = replace(scope, judges_writes=_judges_writes_alone)
-    return [_webhook(each) for each in policy_webhooks(policies, scope)]
+    return [_webhook(webhook) for webhook in policy_webhooks(policies, scope)]
 
 
 def _webhook(made: PolicyWebhook) -> Webhook:
@@ -100,7 +100,7 @@ def matches_everything(policy: RunnablePolicy) -> bool:
     parsed = policy.policy
     if isinstance(parsed, CelPolicy):
         rules = parsed.constraints.rules if parsed.constraints else ()
-        return parsed.admission and any("*" in one.resources for one in rules)
+        return parsed.admission and any("*" in resource_rule.resources for resource_rule in rules)
     kinds = (kind for rule in parsed.rules for kind in rule.match.kinds)
     return parsed.admission and any(kind.rpartition("/")[2] == "*" for kind in kinds)
 
@@ -150,7 +150,7 @@ class EngineSettings:
 def engine_settings(rendered: Sequence[Resource]) -> EngineSettings:
     """Return the settings of Kyverno's chart; rendered: its objects, none where another chart
     installs Kyverno, so that its defaults count."""
-    found = {each.component: each for each in controllers(rendered)}
+    found = {controller.component: controller for controller in controllers(rendered)}
     if not found:
         return EngineSettings()
     defaults = EngineSettings()
@@ -203,7 +203,7 @@ def _arguments(controller: Controller | None) -> list[str]:
     if controller is None:
         return []
     containers = mappings_at(controller.deployment.body, *_CONTAINERS)
-    return [text for each in containers for text in texts_of(each.get("args"))]
+    return [text for container in containers for text in texts_of(container.get("args"))]
 
 
 def _memory_limit(controller: Controller | None) -> int | None:

@@ -68,13 +68,13 @@ def served(
 
 def _not_carried_out(policies: PolicySet) -> Iterable[str]:
     """Yield a line for everything that policies do and a server does not."""
-    for each in policies.policies:
-        if each.runs_in_api_server:
-            yield f"{each.policy.id}: the API server evaluates it, and not this server"
-        elif not admits(each):
-            yield f"{each.policy.id}: not asked at admission"
-        elif Phase.GENERATE in each.phases:
-            yield f"{each.policy.id}: nothing is generated, and nothing that exists is mutated"
+    for policy in policies.policies:
+        if policy.runs_in_api_server:
+            yield f"{policy.policy.id}: the API server evaluates it, and not this server"
+        elif not admits(policy):
+            yield f"{policy.policy.id}: not asked at admission"
+        elif Phase.GENERATE in policy.phases:
+            yield f"{policy.policy.id}: nothing is generated, and nothing that exists is mutated"
     for cleaner in policies.cleanup:
         yield f"{cleaner.resource.name}: nothing is deleted on a schedule"
 
@@ -164,8 +164,8 @@ class ClusterPolicies:
     def load(self) -> Served:
         """Return the policies of the cluster; those that do not compile are left out and named.
         Raise ChartkitError where it does not answer."""
-        found, namespace = answers(self.source)
-        reader = Reader(found, namespace)
+        source, namespace = answers(self.source)
+        reader = Reader(source, namespace)
         if self._watches is None and self.source.recording is None:
             self._watches = self._watch(reader.discovery)
         notes: list[Diagnostic] = []
@@ -217,7 +217,7 @@ class ClusterPolicies:
         from chartkit.network.cluster.client import connect
         from chartkit.network.cluster.live import Watches
 
-        paths = [each.path() for each in _watched(discovery)]
+        paths = [resource.path() for resource in _watched(discovery)]
         return Watches(connect(self.source.context), paths)
 
 
@@ -226,13 +226,13 @@ def _watched(discovery: Discovery) -> Iterator[ApiResource]:
     known: set[tuple[str, str]] = set()
     for served_kind in discovery.all:
         group, _, kind = served_kind.kind
-        one = Resource(sample(served_kind))
+        resource = Resource(sample(served_kind))
         decides = (
-            is_policy(one)
-            or is_binding(one)
-            or is_exception(one)
-            or is_global_context_entry(one)
-            or is_role_binding(one)
+            is_policy(resource)
+            or is_binding(resource)
+            or is_exception(resource)
+            or is_global_context_entry(resource)
+            or is_role_binding(resource)
             or served_kind.kind == NAMESPACES.kind
         )
         if decides and (group, kind) not in known:
@@ -241,6 +241,6 @@ def _watched(discovery: Discovery) -> Iterator[ApiResource]:
 
 
 def _bindings(reader: Reader) -> Iterator[Resource]:
-    for each in reader.discovery.all:
-        if is_role_binding(Resource(sample(each))):
-            yield from reader.everywhere(each)
+    for resource in reader.discovery.all:
+        if is_role_binding(Resource(sample(resource))):
+            yield from reader.everywhere(resource)

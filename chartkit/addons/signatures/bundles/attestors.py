@@ -117,9 +117,9 @@ def _find(
             with within("failed to unmarshal bundle"):
                 bundles.append(read_bundle(content))
     if not wanted:
-        return [(one, {}) for one in bundles]
-    pairs = ((one, _statement(one)) for one in bundles)
-    return [(one, body) for one, body in pairs if body.get("predicateType") == wanted]
+        return [(bundle, {}) for bundle in bundles]
+    pairs = ((bundle, _statement(bundle)) for bundle in bundles)
+    return [(bundle, body) for bundle, body in pairs if body.get("predicateType") == wanted]
 
 
 def _layers(artifacts: Artifacts, reference: RegistryReference, digest: str) -> Sequence[Body]:
@@ -256,7 +256,7 @@ def find_bundles(
         listed = artifacts.referrers(place, digest)
     except RegistryError:
         return "", ()
-    found, size = [], 0
+    bundles, size = [], 0
     for descriptor in listed[:_MOST_BUNDLES]:
         try:
             layers = _layers(artifacts, place, str(descriptor["digest"]))
@@ -269,8 +269,8 @@ def find_bundles(
         except (SignatureError, RegistryError):
             continue
         if bundle.version >= (0, 3, 0):
-            found.append(bundle)
-    return digest, found
+            bundles.append(bundle)
+    return digest, bundles
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +332,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
         clock = Clock.NONE if has_key else Clock.NOW
     else:
         # Rekor 2 says no time, so somebody else has to.
-        is_new = bool(bundle.entries) and not any(one.integrated for one in bundle.entries)
+        is_new = bool(bundle.entries) and not any(entry.integrated for entry in bundle.entries)
         stamped = stamped or (is_new and not has_key)
         clock = Clock.NONE if has_key else Clock.LOGGED
     wanted_checks = BundlePolicy(
@@ -348,7 +348,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
     if bundle.envelope is None:
         raise SignatureError("bundle does not contain a DSSE envelope")
     subjects: Sequence[Mapping[str, Json]] = statement.get("subject") or []
-    named = [(one.get("digest") or {}).get("sha256") for one in subjects]
+    named = [(subject.get("digest") or {}).get("sha256") for subject in subjects]
     if digest.partition(":")[2] not in named:
         raise SignatureError("no matching subject digest found")
     return bundle.envelope
@@ -360,5 +360,5 @@ def _with_clocks(trust: Trust | None, clocks: TimestampAuthority | None) -> Trus
     trust = trust or _NO_TRUST
     if clocks is None:
         return trust
-    added = [Authority("", one, clocks.intermediates, clocks.leaf) for one in clocks.roots]
+    added = [Authority("", root, clocks.intermediates, clocks.leaf) for root in clocks.roots]
     return replace(trust, timestamp_authorities=[*trust.timestamp_authorities, *added])

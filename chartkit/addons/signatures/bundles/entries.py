@@ -153,8 +153,8 @@ def _fault_of_rekor_2(value: Json) -> str:
     if verifier is None:
         return "missing verifier"
     _check_name(verifier, "keyDetails", _DETAILS)
-    found = [verifier.message(key, ("rawBytes",)) for key in keys]
-    if not any(one is not None and one.octets("rawBytes") for one in found):
+    messages = [verifier.message(key, ("rawBytes",)) for key in keys]
+    if not any(message is not None and message.octets("rawBytes") for message in messages):
         return "missing key"
     return "" if data is not None else "missing digest"
 

@@ -69,7 +69,7 @@ def verify_entries(
 
     signer: None where it is a key that nobody knows.
     """
-    names = [(one.log, one.index) for one in bundle.entries]
+    names = [(log_entry.log, log_entry.index) for log_entry in bundle.entries]
     if len(set(names)) != len(names):
         raise SignatureError("duplicate tlog entries found")
     seen: list[LogTime] = []

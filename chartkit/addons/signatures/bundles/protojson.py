@@ -174,8 +174,8 @@ class Message:
     def _octets(self, name: str, value: Json) -> bytes:
         if not isinstance(value, str):
             raise self._wrong(name, "base64")
-        found = _STANDARD.fullmatch(value) or _FOR_ADDRESSES.fullmatch(value)
-        if found is None or (found[1] and len(value) % 4):
+        match = _STANDARD.fullmatch(value) or _FOR_ADDRESSES.fullmatch(value)
+        if match is None or (match[1] and len(value) % 4):
             raise self._wrong(name, "base64")
         bare = value.rstrip("=").replace("-", "+").replace("_", "/")
         try:

@@ -109,9 +109,9 @@ def _read(root: Message) -> Bundle:
     timestamps = _timestamps(material)
     entries = _entries(material)
     if version == (0, 1, 0):
-        if entries and not any(one.promise for one in entries):
+        if entries and not any(entry.promise for entry in entries):
             raise SignatureError("inclusion promises missing in bundle (required for bundle v0.1)")
-    elif entries and not any(one.proof for one in entries):
+    elif entries and not any(entry.proof for entry in entries):
         raise SignatureError("inclusion proof missing in bundle (required for bundle v0.2)")
     if version >= (0, 3, 0) and material.has("x509CertificateChain"):
         raise SignatureError(
@@ -123,15 +123,15 @@ def _read(root: Message) -> Bundle:
 
 
 def _version(media_type: str) -> tuple[int, int, int]:
-    found = _NEW.fullmatch(media_type)
-    if found is None and media_type not in _OLD:
+    match = _NEW.fullmatch(media_type)
+    if match is None and media_type not in _OLD:
         raise SignatureError(
             "error getting bundle version: validation error: unsupported media type: "
             f"{media_type[:100]}"
         )
-    if found is None:
+    if match is None:
         return _OLD[media_type]
-    major, minor, patch = (int(part or "0") for part in found.groups())
+    major, minor, patch = (int(part or "0") for part in match.groups())
     return major, minor, patch
 
 
@@ -142,21 +142,21 @@ def _named(root: Message) -> str:
 
 
 def _envelope(root: Message) -> Envelope | None:
-    found = root.message("dsseEnvelope", ("payload", "payloadType", "signatures"))
-    if found is None:
+    message = root.message("dsseEnvelope", ("payload", "payloadType", "signatures"))
+    if message is None:
         return None
-    signatures = found.messages("signatures", ("sig", "keyid"))
-    pairs = tuple((one.text("keyid"), one.octets("sig")) for one in signatures)
-    return Envelope(found.octets("payload"), found.text("payloadType"), pairs)
+    signatures = message.messages("signatures", ("sig", "keyid"))
+    pairs = tuple((signature.text("keyid"), signature.octets("sig")) for signature in signatures)
+    return Envelope(message.octets("payload"), message.text("payloadType"), pairs)
 
 
 def _message(root: Message) -> MessageSignature | None:
-    found = root.message("messageSignature", ("messageDigest", "signature"))
-    if found is None:
+    message = root.message("messageSignature", ("messageDigest", "signature"))
+    if message is None:
         return None
-    digest = found.message("messageDigest", ("algorithm", "digest"))
+    digest = message.message("messageDigest", ("algorithm", "digest"))
     if digest is None:
-        return MessageSignature(b"", "", found.octets("signature"))
+        return MessageSignature(b"", "", message.octets("signature"))
     value = digest.value("algorithm")
     if isinstance(value, str) and value in _HASHES:
         algorithm = _HASHES[value]
@@ -165,12 +165,12 @@ def _message(root: Message) -> MessageSignature | None:
         algorithm = _HASH_NUMBERS[number] if 0 <= number < len(_HASH_NUMBERS) else ""
     else:
         raise MessageError("invalid value for the bundle's messageDigest.algorithm")
-    return MessageSignature(digest.octets("digest"), algorithm, found.octets("signature"))
+    return MessageSignature(digest.octets("digest"), algorithm, message.octets("signature"))
 
 
 def _certificate(material: Message) -> bytes | None:
     """Return the signer's certificate, or None for a key."""
-    one = material.message("certificate", ("rawBytes",))
+    message = material.message("certificate", ("rawBytes",))
     chain = material.message("x509CertificateChain", ("certificates",))
     key = material.message("publicKey", ("hint",))
     if key is not None:
@@ -179,14 +179,14 @@ def _certificate(material: Message) -> bytes | None:
     if chain is not None:
         listed = [each.octets("rawBytes") for each in chain.messages("certificates", ("rawBytes",))]
         return listed[0] if listed else b""
-    return one.octets("rawBytes") if one is not None else b""
+    return message.octets("rawBytes") if message is not None else b""
 
 
 def _timestamps(material: Message) -> tuple[bytes, ...]:
-    found = material.message("timestampVerificationData", ("rfc3161Timestamps",))
-    if found is None:
+    message = material.message("timestampVerificationData", ("rfc3161Timestamps",))
+    if message is None:
         return ()
-    listed = found.messages("rfc3161Timestamps", ("signedTimestamp",))
+    listed = message.messages("rfc3161Timestamps", ("signedTimestamp",))
     return tuple(one.octets("signedTimestamp") for one in listed)
 
 
@@ -208,4 +208,4 @@ def _entries(material: Message) -> tuple[LogEntry, ...]:
             f"validation error: too many tlog entries: {len(listed)} > {_MOST_ENTRIES}"
         )
     with within("validation error"):
-        return tuple(read_entry(one) for one in listed)
+        return tuple(read_entry(message) for message in listed)

@@ -136,9 +136,9 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
 def _promised(seen: Sequence[LogTime]) -> Sequence[datetime]:
     """Return a time for each log that signed one."""
     times: dict[bytes, datetime] = {}
-    for one in seen:
-        if one.at is not None:
-            times.setdefault(one.log, one.at)
+    for time in seen:
+        if time.at is not None:
+            times.setdefault(time.log, time.at)
     return tuple(times.values())
 
 
@@ -170,17 +170,17 @@ def _stamp(
     response: bytes, signature: bytes, authorities: Sequence[Authority]
 ) -> tuple[str, datetime]:
     errors: list[SignatureError] = []
-    for one in authorities:
+    for authority in authorities:
         try:
-            at = verify_timestamp(response, signature, one.clock).time
-            if one.start is not None and at < one.start:
+            at = verify_timestamp(response, signature, authority.clock).time
+            if authority.start is not None and at < authority.start:
                 raise SignatureError("timestamp is before the validity period start")
-            if one.end is not None and at > one.end:
+            if authority.end is not None and at > authority.end:
                 raise SignatureError("timestamp is after the validity period end")
         except SignatureError as error:
             errors.append(error)
         else:
-            return one.uri, at
+            return authority.uri, at
     raise SignatureError(f"unable to verify signed timestamps: {joined(errors, chr(10))}")
 
 

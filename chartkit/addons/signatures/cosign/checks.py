@@ -62,9 +62,9 @@ def check_identities(certificate: x509.Certificate, wanted: Sequence[Identity]) 
         return
     issuer = extension_values(certificate).get(_ISSUER, "")
     names = alternative_names(certificate)
-    for one in wanted:
-        is_issuer = _is(one.issuer, one.issuer_regexp, [issuer], "issuer")
-        is_subject = _is(one.subject, one.subject_regexp, names, "subject")
+    for identity in wanted:
+        is_issuer = _is(identity.issuer, identity.issuer_regexp, [issuer], "issuer")
+        is_subject = _is(identity.subject, identity.subject_regexp, names, "subject")
         if is_issuer and is_subject:
             return
     raise SignatureError(
@@ -114,7 +114,7 @@ def _match(certificate: x509.Certificate, question: VerificationRequest) -> None
         is_match = bool(subject) and any(map(compile_wildcard(subject), names))
         if pattern:
             regex = _compile(pattern, "invalid regexp for subject")
-            is_match = is_match or any(regex.matches(one) for one in names)
+            is_match = is_match or any(regex.matches(name) for name in names)
         if not is_match:
             raise SignatureError(
                 f"subject mismatch: expected {subject or pattern}, received {', '.join(names)}"
@@ -290,9 +290,9 @@ def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
                 raise SignatureError("no TSA root certificate(s) provided to verify timestamp")
             return verify_stamp(layer.timestamp, message, clock).time
         trusted = [(authority, authority.clock) for authority in checks.trust.timestamp_authorities]
-        for authority, one in (*trusted, (None, clock)):
+        for authority, timestamp_authority in (*trusted, (None, clock)):
             try:
-                at = verify_stamp(layer.timestamp, message, one).time
+                at = verify_stamp(layer.timestamp, message, timestamp_authority).time
             except SignatureError:
                 continue
             if authority is None or authority.is_valid(at):
@@ -376,12 +376,12 @@ def verify_certificate(
         raise SignatureError("certificate chain must contain at least a certificate and its issuer")
     if not checks.ct_logs:
         raise SignatureError("none of the CTFE keys have been found")
-    for one in promised:
-        log = checks.ct_logs.get(one.log_id)
+    for sct in promised:
+        log = checks.ct_logs.get(sct.log_id)
         if log is None:
             raise SignatureError(_NO_CTFE)
         try:
-            verify_certificate_timestamp(certificate, one, chain[1:], log.key)
+            verify_certificate_timestamp(certificate, sct, chain[1:], log.key)
         except SignatureError:
             is_rsa = isinstance(log.key, rsa.RSAPublicKey)
             text = f"failed to verify {_RSA if is_rsa else 'ECDSA signature'}"

@@ -56,10 +56,10 @@ def verify_signature(
     SignatureError in Kyverno's words, any other LookupFailed where it is unknown."""
     checks = build_checks(question, trust)
     repository = repository_of(question.repository)
-    found = _signatures(artifacts, question, checks, repository)
+    layers = _signatures(artifacts, question, checks, repository)
     try:
-        payloads = _payloads(found.layers)
-        match_signatures(found.layers, question)
+        payloads = _payloads(layers.layers)
+        match_signatures(layers.layers, question)
         _check_annotations(payloads, question)
         if question.type:
             return Verified("")
@@ -69,7 +69,7 @@ def verify_signature(
             )
         return Verified(payloads[0].digest)
     except SignatureError:
-        _raise_unknown(found)
+        _raise_unknown(layers)
         raise
 
 
@@ -113,14 +113,14 @@ def fetch_attestations(
     try:
         place, digest = resolve(artifacts, question.image)
         layers = tagged_layers(artifacts, repository or place, digest, "att")
-        found = verify_layers(artifacts, layers, digest, checks)
+        verified_layers = verify_layers(artifacts, layers, digest, checks)
     except SignatureError as error:
         # Kyverno itself tells this answer of a registry by its text.
         if _UNKNOWN in error.message:
             raise SignatureError("not found") from None
         raise
-    _raise_unknown(found)
-    return _attested(found.layers, question)
+    _raise_unknown(verified_layers)
+    return _attested(verified_layers.layers, question)
 
 
 def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
@@ -164,8 +164,8 @@ def resolve(artifacts: Artifacts, image: str) -> tuple[RegistryReference, str]:
     parsed = _parse(image)
     if parsed.digest:
         return parsed, parsed.digest
-    found = asked(lambda: artifacts.resolve(image))
-    return found.reference, found.document.digest
+    reference = asked(lambda: artifacts.resolve(image))
+    return reference.reference, reference.document.digest
 
 
 def _parse(image: str) -> RegistryReference:
@@ -221,7 +221,7 @@ def _signed_by(
         return replace(checks, roots=pool_of(question.cert_chain, "failed to load certificates"))
     if checks.roots is not None:
         return checks
-    roots = [one.root for one in trust().authorities if one.root is not None]
+    roots = [authority.root for authority in trust().authorities if authority.root is not None]
     if not roots:
         raise SignatureError("failed to get roots from fulcio: the trusted root has none")
     return replace(checks, roots=roots)
@@ -257,10 +257,10 @@ def read_signer(text: str) -> x509.Certificate:
     except SignatureError:
         pem = text
     with within(f"{failed}: failed to unmarshal certificate from PEM format"):
-        found = read_certificates(pem)
-    if not found:
+        certificates = read_certificates(pem)
+    if not certificates:
         raise SignatureError(f"{failed}: no certs found in pem file")
-    return found[0]
+    return certificates[0]
 
 
 def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str) -> CheckOptions:

@@ -220,7 +220,7 @@ def read_promise(text: str) -> RekorBundle | None:
         payload = struct(body, "Payload", _PAYLOAD)
         at, index, log = (field(payload, key) for key in ("integratedTime", "logIndex", "logID"))
         numbers = (at or 0, index or 0)
-        if not all(type(one) is int and abs(one) < _INT64 for one in numbers):
+        if not all(type(number) is int and abs(number) < _INT64 for number in numbers):
             raise SignatureError("integratedTime and logIndex are numbers")
         if not isinstance(log or "", str):
             raise SignatureError("logID is text")

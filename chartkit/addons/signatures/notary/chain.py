@@ -267,8 +267,8 @@ class Algorithm:
 
 _SHA256, _SHA384, _SHA512 = hashes.SHA256(), hashes.SHA384(), hashes.SHA512()
 ALGORITHMS: Final[Mapping[str, Algorithm]] = {
-    one.name: one
-    for one in (
+    algorithm.name: algorithm
+    for algorithm in (
         Algorithm("PS256", -37, 1, _SHA256),
         Algorithm("PS384", -38, 2, _SHA384),
         Algorithm("PS512", -39, 3, _SHA512),

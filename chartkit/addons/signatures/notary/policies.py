@@ -35,12 +35,12 @@ def verify_signature(artifacts: Artifacts, question: VerificationRequest) -> Ver
     words, another LookupFailed where it is unknown."""
     trust = _named_trust(question)
     try:
-        found = artifacts.resolve(question.image)
+        reference = artifacts.resolve(question.image)
     except RegistryError as error:
         text = f"failed to parse image reference: {question.image}: {by_head(error)}"
         refuse(error, text)
-    repository = Repository(artifacts, found.reference, is_single=False)
-    target = target_of(found.document)
+    repository = Repository(artifacts, reference.reference, is_single=False)
+    target = target_of(reference.document)
     failed = f"failed to verify {repository.named(target.digest)}"
     with within(failed, kinds=(*_FAILURES, RegistryError)):
         verify(repository, target, trust)
@@ -53,11 +53,11 @@ def fetch_attestations(artifacts: Artifacts, question: VerificationRequest) -> V
     It has to be signed itself, unless the question has no certificate at all. Raises as above.
     """
     try:
-        found = artifacts.resolve(question.image)
+        reference = artifacts.resolve(question.image)
     except RegistryError as error:
         refuse(error, by_head(error))
-    repository = Repository(artifacts, found.reference, is_single=False)
-    digest = found.document.digest
+    repository = Repository(artifacts, reference.reference, is_single=False)
+    digest = reference.document.digest
     wanted = repository.referrers(digest, question.type) if question.type else ()
     if not wanted:
         raise SignatureError(
@@ -116,11 +116,11 @@ def _statement(repository: Repository, descriptor: Body) -> Body:
 def signed(artifacts: Artifacts, image: str, attestor: Body) -> None:
     """Verify an image by an attestor whose `notary` has `certs` and `tsaCerts`. Raises
     SignatureError in Kyverno's words, another LookupFailed where it is unknown."""
-    found = artifacts.resolve(image)
+    reference = artifacts.resolve(image)
     trust = _trust(attestor)
-    repository = Repository(artifacts, found.reference, is_single=True)
+    repository = Repository(artifacts, reference.reference, is_single=True)
     with within(f"failed to verify image {image}", kinds=_FAILURES):
-        verify(repository, target_of(found.document), trust)
+        verify(repository, target_of(reference.document), trust)
 
 
 def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body) -> Json:
@@ -132,11 +132,11 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
     artifact_type = referrer.get("type") if isinstance(referrer, dict) else None
     if not isinstance(artifact_type, str):
         raise SignatureError("notary verifier only supports oci 1.1 referrers as attestations")
-    found = artifacts.resolve(image)
+    reference = artifacts.resolve(image)
     trust = _trust(attestor)
-    repository = Repository(artifacts, found.reference, is_single=True)
+    repository = Repository(artifacts, reference.reference, is_single=True)
     with within("failed to fetch referrers"):
-        listed = repository.referrers(found.document.digest, artifact_type)
+        listed = repository.referrers(reference.document.digest, artifact_type)
     failures: list[SignatureError | UndecidedError] = []
     for descriptor in listed:
         digest = str(descriptor["digest"])
@@ -168,9 +168,9 @@ def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
     None where it is no JSON. Raises SignatureError in Kyverno's words where there is no such
     artifact or it is not made as it should be, another LookupFailed where nobody answers.
     """
-    found = artifacts.resolve(image)
-    repository = Repository(artifacts, found.reference, is_single=True)
-    listed = repository.referrers(found.document.digest, artifact_type)
+    reference = artifacts.resolve(image)
+    repository = Repository(artifacts, reference.reference, is_single=True)
+    listed = repository.referrers(reference.document.digest, artifact_type)
     if not listed:
         raise SignatureError(f"artifact of type {artifact_type} not found")
     return _json(_content(repository, str(listed[0]["digest"])))

@@ -112,7 +112,7 @@ def _check(
     # Kyverno's store is one of authorities; a signing authority is looked for in another one.
     if content.scheme == SIGNING_AUTHORITY or not trust.authorities:
         raise SignatureError("no trusted certificates are found to verify authenticity")
-    if not any(one in trust.authorities for one in content.chain):
+    if not any(certificate in trust.authorities for certificate in content.chain):
         raise SignatureError(
             "the signature's certificate chain does not contain any trusted certificate"
         )
@@ -181,15 +181,15 @@ def _trusted_part(
     chain: Sequence[x509.Certificate], clocks: Sequence[x509.Certificate]
 ) -> Sequence[x509.Certificate]:
     """Return a chain up to the first trusted certificate, where Go's own ends."""
-    for index, one in enumerate(chain):
-        if one in clocks:
+    for index, certificate in enumerate(chain):
+        if certificate in clocks:
             return chain[: index + 1]
     return chain
 
 
 def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownError | None:
     """Return what is unknown of a chain; of several certificates notation names the first."""
-    for one in chain[:-1]:
-        if asks_elsewhere(one):
-            return RevocationUnknownError(f"{kind} certificate with subject {subject(one)}")
+    for certificate in chain[:-1]:
+        if asks_elsewhere(certificate):
+            return RevocationUnknownError(f"{kind} certificate with subject {subject(certificate)}")
     return None

@@ -61,10 +61,10 @@ class Identity:
 def read_certificates(text: str) -> list[x509.Certificate]:
     """Return all certificates of a PEM text; raises SignatureError for anything else in it."""
     blocks, more = read_pem(text)
-    found = [read_certificate(block.content) for block in blocks]
+    certificates = [read_certificate(block.content) for block in blocks]
     if more:
         raise SignatureError("error during PEM decoding")
-    return found
+    return certificates
 
 
 def read_certificate(content: bytes) -> x509.Certificate:
@@ -74,7 +74,7 @@ def read_certificate(content: bytes) -> x509.Certificate:
         public_key(certificate)
         _ = certificate.extensions, certificate.subject, certificate.issuer
         _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
-        critical = {one.oid for one in certificate.extensions if one.critical}
+        critical = {extension.oid for extension in certificate.extensions if extension.critical}
     except (*_BROKEN, UnsupportedAlgorithm):
         raise SignatureError("x509: malformed certificate") from None
     for kind, name in _NEVER_CRITICAL.items():
@@ -103,16 +103,16 @@ def _loaded(content: bytes) -> x509.Certificate:
 def read_pool(text: str) -> list[x509.Certificate]:
     """Return the certificates of a PEM text, whatever else there is; raises SignatureError for
     none."""
-    found = []
+    certificates = []
     for block in read_pem(text)[0]:
         if block.label == "CERTIFICATE":
             try:
-                found.append(read_certificate(block.content))
+                certificates.append(read_certificate(block.content))
             except SignatureError:
                 continue
-    if not found:
+    if not certificates:
         raise SignatureError("error creating root cert pool")
-    return found
+    return certificates
 
 
 def public_key(certificate: x509.Certificate) -> PublicKey:
@@ -141,10 +141,10 @@ def _may_issue(certificate: x509.Certificate) -> bool:
 def is_authority(certificate: x509.Certificate) -> bool:
     """Tell whether a certificate claims to be an authority's."""
     try:
-        found = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
+        extension = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
     except x509.ExtensionNotFound:
         return False
-    return found.value.ca
+    return extension.value.ca
 
 
 def verify_chain(
@@ -289,7 +289,7 @@ def _is_decided(constraints: x509.NameConstraints) -> bool:
     """Tell whether the library that builds paths supports all kinds of names that are
     constrained."""
     trees = (*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ()))
-    return all(isinstance(one, x509.DNSName | x509.RFC822Name | x509.IPAddress) for one in trees)
+    return all(isinstance(tree, x509.DNSName | x509.RFC822Name | x509.IPAddress) for tree in trees)
 
 
 def _candidate(certificate: x509.Certificate) -> str:
@@ -315,9 +315,9 @@ def _issued(certificate: x509.Certificate, by: x509.Certificate) -> bool:
 
 def _name(certificate: x509.Certificate) -> str:
     for kind in (NameOID.COMMON_NAME, NameOID.ORGANIZATION_NAME):
-        found = certificate.subject.get_attributes_for_oid(kind)
-        if found and found[0].value:
-            return str(found[0].value)
+        attributes = certificate.subject.get_attributes_for_oid(kind)
+        if attributes and attributes[0].value:
+            return str(attributes[0].value)
     return f"serial:{certificate.serial_number}"
 
 
@@ -345,15 +345,15 @@ def _rfc3339(moment: datetime) -> str:
 def alternative_names(certificate: x509.Certificate) -> list[str]:
     """Return the alternative names of a certificate, in sigstore's order."""
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        name = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return []
-    names = [*found.get_values_for_type(x509.DNSName)]
-    names += found.get_values_for_type(x509.RFC822Name)
-    names += [str(one) for one in found.get_values_for_type(x509.IPAddress)]
-    names += found.get_values_for_type(x509.UniformResourceIdentifier)
+    names = [*name.get_values_for_type(x509.DNSName)]
+    names += name.get_values_for_type(x509.RFC822Name)
+    names += [str(one) for one in name.get_values_for_type(x509.IPAddress)]
+    names += name.get_values_for_type(x509.UniformResourceIdentifier)
     others = [
-        one.value for one in found.get_values_for_type(x509.OtherName) if one.type_id == _OTHER_NAME
+        one.value for one in name.get_values_for_type(x509.OtherName) if one.type_id == _OTHER_NAME
     ]
     if len(others) == 1 and len(others[0]) > 2 and others[0][0] == _UTF8:
         names.append(others[0][2:].decode(errors="replace"))
@@ -363,6 +363,6 @@ def alternative_names(certificate: x509.Certificate) -> list[str]:
 def extension_values(certificate: x509.Certificate) -> Mapping[str, str]:
     """Return the certificate's extensions by object identifier, their bytes taken as text."""
     return {
-        one.oid.dotted_string: one.value.public_bytes().decode(errors="replace")
-        for one in certificate.extensions
+        extension.oid.dotted_string: extension.value.public_bytes().decode(errors="replace")
+        for extension in certificate.extensions
     }

@@ -160,10 +160,10 @@ _CURVES: Final = {
 def _keyring(key: PublicKey) -> Keyring:
     details = PublicKeyDetails.PKIX_ED25519
     if isinstance(key, ec.EllipticCurvePublicKey):
-        found = _CURVES.get(key.curve.name)
-        if found is None:
+        public_key_details = _CURVES.get(key.curve.name)
+        if public_key_details is None:
             raise SignatureError(f"unsupported curve of a log's key: {key.curve.name}")
-        details = found
+        details = public_key_details
     elif isinstance(key, rsa.RSAPublicKey):
         details = PublicKeyDetails.PKIX_RSA_PKCS1V15_2048_SHA256
     raw = base64.b64encode(key_der(key))

@@ -87,9 +87,9 @@ def read_authority(chain: str) -> TimestampAuthority:
         raise SignatureError(_too_many("", found, most + 2))
     with within("error splitting tsa certificates"):
         certificates = read_certificates(chain)
-    leaves = [one for one in certificates if not is_authority(one)]
-    above = [one for one in certificates if is_authority(one)]
-    roots = tuple(one for one in above if one.subject == one.issuer)
+    leaves = [certificate for certificate in certificates if not is_authority(certificate)]
+    above = [certificate for certificate in certificates if is_authority(certificate)]
+    roots = tuple(certificate for certificate in above if certificate.subject == certificate.issuer)
     intermediates = tuple(one for one in above if one.subject != one.issuer)
     if len(leaves) > 1:
         raise SignatureError("certificate chain must contain at most one TSA certificate")
@@ -122,7 +122,7 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     # The one certificate whose key signed.
     with _wrong("error while verifying signature"):
         signers = list(decoded.signed_data.signer_infos)
-        names = [(one.issuer, one.serial_number) for one in signers]
+        names = [(info.issuer, info.serial_number) for info in signers]
     if len(names) != 1:
         raise SignatureError("signer certificate was not found")
     given = embedded or ([authority.leaf] if authority.leaf else [])
@@ -143,10 +143,10 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     chain = _chain(signer, between, authority, at)
     _check_signer(signer)
     _check_signed(decoded, authority, signer)
-    found = Timestamp(at, _accuracy(decoded), chain)
+    timestamp = Timestamp(at, _accuracy(decoded), chain)
     if hashlib.new(_DIGESTS[digest], message).digest() != imprint.message:
         raise SignatureError("hashed messages don't match")
-    return found
+    return timestamp
 
 
 def verify_token(token: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:

@@ -97,8 +97,8 @@ def read_trusted_root(text: str) -> Trust:
     logs = _all(body, "tlogs", _log)
     ct_logs = _all(body, "ctlogs", _log)
     return Trust(
-        {one.id: one for one in logs},
-        {one.id: one for one in ct_logs},
+        {log.id: log for log in logs},
+        {log.id: log for log in ct_logs},
         _all(body, "certificateAuthorities", _authority),
         _all(body, "timestampAuthorities", _clock),
     )
@@ -127,14 +127,14 @@ def verify_leaf(
 ) -> list[x509.Certificate]:
     """Return the way from a certificate for signing code to the first authority that vouches for
     it. Raises SignatureError."""
-    for one in authorities:
-        if one.root is None or not one.is_valid(at):
+    for authority in authorities:
+        if authority.root is None or not authority.is_valid(at):
             continue
         try:
             return verify_chain(
                 certificate,
-                roots=(one.root,),
-                intermediates=one.intermediates,
+                roots=(authority.root,),
+                intermediates=authority.intermediates,
                 at=at,
                 usage=CODE_SIGNING,
             )

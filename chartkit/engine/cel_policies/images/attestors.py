@@ -85,10 +85,10 @@ class CompiledAttestor:
     def evaluate(self, scope: Mapping[str, Value], host: Host) -> Attestor:
         """The attestor with its texts; raises CelError."""
         body, name = self.body, self.body["name"]
-        for one in self.computed:
-            around = f"failed to convert {one.what} in compiled attestor: {name}, error: "
+        for computed in self.computed:
+            around = f"failed to convert {computed.what} in compiled attestor: {name}, error: "
             try:
-                value = one.program.evaluate(scope, host)
+                value = computed.program.evaluate(scope, host)
             except CelError as error:
                 text = f"failed to evaluate compiled attestor: {name}, error: {error.message}"
                 raise CelError(around + text) from error
@@ -97,7 +97,7 @@ class CompiledAttestor:
             except CelError as error:
                 text = f"failed to convert expression in compiled attestor: {name}, error: "
                 raise CelError(around + text + error.message) from error
-            body = _filled(body, one.path, one.field, filled)
+            body = _filled(body, computed.path, computed.field, filled)
         return Attestor(body)
 
 
@@ -284,4 +284,4 @@ def _tells_the_server(policy: CelPolicy) -> bool:
         return False
     server = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
     compiled = [server.compile(one.expression, (types.BOOL,)) for one in policy.conditions]
-    return all(one.program is not None for one in compiled)
+    return all(expression.program is not None for expression in compiled)

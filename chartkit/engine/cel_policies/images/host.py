@@ -164,10 +164,10 @@ class ImageHost(ClusterHost):
             return 0
         wanted = None if attestation is None else self._attestation(attestation)
         self._see(image)
-        count = sum(self._vouches(image, wanted, one) for one in listed)
+        count = sum(self._vouches(image, wanted, attestor) for attestor in listed)
         if listed:
             self.evidence.record(image, count > 0)
-        self._counts[image, attestation, tuple(one.name for one in listed)] = count
+        self._counts[image, attestation, tuple(attestor.name for attestor in listed)] = count
         return count
 
     def counted(
@@ -177,7 +177,7 @@ class ImageHost(ClusterHost):
 
         Raise CelError as `verify_image` does.
         """
-        names = tuple(one.name for one in attestors_in(attestors))
+        names = tuple(attestor.name for attestor in attestors_in(attestors))
         return self._counts.get((image, attestation, names)) if self._fits(image) else 0
 
     def has_payload(self, image: str, attestation: str, /) -> bool:

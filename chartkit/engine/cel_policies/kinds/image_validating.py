@@ -134,7 +134,7 @@ class ImageValidatingEvaluator(Evaluator):
 
     def _excepted(self, scope: PolicyScope, host: Host) -> RuleResult | None:
         applying: list[CelException] = []
-        for one, programs in self._exceptions:
+        for exception, programs in self._exceptions:
             try:
                 applies = holds(programs, scope, host, self.policy.ignores_errors)
             except CelError:
@@ -142,12 +142,12 @@ class ImageValidatingEvaluator(Evaluator):
                     continue
                 raise
             # One for some images or values has no effect: expressions cannot ask for it.
-            if applies and one.is_full:
-                applying.append(one)
+            if applies and exception.is_full:
+                applying.append(exception)
         if not applying:
             return None
-        keys = ", ".join(one.key for one in applying)
-        names = ",".join(one.name for one in applying)
+        keys = ", ".join(cel_exception.key for cel_exception in applying)
+        names = ",".join(cel_exception.name for cel_exception in applying)
         text = f"rule is skipped due to policy exception: {keys}"
         return self.result(Status.SKIP, text, RULE, {"exceptions": names})
 
@@ -171,16 +171,16 @@ class ImageValidatingEvaluator(Evaluator):
         return known
 
     def _validate(self, admission: Admission, scope: PolicyScope, host: ImageHost) -> RuleResult:
-        for index, each in enumerate(self._validations):
+        for index, validation in enumerate(self._validations):
             try:
-                if each.program.evaluate(scope, host) is not False:
+                if validation.program.evaluate(scope, host) is not False:
                     continue
             except CelError as error:
-                fields = self._fields_of(each.program, admission, scope, host)
+                fields = self._fields_of(validation.program, admission, scope, host)
                 return self._error(error, host, fields)
-            message = failure_message(each, index, scope, host)
+            message = failure_message(validation, index, scope, host)
             made = {**_reasons(host), **audit_annotations(self._annotations, scope, host)}
-            fields = self._fields_of(each.program, admission, scope, host)
+            fields = self._fields_of(validation.program, admission, scope, host)
             return self._said(Status.FAIL, message, made, fields)
         made = audit_annotations(self._annotations, scope, host)
         return self._said(Status.PASS, "success", made)

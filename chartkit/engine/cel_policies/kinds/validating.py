@@ -60,9 +60,9 @@ class ValidatingEvaluator(Evaluator):
             return self.result(Status.ERROR, f"failed to load context: {error.message}", EVALUATION)
 
     def _validate(self, scope: Mapping[str, Value], host: Host, wants_fields: bool) -> RuleResult:
-        for index, each in enumerate(self._validations):
+        for index, validation in enumerate(self._validations):
             try:
-                if each.program.evaluate(scope, host) is not False:
+                if validation.program.evaluate(scope, host) is not False:
                     continue
             except CelError as error:
                 return self._failure(index, scope, host, wants_fields, error)

@@ -175,7 +175,7 @@ def _members(value: Json) -> list[Json]:
 
 
 def _wild(members: list[Json]) -> int:
-    return sum(isinstance(one, str) and has_wildcard(one) for one in members)
+    return sum(isinstance(member, str) and has_wildcard(member) for member in members)
 
 
 _LISTS = frozenset({list, dict})

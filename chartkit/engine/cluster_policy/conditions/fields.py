@@ -84,7 +84,7 @@ def _has_variables(value: Json) -> bool:
 def _reads_object(value: Json) -> bool:
     """Return whether a value has a variable that may read the object."""
     if isinstance(value, str):
-        return any(_query_reads(one.query) for one in find_variables(value))
+        return any(_query_reads(variable.query) for variable in find_variables(value))
     members = value.values() if isinstance(value, dict) else value
     return isinstance(value, dict | list) and any(map(_reads_object, members))
 
@@ -122,4 +122,4 @@ def _deciding(key: Traced, value: Traced, holds: Compare) -> Iterator[Traced]:
 def _enough(members: list[Json], value: Json, holds: Compare) -> list[str]:
     """Return the texts of a condition's value of which one more member would make it false."""
     texts = value if isinstance(value, list) else [value]
-    return [one for one in texts if isinstance(one, str) and not holds([*members, one])]
+    return [text for text in texts if isinstance(text, str) and not holds([*members, text])]

@@ -154,18 +154,18 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
             others.append(Difference(key, _typed(old), _typed(new)))
         elif old != new:
             plain.append(Difference(key, old, new))
-    there = {(_place(one.key), one.before, one.after) for one in plain}
-    unmoved = [one for one in plain if not _is_moved(one, there)]
-    found = [one for one in unmoved if not _is_default(one)] + others
+    there = {(_place(difference.key), difference.before, difference.after) for difference in plain}
+    unmoved = [difference for difference in plain if not _is_moved(difference, there)]
+    found = [difference for difference in unmoved if not _is_default(difference)] + others
     is_ignored = _matcher(ignored)
     kept = [
-        one
-        for one in found
-        if not _is_same_image(one)
-        and not is_ignored(one.key)
-        and not (one.key == "metadata.namespace" and one.before is None)
+        difference
+        for difference in found
+        if not _is_same_image(difference)
+        and not is_ignored(difference.key)
+        and not (difference.key == "metadata.namespace" and difference.before is None)
     ]
-    return sorted(kept, key=lambda one: one.key)
+    return sorted(kept, key=lambda difference: difference.key)
 
 
 def show_differences(found: Sequence[Difference]) -> str:

@@ -155,7 +155,7 @@ def _annotations(body: Body) -> Mapping[str, str]:
 def _compile_set(body: Body, path: str) -> _Verify:
     entries = expanded(body.get("entries") or ())
     required: int = body.get("count") or len(entries)
-    verifies = [_compile_entry(one, f"{path}.entries[{i}]") for i, one in enumerate(entries)]
+    verifies = [_compile_entry(entry, f"{path}.entries[{i}]") for i, entry in enumerate(entries)]
 
     def verify(judged: _Object) -> _Judged:
         signed: list[str] = []

@@ -256,8 +256,8 @@ class Signers:
         that is unknown."""
         trials: list[str] = []
         for shown, key, subject in self._identities():
-            for number, one in enumerate(sets, 1):
-                trial = _Trial(self, blobs, content, one, key)
+            for number, signature_set in enumerate(sets, 1):
+                trial = _Trial(self, blobs, content, signature_set, key)
                 signer, reason = trial.run()
                 if signer is not None and not key and not self.certificate and not subject:
                     raise EvaluationError(f"{FAILED}: {_ANYBODY}")
@@ -293,7 +293,7 @@ class Signers:
 
     def fits(self, signer: str) -> bool:
         """Return whether the signer is one of the subjects, if there are any."""
-        return not self.subjects or any(matches(one, signer) for one in self.subjects)
+        return not self.subjects or any(matches(subject, signer) for subject in self.subjects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class Expansion(NamedTuple):
 
 
 def _identity(labels: Json) -> object:
-    if not isinstance(labels, dict) or not all(isinstance(one, str) for one in labels.values()):
+    if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
         # Only labels as they were written hold anything but texts.
         return None
     return tuple(labels.items())

@@ -58,15 +58,15 @@ def host_ports(pod: Pod) -> Violation | None:
     names, errors = [], []
     ports: set[str] = set()
     for container in pod.containers:
-        found = [
+        field_errors = [
             FieldError(f"{container.path}.ports[{index}].hostPort", host_port, container.name)
             for index, port in enumerate(container.body.get("ports") or ())
             if (host_port := port.get("hostPort"))
         ]
-        if found:
+        if field_errors:
             names.append(container.name)
-            errors += found
-            ports.update(str(error.value) for error in found)
+            errors += field_errors
+            ports.update(str(error.value) for error in field_errors)
     if not names:
         return None
     shown = f"{plural('hostPort', len(ports))} {', '.join(sorted(ports))}"
@@ -109,11 +109,11 @@ def privileged(pod: Pod) -> Violation | None:
     bad = [one for one in pod.containers if (one.security or {}).get("privileged")]
     if not bad:
         return None
-    names = counted("container", (one.name for one in bad))
+    names = counted("container", (container.name for container in bad))
     return Violation(
         "privileged",
         f"{names} must not set securityContext.privileged=true",
-        tuple(one.forbidden("privileged", True) for one in bad),
+        tuple(container.forbidden("privileged", True) for container in bad),
     )
 
 
@@ -176,12 +176,12 @@ def added_capabilities(
 def windows_host_process(pod: Pod) -> Violation | None:
     """Neither pod nor container is a Windows HostProcess."""
     bad = [
-        one
-        for one in pod.containers
-        if ((one.security or {}).get("windowsOptions") or {}).get("hostProcess")
+        container
+        for container in pod.containers
+        if ((container.security or {}).get("windowsOptions") or {}).get("hostProcess")
     ]
     is_own = bool((pod.security.get("windowsOptions") or {}).get("hostProcess"))
-    errors = [one.forbidden("windowsOptions.hostProcess", True) for one in bad]
+    errors = [container.forbidden("windowsOptions.hostProcess", True) for container in bad]
     if is_own:
         errors.insert(0, FieldError("spec.securityContext.windowsOptions.hostProcess", True))
     if not errors:

@@ -166,13 +166,13 @@ def _forms(level: str, version: str) -> Iterator[tuple[Check, tuple[int, Judge]]
 
 def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Finding]:
     """Return the findings of the checks in a pod."""
-    found = []
+    findings = []
     for check, judge in chosen:
         violation = judge(pod)
         if violation is not None:
             reason, detail = violation.reason, violation.detail
-            found.append(Finding(check, reason, detail, violation.errors, violation.places))
-    return found
+            findings.append(Finding(check, reason, detail, violation.errors, violation.places))
+    return findings
 
 
 Wildcards = tuple[Callable[[str], bool], ...]
@@ -203,10 +203,10 @@ class Exclusion:
             else pod.without_containers()
         )
         errors = {found.check: list(found.errors or ()) for found in findings}
-        for found in find(self.checks, seen):
-            for lifted in found.errors or ():
+        for finding in find(self.checks, seen):
+            for lifted in finding.errors or ():
                 if self._lifts(lifted):
-                    self._take(lifted, errors.get(found.check) or [])
+                    self._take(lifted, errors.get(finding.check) or [])
         return [
             replace(found, errors=tuple(errors[found.check])) if found.errors else found
             for found in findings

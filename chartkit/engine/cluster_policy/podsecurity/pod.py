@@ -226,7 +226,7 @@ def counted(word: str, items: Iterable[str]) -> str:
 
 def setters(pod: bool, containers: Iterable[Container]) -> list[str]:
     """The parts that set a field: the pod, and containers by their names."""
-    names = [one.name for one in containers]
+    names = [container.name for container in containers]
     return [*(["pod"] if pod else []), *([counted("container", names)] if names else [])]
 
 

@@ -83,7 +83,7 @@ SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
 
 def seccomp_annotations(pod: Pod) -> Violation | None:
     """Seccomp profiles in the annotations of old are the runtime's default or local."""
-    keys = [SECCOMP_POD, *(SECCOMP + one.name for one in pod.containers)]
+    keys = [SECCOMP_POD, *(SECCOMP + container.name for container in pod.containers)]
     bad: dict[str, list[FieldError]] = {}
     for key in keys:
         value = pod.annotations.get(key)
@@ -123,12 +123,12 @@ def seccomp_required(pod: Pod) -> Violation | None:
     missing = [one for one in pod.containers if (one.security or {}).get("seccompProfile") is None]
     if not missing:
         return None
-    names = counted("container", (one.name for one in missing))
+    names = counted("container", (container.name for container in missing))
     return Violation(
         "seccompProfile",
         f"pod or {names} must set securityContext.seccompProfile.type to "
         '"RuntimeDefault" or "Localhost"',
-        tuple(one.missing("seccompProfile.type") for one in missing),
+        tuple(container.missing("seccompProfile.type") for container in missing),
     )
 
 
@@ -174,11 +174,11 @@ def _selinux_errors(
 
 
 def _selinux_values(errors: list[FieldError]) -> str:
-    types = sorted({str(one.value) for one in errors if one.path.endswith(".type")})
+    types = sorted({str(error.value) for error in errors if error.path.endswith(".type")})
     parts = [counted("type", types)] if types else []
     parts += [
         f"{field} may not be set"
         for field in ("user", "role")
-        if any(one.path.endswith(f".{field}") for one in errors)
+        if any(error.path.endswith(f".{field}") for error in errors)
     ]
     return "; ".join(parts)

@@ -53,7 +53,7 @@ BINDING: Final = frozenset(("NET_BIND_SERVICE",))
 
 def capabilities(pod: Pod) -> Violation | None:
     """Every container drops ALL capabilities and adds none but NET_BIND_SERVICE."""
-    kept = [error for one in pod.containers if (error := _kept(one)) is not None]
+    kept = [error for container in pod.containers if (error := _kept(container)) is not None]
     added = added_capabilities(pod, BINDING)
     details, errors = [], kept
     if kept:
@@ -105,9 +105,9 @@ def run_as_non_root(pod: Pod) -> Violation | None:
 def run_as_user(pod: Pod) -> Violation | None:
     """Neither pod nor container sets the user 0."""
     is_own = _is_root(pod.security)
-    bad = [one for one in pod.containers if _is_root(one.security or {})]
+    bad = [container for container in pod.containers if _is_root(container.security or {})]
     errors = [FieldError("spec.securityContext.runAsUser", 0)] if is_own else []
-    errors += [one.forbidden("runAsUser", 0) for one in bad]
+    errors += [container.forbidden("runAsUser", 0) for container in bad]
     if not errors:
         return None
     named = " and ".join(setters(is_own, bad))

@@ -69,14 +69,14 @@ class PodSecurityHandler(ExceptedHandler):
         the rule, the others lift their controls."""
         if request.operation is Operation.DELETE:
             return None
-        for one in exceptions:
-            if not one.pod_security:
+        for exception in exceptions:
+            if not exception.pod_security:
                 return self._answer(
                     Status.SKIP,
-                    f"rule is skipped due to policy exception {one.key}",
-                    {"exceptions": _name(one)},
+                    f"rule is skipped due to policy exception {exception.key}",
+                    {"exceptions": _name(exception)},
                 )
-        keys = tuple(one.key for one in exceptions)
+        keys = tuple(policy_exception.key for policy_exception in exceptions)
         check = self._excepted.get(keys)
         if check is None:
             names = tuple(map(_name, exceptions))
@@ -90,12 +90,12 @@ class PodSecurityHandler(ExceptedHandler):
     def _result(self, check: Check, context: Context, request: Request) -> RuleResult | None:
         if request.operation is Operation.DELETE:
             return None
-        found = check(context, request, NO_ELEMENT)
-        if found is None:
+        checked = check(context, request, NO_ELEMENT)
+        if checked is None:
             return None
-        properties = found.properties if isinstance(found, _Judged) else {}
-        result = self._answer(found.status, found.message, properties)
-        fields = found.pointers(context, request.resource.body)
+        properties = checked.properties if isinstance(checked, _Judged) else {}
+        result = self._answer(checked.status, checked.message, properties)
+        fields = checked.pointers(context, request.resource.body)
         return replace(result, fields=fields) if fields else result
 
     def _answer(self, status: Status, message: str, properties: dict[str, str]) -> RuleResult:
@@ -156,14 +156,14 @@ class _Standard:
             if not findings:
                 return skipped
             prefix = POD_SPECS.get(request.resource.kind)
-            text = self._failed + "".join(_group(found, prefix) for found in findings)
+            text = self._failed + "".join(_group(finding, prefix) for finding in findings)
             fields = partial(_fields_of, findings, request.resource.kind)
             image_of = _images(request.resource)
-            controls = ",".join(_control(found, image_of) for found in findings)
+            controls = ",".join(_control(finding, image_of) for finding in findings)
             properties = {
                 "standard": self._level,
                 "version": self._version,
-                "controls": ",".join(found.check for found in findings),
+                "controls": ",".join(finding.check for finding in findings),
                 "controlsJSON": f"[{controls}]",
             }
             return _Judged(Status.FAIL, text, fields, properties)

@@ -13,7 +13,7 @@ def with_defaults(block: Body) -> Body:
     """Return an entry with the defaults of its definition, which nested sets have not."""
     made = {**dict.fromkeys(_SWITCHES, True), **block}
     if block.get("attestors"):
-        made["attestors"] = [_defaulted_set(one) for one in block["attestors"]]
+        made["attestors"] = [_defaulted_set(attestor) for attestor in block["attestors"]]
     if block.get("attestations"):
         made["attestations"] = [
             {**one, "attestors": [_defaulted_set(each) for each in one.get("attestors") or ()]}

@@ -81,7 +81,7 @@ def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | 
     query = named[1]
     names = {str(each.get("name")) for each in _mappings(_at(policy, rule)) if "name" in each}
     root = re.split(r"[^\w-]", query.strip())[0]
-    known = [*names, *(each.partition(".")[0] for each in _QUERY_NAMES)]
+    known = [*names, *(name.partition(".")[0] for name in _QUERY_NAMES)]
     whole = re.match(r"[\w.-]*", query)
     meant = nearest(whole[0] if whole else "", _QUERY_NAMES, 1) if "." in query else []
     hint = suggestion(root, known) or (f"did you mean '{meant[0]}'?" if meant else None)

@@ -46,7 +46,7 @@ def _patched_paths(rule: Rule) -> Iterable[str]:
         return []
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
         return []
-    return [text_of(one.get("path")) for one in operations]
+    return [text_of(operation.get("path")) for operation in operations]
 
 
 def labels_are_text(rule: Rule) -> bool:
@@ -65,7 +65,7 @@ def labels_are_text(rule: Rule) -> bool:
 
 
 def _first_is_text(patterns: Iterable[Json]) -> bool:
-    return next((_is_text(one) for one in patterns if isinstance(one, dict)), True)
+    return next((_is_text(pattern) for pattern in patterns if isinstance(pattern, dict)), True)
 
 
 def _is_text(pattern: dict[str, Json]) -> bool:
@@ -105,10 +105,10 @@ def kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
 
 
 def _listed(block: Match) -> Iterable[tuple[str, tuple[str, ...]]]:
-    for at, one in enumerate(block.any):
-        yield f"any[{at}].", one.kinds
-    for at, one in enumerate(block.all):
-        yield f"all[{at}].", one.kinds
+    for at, resource_filter in enumerate(block.any):
+        yield f"any[{at}].", resource_filter.kinds
+    for at, resource_filter in enumerate(block.all):
+        yield f"all[{at}].", resource_filter.kinds
     yield "", block.direct.kinds
 
 
@@ -134,7 +134,7 @@ def _denies_more(rule: Rule) -> bool:
     conditions: Json = (rule.validate.deny or {}).get("conditions")
     if not isinstance(conditions, list):
         return False
-    keys = [one.get("key") for one in conditions if isinstance(one, dict)]
+    keys = [condition.get("key") for condition in conditions if isinstance(condition, dict)]
     return any(isinstance(key, str) and not _is_about_metadata(key) for key in keys)
 
 

@@ -30,7 +30,7 @@ def matches_nothing(rule: Rule) -> bool:
     if exclude is None or exclude.all or match.all:
         return False
     if match.any and exclude.any:
-        return any(one in exclude.any for one in match.any)
+        return any(resource_filter in exclude.any for resource_filter in match.any)
     if _is_unset(rule.body["exclude"]):
         return False
     return _takes_all(exclude.direct, match.direct)
@@ -99,12 +99,12 @@ def overrides_fault(policy: Policy) -> str | None:
 def _fault(overrides: Sequence[ActionOverride], place: str) -> str | None:
     named: dict[bool, set[str]] = {True: set(), False: set()}
     patterns: dict[bool, set[str]] = {True: set(), False: set()}
-    for index, one in enumerate(overrides):
+    for index, override in enumerate(overrides):
         where = f"{place}[{index}].namespaces"
-        if not one.action:
+        if not override.action:
             return "invalid action"
-        enforces = one.action.lower() == "enforce"
-        given = one.namespaces or ()
+        enforces = override.action.lower() == "enforce"
+        given = override.namespaces or ()
         names = {name for name in given if not has_wildcard(name)}
         if shared := sorted(named[not enforces] & names):
             return f"conflicting namespaces found in path: {where}: {', '.join(shared)}"
@@ -250,9 +250,9 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
 
 def _block_faults(block: Match, body: Json, place: str, policy: Policy) -> Iterator[str]:
     for name, filters in (("any", block.any), ("all", block.all)):
-        for index, one in enumerate(filters):
+        for index, resource_filter in enumerate(filters):
             where = f"{place}.{name}[{index}]"
-            yield from _filter_faults(one, body[name][index], where, policy)
+            yield from _filter_faults(resource_filter, body[name][index], where, policy)
     yield from _filter_faults(block.direct, body, place, policy)
 
 

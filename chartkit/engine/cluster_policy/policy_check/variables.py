@@ -109,8 +109,8 @@ def _user_filter(block: Match) -> str | None:
     named = [("", block.direct)]
     named += [(f"any[{at}]/", one) for at, one in enumerate(block.any)]
     named += [(f"all[{at}]/", one) for at, one in enumerate(block.all)]
-    for place, one in named:
-        if what := _user_field(one):
+    for place, resource_filter in named:
+        if what := _user_field(resource_filter):
             return place + what
     return None
 
@@ -207,10 +207,10 @@ def _without_conditions(image: Body) -> Body:
     if not isinstance(attestations, list):
         return image
     kept = [
-        {key: value for key, value in one.items() if key != "conditions"}
-        if isinstance(one, dict)
-        else one
-        for one in attestations
+        {key: value for key, value in attestation.items() if key != "conditions"}
+        if isinstance(attestation, dict)
+        else attestation
+        for attestation in attestations
     ]
     return {**image, "attestations": kept}
 
@@ -267,5 +267,5 @@ def _patch_paths(patch: str) -> list[str]:
         return []
     if not isinstance(operations, list):
         return []
-    paths = [one.get("path") for one in operations if isinstance(one, dict)]
+    paths = [operation.get("path") for operation in operations if isinstance(operation, dict)]
     return [path for path in paths if isinstance(path, str)]

@@ -81,9 +81,9 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
     for resource in policies:
         if text := deprecation(resource):
             of_kinds.setdefault(text, []).append(resource)
-    for text, found in of_kinds.items():
-        count = counted(len(found), "policy", "policies")
-        place = found[0].location
+    for text, resources in of_kinds.items():
+        count = counted(len(resources), "policy", "policies")
+        place = resources[0].location
         yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", place, _PLAN)
 
 

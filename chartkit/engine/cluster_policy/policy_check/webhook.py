@@ -39,12 +39,12 @@ def _faults(
         text = f"match conditions compilation errors: [{' '.join(problems)}]"
         yield ("spec", "webhookConfiguration", "matchConditions"), text
     for index, rule in enumerate(policy.rules):
-        for path, one in filters_of(rule):
+        for path, resource_filter in filters_of(rule):
             at = ("spec", "rules", index, *path)
             shown = ""
             for part in at:
                 shown += f"[{part}]" if isinstance(part, int) else f".{part}" if shown else part
-            for number, kind in enumerate(one.kinds):
+            for number, kind in enumerate(resource_filter.kinds):
                 where = (*at, "resources", "kinds", number)
                 if policy.namespace and cluster_wide(kind):
                     yield (

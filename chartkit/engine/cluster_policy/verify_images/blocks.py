@@ -84,14 +84,14 @@ def base_question(block: Body) -> VerificationRequest:
 def signing_set(body: Body, base: VerificationRequest, path: str) -> AttestorSet:
     """A set whose attestors sign an image; path: where it stands, as errors show it."""
     entries = expanded(body.get("entries") or ())
-    read = [_entry(one, base, f"{path}.entries[{at}]") for at, one in enumerate(entries)]
+    read = [_entry(entry, base, f"{path}.entries[{at}]") for at, entry in enumerate(entries)]
     return AttestorSet(_required(body, entries), tuple(read))
 
 
 def attesting_set(body: Body, base: VerificationRequest) -> AttestingSet:
     """A set whose attestors attest of an image: neither several keys nor nested sets are seen."""
     entries: list[Body] = body.get("entries") or []
-    read = [_attestor(one, replace(base, ignores_sct=True)) for one in entries]
+    read = [_attestor(entry, replace(base, ignores_sct=True)) for entry in entries]
     return AttestingSet(_required(body, entries), tuple(read))
 
 

@@ -55,9 +55,9 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
         if not extractors:
             raise EvaluationError(f"no extractors found for {resource['kind']}")
         found: dict[str, Json] = {}
-        for one in extractors:
-            if images := dict(one.walk(resource, (), one.fields)):
-                found[one.name] = images
+        for extractor in extractors:
+            if images := dict(extractor.walk(resource, (), extractor.fields)):
+                found[extractor.name] = images
         return found
 
     return extract
@@ -67,13 +67,13 @@ def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
     """The images that were found, in order."""
     return [
         Image(
-            one["reference"],
-            one.get("digest", ""),
-            tuple(one["jsonPointer"].split("/")[1:]),
-            {key: value for key, value in one.items() if key != "jsonPointer"},
+            member["reference"],
+            member.get("digest", ""),
+            tuple(member["jsonPointer"].split("/")[1:]),
+            {key: value for key, value in member.items() if key != "jsonPointer"},
         )
         for members in found.values()
-        for one in members.values()
+        for member in members.values()
     ]
 
 
@@ -95,7 +95,7 @@ def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
 
 def _names(listed: Json) -> list[str]:
     members = listed if isinstance(listed, list) else []
-    named = (one.get("name") for one in members if isinstance(one, dict))
+    named = (member.get("name") for member in members if isinstance(member, dict))
     return [name for name in named if isinstance(name, str)]
 
 

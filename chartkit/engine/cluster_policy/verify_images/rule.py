@@ -117,13 +117,13 @@ class ImagesHandler:
 
     def __call__(self, context: Context, request: Request) -> RuleResult | None:
         """Says what is wrong with signatures and digests; None where nothing is asked of them."""
-        found = self._verify(context, request)
-        results = [self._answer(*one) for one in found.spoken]
+        answers = self._verify(context, request)
+        results = [self._answer(*one) for one in answers.spoken]
         if not results:
             return None
-        patched = with_images(request.resource.body, found.pinned)
-        if not _is_offline(context) and found.standing:
-            patched = with_record(patched, self._key, self.rule.name, found.standing)
+        patched = with_images(request.resource.body, answers.pinned)
+        if not _is_offline(context) and answers.standing:
+            patched = with_record(patched, self._key, self.rule.name, answers.standing)
         is_changed = patched is not request.resource.body
         return replace(
             results[0], others=tuple(results[1:]), patched=patched if is_changed else None
@@ -205,20 +205,20 @@ class ImagesHandler:
     def _verify_image(
         self, check: _Check, block: ImageBlock, image: Image, answers: _Answers
     ) -> None:
-        found = self._find(check, block, image) if block.is_signed else None
+        finding = self._find(check, block, image) if block.is_signed else None
         name = image.reference
         if block.mutates_digest and not image.digest:
-            digest = self._digest(check, block, image, found, answers)
+            digest = self._digest(check, block, image, finding, answers)
             if digest:
                 answers.pinned[image.path] = f"{name}@{digest}"
                 name = image.at(digest)
-                if found is None:
+                if finding is None:
                     answers.spoken.append((Status.PASS, "mutated image digest", image))
-        if found is not None:
-            standing = _STANDINGS.get(found.status, Standing.FAILED)
-            is_open = found.is_open and _is_offline(check.context)
+        if finding is not None:
+            standing = _STANDINGS.get(finding.status, Standing.FAILED)
+            is_open = finding.is_open and _is_offline(check.context)
             answers.standing[name] = Standing.UNKNOWN if is_open else standing
-            answers.spoken.append((found.status, found.message, image))
+            answers.spoken.append((finding.status, finding.message, image))
 
     def _find(self, check: _Check, block: ImageBlock, image: Image) -> Finding:
         """Return the finding about the attestors and attestations of an entry."""
@@ -264,10 +264,10 @@ class ImagesHandler:
         if now is None or now != before:
             return False
         try:
-            found = self._recorded(request.old.body, image.reference)
+            standing = self._recorded(request.old.body, image.reference)
         except EvaluationError:
             return False
-        return found in (Standing.PASSED, Standing.SKIPPED)
+        return standing in (Standing.PASSED, Standing.SKIPPED)
 
     @property
     def _key(self) -> str:
@@ -282,7 +282,7 @@ class ImagesHandler:
             return self.blocks
         with Reraise("failed to substitute variables: ", raised=SubstitutionFailed):
             pairs = zip(self.template.resolve(context), self.rule.verify_images, strict=True)
-            return read_blocks([_with_conditions(*one) for one in pairs])
+            return read_blocks([_with_conditions(*pair) for pair in pairs])
 
     def _matching(self, budget: Budget, request: Request) -> Sequence[Image]:
         """An image stands there once for each entry that names it, as Kyverno has it."""

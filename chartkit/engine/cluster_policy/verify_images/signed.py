@@ -111,7 +111,7 @@ def check_attestors(sets: Sequence[AttestorSet], verifier: Verifier, image: str)
         found = _check_set(wanted, verifier, image, f".attestors[{at}]")
         if not isinstance(found, Verified):
             text = f"failed to verify image {image}: {joined(found)}"
-            return Finding(worst(found), text, is_open=any(one.is_open for one in found))
+            return Finding(worst(found), text, is_open=any(fault.is_open for fault in found))
         digest = found.digest
     return Finding(Status.PASS, f"verified image signatures for {image}", digest)
 
@@ -178,9 +178,9 @@ class AttestationCheck:
             path = f".attestations[{at}]"
             if not attestation.type:
                 return Finding(Status.FAIL, f"{path}: missing type")
-            found = self._check(attestation, path, at)
-            if found is not None:
-                return found
+            finding = self._check(attestation, path, at)
+            if finding is not None:
+                return finding
         if not validations:
             text = f"verified image attestations for {self._reference}"
             return Finding(Status.PASS, text, self.digest)
@@ -234,14 +234,14 @@ class AttestationCheck:
         if isinstance(entry, Unusable):
             return unusable_fault(entry).under(place)
         try:
-            found = self.verifier.attestations(entry.question, self._reference)
+            verified = self.verifier.attestations(entry.question, self._reference)
         except LookupFailed as error:
             # Kyverno fails here whatever the reason is, the network's faults among them.
             fault = fault_of(error)
             return fault if fault.is_open else replace(fault, status=Status.FAIL)
         try:
             # Puts the first predicate under an attestation's name.
-            predicates = (one.get("predicate") for one in found.statements)
+            predicates = (statement.get("predicate") for statement in verified.statements)
             predicate = next((one for one in predicates if isinstance(one, dict)), None)
             if predicate is None:
                 raise EvaluationError("predicate not found in any statement")
@@ -251,8 +251,8 @@ class AttestationCheck:
             self.context.add((attestation.name,), predicate)
         except ChartkitError as error:
             return Fault(error.message)
-        self.digest = self.digest or found.digest
-        wrong = self._wrong(attestation, found.statements)
+        self.digest = self.digest or verified.digest
+        wrong = self._wrong(attestation, verified.statements)
         return None if wrong is None else Fault(wrong).under(place + entry.place)
 
     def _wrong(self, attestation: Attestation, statements: Sequence[Body]) -> str | None:

@@ -26,8 +26,8 @@ class InvalidValue(Rule):
         alone = list(_alone(subject, subject.schema))
         yield from alone
         merged = json_schema.violations(_Merged(subject), subject.schema)
-        reported = {each.message for each in alone} if merged else set()
-        yield from (each for each in merged if each.message not in reported)
+        reported = {diagnostic.message for diagnostic in alone} if merged else set()
+        yield from (diagnostic for diagnostic in merged if diagnostic.message not in reported)
 
 
 def _alone(subject: ChartValues, schema: Body) -> Iterator[Diagnostic]:

@@ -58,7 +58,7 @@ class MissingDefinition(Rule):
         if not enabled and not rendered:
             return
         if rendered:
-            kinds = ", ".join(f"{each.kind} {each.name}" for each in rendered)
+            kinds = ", ".join(f"{resource.kind} {resource.name}" for resource in rendered)
             message = f"{kinds}: nothing says whether the cluster has {_MONITORING}, "
             message += "which they need"
         else:

@@ -48,11 +48,11 @@ def cel_policy_webhooks(
         if of_path is side and (kind is not CelKind.GENERATING or scope.in_background):
             for prefix in ("", NAMESPACED):
                 own = [
-                    each
-                    for each in policies
-                    if isinstance(each, CompiledCelPolicy)
-                    and each.policy.kind_name == prefix + kind
-                    and not (path == "ivpol/mutate" and _keeps_tags(each.policy))
+                    policy
+                    for policy in policies
+                    if isinstance(policy, CompiledCelPolicy)
+                    and policy.policy.kind_name == prefix + kind
+                    and not (path == "ivpol/mutate" and _keeps_tags(policy.policy))
                 ]
                 root = f"/{'n' if prefix else ''}{path}"
                 yield from _Family(kind, prefix, root, side, scope).webhooks(own)
@@ -75,11 +75,11 @@ class _Family:
     def webhooks(self, policies: Sequence[CompiledCelPolicy]) -> Iterator[PolicyWebhook]:
         """Yield their webhooks."""
         shared: dict[str, list[CompiledCelPolicy]] = {}
-        for each in policies:
-            if _is_fine_grained(each.policy):
-                yield self._fine_grained(each)
+        for policy in policies:
+            if _is_fine_grained(policy.policy):
+                yield self._fine_grained(policy)
             else:
-                shared.setdefault(_digest(*self._selectors(each.policy)), []).append(each)
+                shared.setdefault(_digest(*self._selectors(policy.policy)), []).append(policy)
         for digest, group in shared.items():
             suffix = f"-{digest[:8]}" if len(shared) > 1 else ""
             # Every webhook of the group names all of it, whatever their failure policies.
@@ -135,7 +135,7 @@ class _Family:
             path,
             self.side,
             failure,
-            [each.policy.key for each in policies],
+            [policy.policy.key for policy in policies],
             sorted_rules(rules),
             namespaces or {},
             objects or {},
@@ -185,11 +185,11 @@ def _compiled(policy: CelPolicy) -> list[tuple[Body, Program]]:
     and Kyverno alone looks at them."""
     expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
     found = []
-    for each in mappings_at(policy.spec, "matchConditions"):
-        program = expressions.compile(str(each.get("expression") or ""), (BOOL,)).program
+    for condition in mappings_at(policy.spec, "matchConditions"):
+        program = expressions.compile(str(condition.get("expression") or ""), (BOOL,)).program
         if program is None:
             return []
-        found.append((each, program))
+        found.append((condition, program))
     return found
 
 
@@ -199,7 +199,7 @@ def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
     found: list[Body] = []
     constraints = forms[0].constraints
     is_extended = constraints is not None and can_extend(constraints)
-    for form in (each for each in forms if not each.of_templates):
+    for form in (policy for policy in forms if not policy.of_templates):
         prefix, guard = "autogen", " || ".join(_kinds_of(form))
         if form is not forms[0]:
             prefix += "-cronjobs" if "'CronJob'" in guard else "-defaults"

@@ -57,11 +57,11 @@ def cluster_policy_webhooks(
 ) -> Iterator[PolicyWebhook]:
     """Yield the webhooks of ClusterPolicies and Policies."""
     groups: dict[tuple[str, str], list[tuple[Policy, set[_Entry]]]] = {}
-    for each in policies:
-        policy = each.policy
+    for runnable_policy in policies:
+        policy = runnable_policy.policy
         if isinstance(policy, Policy) and (entries := set(_entries(policy, side, scope))):
             key = policy.key if policy.match_conditions else ""
-            groups.setdefault((failure_policy(each), key), []).append((policy, entries))
+            groups.setdefault((failure_policy(runnable_policy), key), []).append((policy, entries))
     for (failure, key), group in groups.items():
         asked = [policy for policy, _ in group]
         first = "validate" if side is Webhook.VALIDATING else "mutate"
@@ -94,7 +94,7 @@ def _entries(policy: Policy, side: Webhook, scope: Scope) -> Iterator[_Entry]:
         if default := _operations(rule, side, mutates, scope):
             for selector, operations in _described(rule, default).items():
                 for place in _places(selector, bool(policy.namespace), scope):
-                    yield from (_Entry(*place, each) for each in operations)
+                    yield from (_Entry(*place, operation) for operation in operations)
 
 
 def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Sequence[str]:
@@ -108,7 +108,7 @@ def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Seque
         return WRITES if is_asked else ()
     is_asked = kind in VALIDATING or (kind is RuleKind.MUTATE_EXISTING and scope.in_background)
     if kind is RuleKind.VERIFY_IMAGES:
-        is_asked = any(each.get(key, True) for each in rule.verify_images for key in _CHECKS)
+        is_asked = any(image.get(key, True) for image in rule.verify_images for key in _CHECKS)
     return (WRITES if scope.judges_writes(rule) else ALL) if is_asked else ()
 
 
@@ -116,13 +116,13 @@ def _described(rule: Rule, default: Sequence[str]) -> dict[str, set[str]]:
     """Return the operations by the kinds that a rule matches, without what it excludes as a
     whole, and with those on what it generates."""
     found: dict[str, set[str]] = {}
-    for one in filters_of(rule.match):
-        for kind in one.kinds:
-            found.setdefault(kind, set()).update(one.operations or default)
-    for one in rule.exclude.any if rule.exclude else ():
-        if not (one.has_user or _is_narrow(one)):
-            for kind in one.kinds or tuple(found):
-                found.get(kind, set()).difference_update(one.operations or ALL)
+    for resource_filter in filters_of(rule.match):
+        for kind in resource_filter.kinds:
+            found.setdefault(kind, set()).update(resource_filter.operations or default)
+    for resource_filter in rule.exclude.any if rule.exclude else ():
+        if not (resource_filter.has_user or _is_narrow(resource_filter)):
+            for kind in resource_filter.kinds or tuple(found):
+                found.get(kind, set()).difference_update(resource_filter.operations or ALL)
     for kind in _generated_kinds(rule.generate or {}):
         found.setdefault(kind, set()).update((*WRITES, "DELETE"))
     return found
@@ -169,11 +169,11 @@ def _rules(entries: set[_Entry]) -> list[Body]:
     """Return the rules for entries: those of a group, version and scope with equal operations are
     one; what a wider one covers is left out."""
     operations: dict[tuple[str, str, str, str], set[str]] = {}
-    for each in entries:
-        if not _is_covered(each, entries):
-            below = f"/{each.subresource}" if each.subresource else ""
-            key = (each.group, each.version, each.scope, each.resource + below)
-            operations.setdefault(key, set()).add(each.operation)
+    for entry in entries:
+        if not _is_covered(entry, entries):
+            below = f"/{entry.subresource}" if entry.subresource else ""
+            key = (entry.group, entry.version, entry.scope, entry.resource + below)
+            operations.setdefault(key, set()).add(entry.operation)
     grouped: dict[tuple[str, str, str, frozenset[str]], set[str]] = {}
     for (group, version, scope, resource), found in operations.items():
         own = grouped.setdefault((group, version, scope, frozenset(found)), set())

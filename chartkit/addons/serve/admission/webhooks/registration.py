@@ -56,15 +56,15 @@ class Endpoint:
 
 def policy_webhooks(policies: Iterable[RunnablePolicy], scope: Scope) -> list[PolicyWebhook]:
     """Return the webhooks that policies need, by name."""
-    asked = [each for each in policies if admits(each)]
+    asked = [policy for policy in policies if admits(policy)]
     found: dict[tuple[Webhook, str], PolicyWebhook] = {}
     for side in Webhook:
         for make in (cluster_policy_webhooks, cel_policy_webhooks):
-            for each in make(asked, side, scope):
+            for webhook in make(asked, side, scope):
                 # An API server takes each name once; Kyverno gives some of them twice.
-                name = each.name if (side, each.name) not in found else f"n{each.name}"
-                found[side, name] = replace(each, name=name)
-    return sorted(found.values(), key=lambda each: each.name)
+                name = webhook.name if (side, webhook.name) not in found else f"n{webhook.name}"
+                found[side, name] = replace(webhook, name=name)
+    return sorted(found.values(), key=lambda policy_webhook: policy_webhook.name)
 
 
 def webhook_configurations(
@@ -77,7 +77,7 @@ def webhook_configurations(
     return [
         {"apiVersion": version, "kind": side.value, "metadata": metadata, "webhooks": hooks}
         for side in Webhook
-        if (hooks := [hook_of(each, endpoint) for each in known if each.side is side])
+        if (hooks := [hook_of(webhook, endpoint) for webhook in known if webhook.side is side])
     ]
 
 

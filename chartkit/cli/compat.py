@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.helm import matrix_option
 from chartkit.cli.options.output import OutputOptions, reports, show
+from chartkit.cli.options.project import matrix_option
 from chartkit.errors import InputError
 from chartkit.kyverno.added_releases import read_matrix
 from chartkit.kyverno.versions import parse_release, parse_version

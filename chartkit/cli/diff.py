@@ -10,9 +10,8 @@ import click
 
 from chartkit import addon
 from chartkit.cli.options.groups import Choice
-from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import Notes, OutputOptions, reports, show
-from chartkit.cli.options.project import project_option
+from chartkit.cli.options.project import helm_option, project_option
 from chartkit.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.lint import lint
-from chartkit.cli.options.groups import Choice, takes
-from chartkit.cli.options.jobs import jobs_option
-from chartkit.cli.options.numbers import download_timeout_option
+from chartkit.cli.options.groups import Choice, download_timeout_option, jobs_option, takes
 from chartkit.cli.options.output import OutputOptions, reports
 from chartkit.cli.options.output import show as show_report
 from chartkit.cli.options.project import project_folder_option

@@ -5,21 +5,22 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import Notes, OutputOptions, reports, show
-from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.cli.options.request import takes_request
 from chartkit.model import Diagnostic, Severity
-from chartkit.scan.options import RequestOptions
+
+if TYPE_CHECKING:
+    from chartkit.scan.requests import RequestOptions
 
 _MANIFESTS: Final = "manifests="
 
 
 @click.command()
-@takes(RequestOptions, *REQUEST_OPTIONS)
+@takes_request
 @click.option("--show-secrets", is_flag=True, help="Show the values of Secrets.")
 @reports()
 def preview(options: RequestOptions, outputs: OutputOptions, show_secrets: bool) -> None:

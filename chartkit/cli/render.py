@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.groups import Choice, takes
-from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.jobs import cache_option, jobs_option
+from chartkit.cli.options.groups import Choice, cache_option, jobs_option, takes
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import project_option
+from chartkit.cli.options.project import helm_option, project_option
 from chartkit.cli.terminal import track
 from chartkit.errors import InputError
 from chartkit.model import Body, Location

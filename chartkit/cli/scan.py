@@ -5,20 +5,25 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.cli.options.cluster import context_option, policies_from_option
-from chartkit.cli.options.groups import Choice, SectionedCommand, takes
-from chartkit.cli.options.jobs import jobs_option
-from chartkit.cli.options.numbers import number_option
+from chartkit.cli.options.groups import Choice, SectionedCommand, jobs_option, number_option, takes
 from chartkit.cli.options.output import formats_option, query_option
-from chartkit.cli.options.project import environment_option, project_environment, project_option
+from chartkit.cli.options.project import (
+    context_option,
+    environment_option,
+    policies_from_option,
+    project_environment,
+    project_option,
+)
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import progress, screen
 from chartkit.scan.gate.options import Threshold
-from chartkit.scan.options import ScanOptions
+
+if TYPE_CHECKING:
+    from chartkit.scan.options import ScanOptions
 
 CLUSTER_OPTIONS: Final = (
     click.option(
@@ -136,7 +141,7 @@ _SECTIONS: Final = {
 
 @click.command(cls=SectionedCommand, sections=_SECTIONS)
 @takes(
-    ScanOptions,
+    "chartkit.scan.options:ScanOptions",
     *REQUEST_OPTIONS,
     *CLUSTER_OPTIONS,
     *GATE_OPTIONS,
@@ -206,7 +211,7 @@ _SECTIONS: Final = {
         "others. Ctrl-C ends it.",
     ),
 )
-def scan(options: ScanOptions) -> None:
+def scan(options: ScanOptions, env: str | None, path: Path, watch: bool) -> None:
     """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,
     with --cluster, those of a live cluster.
 
@@ -226,13 +231,12 @@ def scan(options: ScanOptions) -> None:
         partial(progress, "scanning"),
         options.gate.quiet,
         guidance,
-        options.detailed,
+        options.outputs.detailed,
     )
-    named = options.env
-    environment = None if named is None else project_environment(options.path, named)
+    environment = None if env is None else project_environment(path, env)
     judge = partial(pipeline.scan, options, console, BuiltInStandards(), environment)
-    if not options.watch:
+    if not watch:
         raise SystemExit(judge())
-    from chartkit.scan.watch import watch
+    from chartkit.scan.changes import scan_changes
 
-    raise SystemExit(watch(options, console, environment, lambda past: judge(past)))
+    raise SystemExit(scan_changes(options, console, environment, lambda past: judge(past)))

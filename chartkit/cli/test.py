@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.cli.options.jobs import jobs_option
+from chartkit.cli.options.groups import jobs_option
 from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.cli.terminal import track
 

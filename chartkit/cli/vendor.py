@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.options.numbers import download_timeout_option
+from chartkit.cli.options.groups import download_timeout_option
 from chartkit.cli.options.project import project_folder_option
 
 

@@ -13,8 +13,8 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.compare.sides import written_chart
 from chartkit.render.exceptions import NO_EXCEPTIONS, ShippedExceptions, shipped_exceptions
+from chartkit.scan.configuration import configuration
 from chartkit.scan.environment import ProjectEnvironment
-from chartkit.scan.installed.configuration import configuration
 
 
 def project_exceptions(project: Project, environment: Environment) -> ShippedExceptions:

@@ -15,7 +15,7 @@ from chartkit.model import Body, Location, Severity
 from chartkit.report.blocks import Block, Table, markdown_of, text_of
 from chartkit.report.finding import Finding, FindingRule, FindingSink
 from chartkit.report.formats import writer_of
-from chartkit.report.json_text import json_text
+from chartkit.report.json_report import json_text
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import cut_comment
 from chartkit.report.model import SCHEMA_VERSION, ReportOptions

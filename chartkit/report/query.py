@@ -14,7 +14,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.model import Json
 from chartkit.report.formats import QUERIED
-from chartkit.report.json_text import json_text
+from chartkit.report.json_report import json_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,26 @@
-"""The files of a scan that changed since a revision of the git checkout that they are in.
-
-Only their objects are read and judged, and namespaces that verdicts depend on. Where a change
-may alter the verdict of another object, all of them are.
-"""
+"""What has changed since a revision or another time, and scans again when files change."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
 from chartkit.documents.input_files import is_file, read_bytes
 from chartkit.engine import RunnablePolicy
-from chartkit.errors import InputError
+from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.kustomize.places import BuiltPlaces
 from chartkit.model import Location, Resource
 from chartkit.network.downloads.checkout import blob_id, blobs_of, is_checkout, tree_of
+from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import STDIN, existing, is_chart, is_manifest, matching
 from chartkit.scan.options import ScanOptions
+from chartkit.scan.reporting import Console
+from chartkit.wording import abridged
 
 NAMESPACE: Final = re.compile(rb"Namespace|CustomResourceDefinition")
 """A word in every file with an object on which verdicts about others depend, by its labels or its
@@ -100,20 +101,24 @@ class Changes:
     where they are not, and before `decide`."""
 
     def __init__(
-        self, options: ScanOptions, others: Sequence[Path] = (), past: Past | None = None
+        self,
+        paths: Sequence[str],
+        deciding: Iterable[Path],
+        revision: str | None,
+        past: Past | None = None,
     ) -> None:
-        """others: further files and folders on which all verdicts depend; past: all files as they
-        were, None for those of the revision. Raise InputError for paths in no checkout, and for
-        what is no revision of it."""
+        """paths: of objects; deciding: the files and folders on which all verdicts depend; past:
+        all files as they were, None for those of the revision. Raise InputError for paths in no
+        checkout, and for what is no revision of it."""
         self.reason = ""
-        self._revision = options.changed_since or ""
+        self._revision = revision or ""
         self._past = past
         self._checkouts: dict[Path, Past] = {}
         self._folders: dict[str, str] = {}
-        self._deciding = [*deciding(options), *others]
+        self._deciding = list(deciding)
         self._looked_at: list[str] = []
         self._changed: set[str] = set()
-        for path in matching(options.request.paths):
+        for path in matching(paths):
             if path != STDIN:
                 self._look_at(existing(Path(path)).resolve())
 
@@ -213,10 +218,133 @@ def _counts(file: Path, root: Path) -> bool:
     return is_manifest(file) or any(map(is_chart, (root / file).parents))
 
 
-def deciding(options: ScanOptions) -> Iterator[Path]:
-    """Yield the files and folders, besides the objects', on which all verdicts depend."""
-    request = options.request
-    yield from (path for path in map(Path, request.named_policies) if path.exists())
-    yield from map(Path, (*request.exceptions, *request.values, *matching(request.crds)))
-    given = (request.userinfo, request.context_file, options.gate.baseline)
-    yield from (each for each in given if each is not None and each.exists())
+_PAUSE: Final = 0.2
+"""The seconds between two looks, unless a look takes long itself."""
+_SHARE: Final = 10
+_NAMED: Final = 3
+_INTERRUPTED: Final = 128
+"""Exit codes from here on name a signal."""
+
+Scan = Callable[[Past | None], int]
+"""A function that scans all, or what is not as it was; it returns an exit code."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A file as it was. mark: its time, size and number, which change with its content."""
+
+    mark: tuple[int, int, int]
+    has_namespace: bool
+    has_release: bool
+
+
+Seen = Mapping[str, _Seen]
+
+
+class Since:
+    """The files that are there now, next to those that were."""
+
+    def __init__(self, before: Seen, now: Seen) -> None:
+        self._before, self._now = before, now
+        self.with_namespaces = {file for file, each in now.items() if each.has_namespace}
+        self.has_releases = any(each.has_release for each in now.values())
+
+    @property
+    def files(self) -> list[str]:
+        """The files that changed, came or went."""
+        both = dict.fromkeys((*self._now, *self._before))
+        return [each for each in both if self.differs(each)]
+
+    def differs(self, file: str) -> bool:
+        before, now = self._before.get(file), self._now.get(file)
+        return before is None or now is None or before.mark != now.mark
+
+    def removed(self, path: str) -> Iterator[str]:
+        for each in self._before:
+            if each not in self._now and (each == path or each.startswith(f"{path}{os.sep}")):
+                yield each
+
+    def had_namespaces(self, files: Sequence[str]) -> bool:
+        return any(each in self._before and self._before[each].has_namespace for each in files)
+
+
+def scan_changes(
+    options: ScanOptions,
+    console: Console,
+    environment: ProjectEnvironment | None,
+    scan: Scan,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Scan, and scan what has changed whenever files change; return the exit code of a scan that is
+    interrupted.
+
+    Files are polled: network file systems and containers do not pass on the system's notifications.
+
+    What cannot be used is reported, and tried again when it changes. Raise InputError for options
+    that do not go together with it.
+    """
+    options.require_watchable()
+    others = () if environment is None else environment.sources
+
+    def look(before: Seen) -> Seen:
+        try:
+            paths = [*map(Path, matching(options.request.inputs.paths)), *options.deciding()]
+        except InputError:
+            # A pattern matches nothing at the moment.
+            return {}
+        return _look([*paths, *others], before)
+
+    before = now = look({})
+    is_first = True
+    while True:
+        since = Since(before, now)
+        if not is_first:
+            names = abridged(list(map(os.path.relpath, since.files)), _NAMED)
+            console.stderr(f"--- {time.strftime('%H:%M:%S')} {names}")
+        try:
+            code = scan(None if is_first else since)
+            console.stdout.flush()
+            if code >= _INTERRUPTED:
+                return code
+        except ChartkitError as error:
+            console.stderr(str(error))
+        else:
+            before, is_first = now, False
+        now = _following(now, look, sleep)
+
+
+def _following(now: Seen, look: Callable[[Seen], Seen], sleep: Callable[[float], None]) -> Seen:
+    """Return the files once they differ from those now, and no longer change."""
+    found = now
+    while True:
+        start = time.monotonic()
+        later = look(found)
+        is_quiet = not Since(found, later).files
+        if is_quiet and Since(now, later).files:
+            return later
+        found = later
+        sleep(max(_PAUSE, _SHARE * (time.monotonic() - start)))
+
+
+def _look(paths: Sequence[Path], before: Seen) -> Seen:
+    """Return the files that a scan reads, as they are; the content of one that has not changed is
+    not read again."""
+    found: dict[str, _Seen] = {}
+    for path in paths:
+        for file in files_at(str(path.resolve())):
+            try:
+                stat = os.stat(file)
+                mark = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+                known = before.get(file)
+                if known is None or known.mark != mark:
+                    content = read_bytes(file)
+                    known = _Seen(
+                        mark,
+                        NAMESPACE.search(content) is not None,
+                        RELEASE.search(content) is not None,
+                    )
+            except (OSError, InputError):
+                # It went, or the scan says what is wrong with it.
+                continue
+            found[file] = known
+    return found

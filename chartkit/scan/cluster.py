@@ -23,23 +23,20 @@ from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import RecordedSource, recorder, services_of
 from chartkit.network.cluster.source import Source
 from chartkit.network.cluster.world import live_world
-from chartkit.report.outputs import Output
 from chartkit.scan.cluster_reports import Comparison
-from chartkit.scan.cluster_source import ClusterSource
-from chartkit.scan.gate.selection import Selection
-from chartkit.scan.options import ScanOptions
+from chartkit.scan.cluster_source import ClusterOptions, ClusterSource
 from chartkit.scan.policies import PolicySet, compile_all
-from chartkit.scan.reporting import Console, ScanReport, require_policies
+from chartkit.scan.reporting import Reporting, ScanReport, require_policies
 from chartkit.scan.requests import (
+    RequestOptions,
     Requests,
     custom_resources,
     load_named_policies,
     load_surroundings,
-    load_user_inputs,
     read_definitions,
 )
 from chartkit.scan.run import namespaces_among, run_scan
-from chartkit.scan.user_inputs import UserInputs
+from chartkit.scan.user_inputs import UserInputs, load_user_inputs
 
 if TYPE_CHECKING:
     from chartkit.scan.custom_resources.results import CustomResources
@@ -126,34 +123,35 @@ class Survey:
 
 
 def scan_cluster(
-    options: ScanOptions,
-    outputs: Sequence[Output],
+    options: RequestOptions,
+    cluster: ClusterOptions,
     reader: Reader,
-    console: Console,
-    selection: Selection,
+    reporting: Reporting,
+    audit_warn: bool,
 ) -> int:
     """Scan a cluster and write the reports.
 
     Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
     and SourceError.
     """
-    inputs = load_user_inputs(options.request, console.note)
+    console = reporting.console
+    inputs = load_user_inputs(options.world, console.note)
     if inputs.chart_values:
         raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
-    around = load_surroundings(options.request, console.note)
+    around = load_surroundings(options, console.note)
     survey = Survey(reader, replace(around, names=served_names(reader)))
-    policies = _load_policies(options, survey)
+    policies = _load_policies(options, cluster, survey)
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
         console.note(diagnostic)
-    custom = custom_resources(read_definitions(options.request, console.note), (), console.note)
+    custom = custom_resources(read_definitions(options, console.note), (), console.note)
     for line in _unserved(custom, reader):
         console.stderr(line)
     namespaces = survey.namespace_objects
     requests = Requests(policies, (), survey.namespaces, namespaces, inputs, custom)
     require_policies(policies, console)
-    report = ScanReport(options, outputs, requests, console, selection)
+    report = ScanReport(reporting, requests)
     completion = requests.completion()
-    compares = options.cluster.compares_reports
+    compares = cluster.compares_reports
     comparison = Comparison(survey.reader, report.options) if compares else None
 
     def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -163,7 +161,7 @@ def scan_cluster(
 
     context = replace(
         requests.context(survey.world(requests.inputs)),
-        audit_warn=options.audit_warn,
+        audit_warn=audit_warn,
         plural_of=reader.discovery.plural,
     )
     kinds = {} if requests.custom is None else requests.custom.definitions.kinds
@@ -174,7 +172,7 @@ def scan_cluster(
         console.stderr(line)
     differs = comparison is not None and comparison.differs
     broken = bool(policies.diagnostics or survey.diagnostics or unread)
-    broken = broken or (differs and options.cluster.fail_on_differences)
+    broken = broken or (differs and cluster.fail_on_differences)
     return report.finish(broken, () if comparison is None else comparison.lines())
 
 
@@ -195,18 +193,18 @@ def _unserved(custom: CustomResources | None, reader: Reader) -> Iterator[str]:
             yield f"not judged: {named}: the cluster does not serve it"
 
 
-def _load_policies(options: ScanOptions, survey: Survey) -> PolicySet:
+def _load_policies(options: RequestOptions, cluster: ClusterOptions, survey: Survey) -> PolicySet:
     """Load the policies that are installed, if they are to be used, and those that are named."""
-    if not options.cluster.cluster_policies:
-        return load_named_policies(options.request, survey.around)
+    if not cluster.cluster_policies:
+        return load_named_policies(options, survey.around)
     found = survey.policies()
-    is_named = bool(options.request.named_policies)
+    is_named = bool(options.policies.named_policies)
     if not found and not is_named:
         raise InputError("the cluster has no policy that can be read", hint="-p names others")
     installed = replace(compile_all(found, survey.around), deprecations=tuple(deprecations(found)))
     if not is_named:
         return installed
-    named = load_named_policies(options.request, survey.around)
+    named = load_named_policies(options, survey.around)
     return replace(
         installed,
         policies=named.policies + installed.policies,

@@ -19,7 +19,7 @@ from chartkit.model import (
 from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
 from chartkit.report import ReportOptions
-from chartkit.scan.reported_forms import ReportedForms
+from chartkit.scan.verdicts import ReportedForms
 from chartkit.wording import abridged, counted
 
 _KINDS: Final = (

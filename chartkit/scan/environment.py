@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chartkit.engine import NO_ATTACHMENTS, PolicyAttachments, RunnablePolicy, read_exceptions
-from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.model import resource_id
 from chartkit.scan.gate.violation import VIOLATIONS
-from chartkit.scan.options import RequestOptions, ScanOptions
 from chartkit.scan.policies import PolicySet, compile_all
 from chartkit.scan.run import as_changed
 from chartkit.wording import abridged
@@ -65,26 +63,6 @@ class ProjectEnvironment:
             names=self.attachments.names,
         )
         return compile_all(self.resources, both)
-
-
-def require_no_policies(options: ScanOptions) -> None:
-    """Raise InputError for a cluster, and for options that name policies or their form, next to an
-    environment."""
-    require_no_named_policies(options.request)
-    _require_not("--cluster", options.cluster.cluster)
-
-
-def require_no_named_policies(options: RequestOptions, beside: str = "--env") -> None:
-    """Raise InputError for options that name policies, or their form, next to another."""
-    _require_not("--policies", bool(options.named_policies), beside)
-    _require_not("--param", bool(options.parameters), beside)
-    _require_not("--policy-type", options.policy_type != "ClusterPolicy", beside)
-
-
-def _require_not(option: str, is_given: bool, beside: str = "--env") -> None:
-    if is_given:
-        message = f"{option} and {beside} do not go together"
-        raise InputError(message, hint="leave one of them out")
 
 
 class UnsentObjects:

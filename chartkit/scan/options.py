@@ -1,124 +1,152 @@
-"""The options of `chartkit scan` and `chartkit preview`, as the command line gives them."""
+"""All options of `chartkit scan`, by the part of a scan that they are for, and which of them do not
+go together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
+from chartkit.errors import InputError
+from chartkit.scan.cluster_source import ClusterOptions
 from chartkit.scan.gate.options import GateOptions
-
-DEFAULT_PROFILE: Final = "pss-restricted"
-DEFAULT_NAMESPACE: Final = "default"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryOptions:
-    """Options for asking registries about images. All but `asks_registries` need that one."""
-
-    asks_registries: bool
-    registry_mirrors: tuple[str, ...]
-    registry_authorities: Path | None
-    registry_plain: tuple[str, ...]
-    registry_cache: Path | None
-    trusted_root: Path | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkOptions:
-    """Options for calling the services that policies ask; allows_http: whether policies of a
-    namespace may do so."""
-
-    allowed_hosts: tuple[str, ...]
-    allows_http: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestOptions:
-    """Options that say which objects are put before which policies.
-
-    paths, named_policies, exceptions, values: as the user wrote them, URLs among them; parameters,
-    settings: `NAME=VALUE`; crds: files, folders and charts with definitions of custom kinds;
-    named_namespace: None if not given; exclude: patterns of paths that are left out.
-    """
-
-    paths: tuple[str, ...]
-    named_policies: tuple[str, ...]
-    parameters: tuple[str, ...]
-    policy_type: str
-    exceptions: tuple[str, ...]
-    crds: tuple[str, ...]
-    values: tuple[str, ...]
-    settings: tuple[str, ...]
-    userinfo: Path | None
-    context_file: Path | None
-    named_namespace: str | None
-    release: str
-    kube_version: str | None
-    api_defaults: bool
-    exclude: tuple[str, ...] = ()
-    registry: RegistryOptions
-    network: NetworkOptions
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policies to load: a profile if none are named."""
-        return self.named_policies or (DEFAULT_PROFILE,)
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that charts are rendered for."""
-        return DEFAULT_NAMESPACE if self.named_namespace is None else self.named_namespace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
-    """Options of a scan of a live cluster, or of a recording of one; context: of the kubeconfig;
-    record: the folder to record into; policies_from: `cluster` or a recording, whose policies judge
-    files."""
-
-    cluster: bool
-    context: str | None
-    cluster_policies: bool
-    reports: bool
-    fail_on_differences: bool
-    record: Path | None
-    policies_from: str | None = None
-
-    @property
-    def compares_reports(self) -> bool:
-        """True if the cluster's reports are compared with the results."""
-        return self.reports or self.fail_on_differences
+from chartkit.scan.inputs import STDIN, is_remote, matching
+from chartkit.scan.reporting import OutputOptions
+from chartkit.scan.requests import RequestOptions
+from chartkit.scan.run import RunOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanOptions:
-    """All options of `chartkit scan`.
-
-    outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
-    owner_label: the label of objects by which HTML counts; is_json: whether the inputs are any JSON
-    rather than Kubernetes objects; at: the time for which deletions are planned; changed_since: the
-    revision since which objects must have changed to be judged; env, path: the environment whose
-    policies judge them, and its project; jobs: the most processes that judge at a time;
-    watch: whether to scan again whenever files change; timings: whether to measure what policies
-    take; executor: the address of other machines that judge.
-    """
+    """The options of each part of a scan."""
 
     request: RequestOptions
     cluster: ClusterOptions
     gate: GateOptions
-    outputs: tuple[str, ...]
-    query: str | None
-    owner_label: str
-    is_json: bool
-    report_per: str
-    detailed: bool
-    audit_warn: bool
-    at: str | None
-    changed_since: str | None
-    env: str | None
-    path: Path
-    jobs: int = 1
-    watch: bool = False
-    timings: bool = False
-    executor: str | None = None
+    outputs: OutputOptions
+    run: RunOptions
+
+    def deciding(self) -> Iterator[Path]:
+        """Yield the files and folders, besides the objects', on which all verdicts depend."""
+        inputs, policies, world = self.request.inputs, self.request.policies, self.request.world
+        yield from (path for path in map(Path, policies.named_policies) if path.exists())
+        yield from map(Path, (*policies.exceptions, *world.values, *matching(inputs.crds)))
+        given = (world.userinfo, world.context_file, self.gate.baseline)
+        yield from (path for path in given if path is not None and path.exists())
+
+    def require_combinable(self, has_environment: bool, recordings: Sequence[Path]) -> None:
+        """Raise InputError for options that do not go together; has_environment: whether policies
+        of a project judge; recordings: of clusters, among the paths."""
+        request, cluster, run = self.request, self.cluster, self.run
+        if has_environment:
+            request.policies.require_none_named()
+            _forbid("--env", {"--cluster": cluster.cluster})
+        if run.is_json and run.at is not None:
+            raise InputError(
+                "--at is about Kubernetes objects, and --json says that there are none"
+            )
+        if run.changed_since is not None and cluster.cluster:
+            raise InputError("--changed-since is about files, and --cluster about none")
+        if run.executor is not None:
+            _forbid(
+                "--executor",
+                {
+                    "--cluster": cluster.cluster,
+                    "--policies-from": cluster.policies_from is not None,
+                    "--env": has_environment,
+                    "--exceptions URL": any(map(is_remote, request.policies.exceptions)),
+                    "-o html": any(
+                        each.partition("=")[0] == "html" for each in self.outputs.outputs
+                    ),
+                },
+            )
+        if cluster.policies_from is not None:
+            self._require_policies_from(has_environment, recordings)
+        elif cluster.cluster or recordings:
+            self._require_cluster()
+        else:
+            _require_no_cluster(
+                {
+                    "--context": cluster.context,
+                    **self._of_clusters(),
+                    "--record": cluster.record,
+                }
+            )
+
+    def _of_clusters(self) -> Mapping[str, object]:
+        return {
+            "--cluster-policies": self.cluster.cluster_policies,
+            "--reports": self.cluster.reports,
+            "--fail-on-differences": self.cluster.fail_on_differences,
+        }
+
+    def _require_policies_from(self, has_environment: bool, recordings: Sequence[Path]) -> None:
+        if self.cluster.cluster or recordings:
+            message = "--policies-from is for files, and a cluster has its own policies"
+            raise InputError(message, hint="--cluster-policies uses them")
+        if has_environment:
+            raise InputError("--policies-from and --env do not go together", hint="leave one out")
+        self.request.policies.require_none_named("--policies-from")
+        if self.run.changed_since is not None or self.run.is_json:
+            message = "--policies-from does not go together with --changed-since and --json"
+            raise InputError(message)
+        _require_no_cluster(self._of_clusters())
+
+    def _require_cluster(self) -> None:
+        inputs, cluster, run = self.request.inputs, self.cluster, self.run
+        if len(inputs.paths) > (0 if cluster.cluster else 1):
+            raise InputError("a cluster is scanned alone", hint="leave the other PATHs out")
+        for_files = {
+            "--kube-version": inputs.kube_version,
+            "--json": run.is_json,
+            "--at": run.at,
+            "--api-defaults": inputs.api_defaults,
+        }
+        for name, value in for_files.items():
+            if value:
+                raise InputError(f"{name} is not for a scan of a cluster")
+        if run.audit_warn and cluster.compares_reports:
+            raise InputError("--audit-warn changes results, and --reports compares them")
+
+    def require_changes(self) -> None:
+        """Raise InputError for options that do not go together with changes of files."""
+        if self.run.is_json or self.run.at is not None:
+            raise InputError("--changed-since does not go together with --json and --at")
+        inputs, policies, world = self.request.inputs, self.request.policies, self.request.world
+        named = (*inputs.paths, *policies.named_policies, *inputs.crds)
+        if any(map(is_remote, (*named, *policies.exceptions, *world.values))):
+            raise InputError("--changed-since is about files, and a URL names none")
+
+    def require_watchable(self) -> None:
+        """Raise InputError for options that do not go together with `--watch`."""
+        inputs, cluster, run = self.request.inputs, self.cluster, self.run
+        _forbid(
+            "--watch",
+            {
+                "--cluster": cluster.cluster,
+                "--policies-from": cluster.policies_from is not None,
+                "--changed-since": run.changed_since is not None,
+                "--update-baseline": self.gate.update_baseline,
+                "--at": run.at is not None,
+                "--json": run.is_json,
+                "- (standard input)": STDIN in inputs.paths,
+                "-o FORMAT=FILE": any("=" in each for each in self.outputs.outputs),
+            },
+        )
+        named = (*inputs.paths, *self.request.policies.named_policies, *inputs.crds)
+        if any(map(is_remote, named)):
+            raise InputError("--watch is about files, and a URL names none")
+
+
+def _forbid(option: str, others: Mapping[str, bool]) -> None:
+    for name, is_given in others.items():
+        if is_given:
+            first, second = (name, option) if option == "--env" else (option, name)
+            message = f"{first} and {second} do not go together"
+            raise InputError(message, hint="leave one of them out")
+
+
+def _require_no_cluster(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{name} needs --cluster, or a recording of one as PATH")

@@ -10,26 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine import RunnablePolicy, World
-from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
-from chartkit.report.outputs import Output
-from chartkit.scan.cluster_source import cluster_source, policies_source
-from chartkit.scan.environment import (
-    Completed,
-    Completion,
-    ProjectEnvironment,
-    require_no_named_policies,
-    require_no_policies,
-)
+from chartkit.scan.cluster_source import recordings_among
+from chartkit.scan.environment import Completed, Completion, ProjectEnvironment
 from chartkit.scan.gate.baseline import require_baseline
-from chartkit.scan.gate.selection import Selection, SelectorReader, Standards
-from chartkit.scan.inputs import STDIN, is_remote
+from chartkit.scan.gate.selection import SelectorReader, Standards
+from chartkit.scan.inputs import STDIN
 from chartkit.scan.options import ScanOptions
 from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.parallel.reported import Shown
 from chartkit.scan.reporting import (
     CLEANUP,
     Console,
+    Reporting,
     ScanReport,
     as_lines,
     parse_outputs,
@@ -37,14 +30,14 @@ from chartkit.scan.reporting import (
     planned_deletions,
     require_policies,
 )
-from chartkit.scan.requests import Judges, Requests, load_judges, read_requests, require_paths
+from chartkit.scan.requests import Requests, load_judges, read_requests, require_paths
 from chartkit.scan.run import ScanContext, Sink, run_scan
 from chartkit.wording import counted
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
     from chartkit.scan.changes import Changes, Past
-    from chartkit.scan.installed.cluster import InstalledPolicies
+    from chartkit.scan.installed import InstalledPolicies
     from chartkit.scan.parallel.judged import Judged
 
 _SMALL: Final = 1 << 16
@@ -76,59 +69,53 @@ def scan(
     require_baseline(options.gate)
     console = replace(console, unread=[])
     if environment is not None:
-        require_no_policies(options)
         honoured = options.gate.suppressions and environment.suppressions
         options = replace(options, gate=replace(options.gate, suppressions=honoured))
-    if options.is_json and options.at is not None:
-        raise InputError("--at is about Kubernetes objects, and --json says that there are none")
-    outputs = parse_outputs(options)
-    time = None if options.at is None else parse_time(options.at, datetime.now(UTC))
-    if options.changed_since is not None and options.cluster.cluster:
-        raise InputError("--changed-since is about files, and --cluster about none")
-    if options.executor is not None:
-        from chartkit.scan.parallel.scanning import require_spreadable
+    inputs, run, cluster = options.request.inputs, options.run, options.cluster
+    recordings = recordings_among(inputs.paths)
+    options.require_combinable(environment is not None, recordings)
+    policies = (options.request.policies.named_policies, cluster.policies_from)
+    is_default = environment is None and not any((*policies, cluster.cluster_policies, run.is_json))
+    reporting = Reporting(
+        options.gate,
+        options.outputs,
+        parse_outputs(options.outputs),
+        console,
+        SelectorReader(standards).selection(options.gate.select, options.gate.skip),
+        is_default,
+    )
+    if run.executor is not None:
+        from chartkit.scan.parallel.dask_executor import scheduler_address
 
-        require_spreadable(options, environment)
-    selection = SelectorReader(standards).selection(options.gate.select, options.gate.skip)
-    source = cluster_source(options)
-    if source is None and options.cluster.policies_from is not None:
-        return _scan_by_cluster(options, outputs, time, console, selection, environment)
-    if source is None:
+        scheduler_address(run.executor)
+    time = None if run.at is None else parse_time(run.at, datetime.now(UTC))
+    if cluster.policies_from is not None:
+        return _scan_by_cluster(options, reporting, time)
+    if not cluster.cluster and not recordings:
         changes = _changes(options, environment, past)
-        return _scan_files(options, outputs, time, console, selection, environment, changes)
+        return _scan_files(options, reporting, time, environment, changes)
     from chartkit.scan.cluster import open_cluster, scan_cluster
 
-    with open_cluster(source) as reader:
-        if source.record is not None and options.cluster.cluster_policies:
+    recording = recordings[0] if recordings else None
+    with open_cluster(cluster.source(recording, inputs.only_namespace)) as reader:
+        if cluster.record is not None and cluster.cluster_policies:
             # For scans of files by the policies of the recording.
-            from chartkit.scan.installed.engine import keep_engine
+            from chartkit.scan.installed import keep_engine
 
             keep_engine(reader)
-        return scan_cluster(options, outputs, reader, console, selection)
+        return scan_cluster(options.request, cluster, reader, reporting, run.audit_warn)
 
 
-def _scan_by_cluster(
-    options: ScanOptions,
-    outputs: Sequence[Output],
-    time: datetime | None,
-    console: Console,
-    selection: Selection,
-    environment: ProjectEnvironment | None,
-) -> int:
+def _scan_by_cluster(options: ScanOptions, reporting: Reporting, time: datetime | None) -> int:
     """Scan files by the policies of a cluster, or of a recording of one."""
-    if environment is not None:
-        raise InputError("--policies-from and --env do not go together", hint="leave one out")
-    require_no_named_policies(options.request, "--policies-from")
-    if options.changed_since is not None or options.is_json:
-        raise InputError("--policies-from does not go together with --changed-since and --json")
-    from chartkit.scan.installed.cluster import open_installed
+    from chartkit.scan.installed import open_installed
 
-    with open_installed(policies_source(options), options, console.note) as found:
+    console = reporting.console
+    source = options.cluster.policies_source()
+    with open_installed(source, options.request, console.note) as found:
         for diagnostic in found.diagnostics:
             console.note(diagnostic)
-        code = _scan_files(
-            options, outputs, time, console, selection, found.environment, None, found
-        )
+        code = _scan_files(options, reporting, time, found.environment, None, found)
         unread = found.unread()
         for line in unread:
             console.stderr(line)
@@ -137,76 +124,61 @@ def _scan_by_cluster(
 
 def _scan_files(
     options: ScanOptions,
-    outputs: Sequence[Output],
+    reporting: Reporting,
     time: datetime | None,
-    console: Console,
-    selection: Selection,
     environment: ProjectEnvironment | None,
     changes: Changes | None,
     installed: InstalledPolicies | None = None,
 ) -> int:
-    require_paths(options.request)
+    request, run, console = options.request, options.run, reporting.console
+    is_timed = options.outputs.timings
+    require_paths(request.inputs)
     with console.grouping() as note:
-        judges = load_judges(options.request, note, environment)
-    if installed is None and changes is None and time is None and not options.timings:
-        code, console = _in_parts(options, outputs, console, selection, environment, judges)
+        judges = load_judges(request, note, environment)
+    is_whole = installed is not None or changes is not None or time is not None or is_timed
+    if not is_whole and (run.executor is not None or not _are_small(request.inputs.paths)):
+        from chartkit.scan.parallel.copies import Copies
+        from chartkit.scan.parallel.scanning import scan_stream
+
+        copies = Copies()
+        if STDIN in request.inputs.paths and not run.is_json:
+            # Standard input can be read only once.
+            console = replace(console, stdin=copies.read_stdin(console.stdin))
+            reporting = replace(reporting, console=console)
+        code = scan_stream(request, run, reporting, environment, judges, copies)
         if code is not None:
             return code
-    if options.executor is not None:
+    if run.executor is not None:
         console.remark("--executor: the input is read as a whole, and judged here")
     with console.grouping() as note:
         requests = read_requests(
-            judges, options.request, console.stdin, note, options.is_json, environment, changes
+            judges, request, console.stdin, note, run.is_json, environment, changes
         )
     if installed is not None:
         requests = installed.completed(requests)
-    require_policies(requests.policies, console, options.is_json)
+    require_policies(requests.policies, console, run.is_json)
     deletions = None if time is None else _plan_deletions(requests, time, console)
     if time is None and requests.policies.cleanup:
         console.remark(CLEANUP)
-    report = ScanReport(options, outputs, requests, console, selection, deletions)
-    world = _world(requests, options.is_json) if installed is None else installed.world(requests)
-    context = replace(
-        requests.context(world), audit_warn=options.audit_warn, is_json=options.is_json
-    )
+    report = ScanReport(reporting, requests, deletions)
+    world = _world(requests, run.is_json) if installed is None else installed.world(requests)
+    context = replace(requests.context(world), audit_warn=run.audit_warn, is_json=run.is_json)
     objects = _judged(filter(report.looks_at, requests.objects), changes, console)
     completion = requests.completion(environment)
     asks = installed is not None or requests.inputs.asks_others
-    jobs = 1 if asks or options.timings else options.jobs
-    run = ObjectScan(report.running, report.timed(context), completion, jobs, report.shown)
+    jobs = 1 if asks or is_timed else run.jobs
+    scan = ObjectScan(report.running, report.timed(context), completion, jobs, report.shown)
     with Interrupts() as interrupts, console.progress(len(objects)) as step:
-        run.run(objects, report.add, step, interrupts)
+        scan.run(objects, report.add, step, interrupts)
     for line in completion.lines():
         console.remark(line)
     planned = () if deletions is None or time is None else as_lines(deletions, time)
     # Whether it is no news that policies matched nothing: cleanup policies judge nothing, and
     # what has not changed is not judged.
-    judging = any(each.judges_json is options.is_json for each in requests.policies.policies)
+    judging = any(each.judges_json is run.is_json for each in requests.policies.policies)
     is_partial = not judging or (changes is not None and not changes.reason)
     is_broken = bool(requests.policies.diagnostics)
     return report.finish(is_broken, planned, is_partial, interrupts.exit_code)
-
-
-def _in_parts(
-    options: ScanOptions,
-    outputs: Sequence[Output],
-    console: Console,
-    selection: Selection,
-    environment: ProjectEnvironment | None,
-    judges: Judges,
-) -> tuple[int | None, Console]:
-    """Scan large inputs part by part; return the exit code, None where they have to be read as a
-    whole, from the console that is returned: standard input can be read only once."""
-    if options.executor is None and _are_small(options.request.paths):
-        return None, console
-    from chartkit.scan.parallel.copies import Copies
-    from chartkit.scan.parallel.scanning import scan_stream
-
-    copies = Copies()
-    if STDIN in options.request.paths and not options.is_json:
-        console = replace(console, stdin=copies.read_stdin(console.stdin))
-    code = scan_stream(options, outputs, console, selection, environment, judges, copies)
-    return code, console
 
 
 def _are_small(paths: Sequence[str]) -> bool:
@@ -242,17 +214,14 @@ def _changes(
 ) -> Changes | None:
     """Return the changes that `--changed-since` asks for, or those since a time; raise
     InputError."""
-    if options.changed_since is None and past is None:
+    revision = options.run.changed_since
+    if revision is None and past is None:
         return None
-    if options.is_json or options.at is not None:
-        raise InputError("--changed-since does not go together with --json and --at")
-    request = options.request
-    named = (*request.paths, *request.named_policies, *request.crds)
-    if any(map(is_remote, (*named, *request.exceptions, *request.values))):
-        raise InputError("--changed-since is about files, and a URL names none")
+    options.require_changes()
     from chartkit.scan.changes import Changes
 
-    return Changes(options, environment.sources if environment is not None else (), past)
+    deciding = (*options.deciding(), *(environment.sources if environment is not None else ()))
+    return Changes(options.request.inputs.paths, deciding, revision, past)
 
 
 def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Sequence[Deletion]:

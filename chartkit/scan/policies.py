@@ -28,6 +28,7 @@ from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, is_binding
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
 from chartkit.report import PolicyFacts
+from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.inputs import (
     ChartOptions,
     Note,
@@ -52,6 +53,36 @@ _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 Namespaces = Mapping[str, Mapping[str, str]]
 Compiler: TypeAlias = Callable[[Resource, PolicyAttachments], "RunnablePolicy | Cleaner"]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyOptions:
+    """Options that say which policies judge, and which exceptions they have.
+
+    named_policies, exceptions: as the user wrote them, URLs among them; parameters: `NAME=VALUE`.
+    """
+
+    named_policies: tuple[str, ...]
+    parameters: tuple[str, ...]
+    policy_type: str
+    exceptions: tuple[str, ...]
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies to load: a profile if none are named."""
+        return self.named_policies or (DEFAULT_PROFILE,)
+
+    def require_none_named(self, beside: str = "--env") -> None:
+        """Raise InputError for options that name policies, or their form, next to another."""
+        given = {
+            "--policies": bool(self.named_policies),
+            "--param": bool(self.parameters),
+            "--policy-type": self.policy_type != "ClusterPolicy",
+        }
+        for name, is_given in given.items():
+            if is_given:
+                message = f"{name} and {beside} do not go together"
+                raise InputError(message, hint="leave one of them out")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

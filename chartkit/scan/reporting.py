@@ -25,13 +25,13 @@ from chartkit.report.outputs import Output, Outputs, parse_all, with_query
 from chartkit.report.text import PLACES
 from chartkit.report.text.layout import Screen
 from chartkit.report.text.timings import timing_lines, timing_rows
+from chartkit.scan import DEFAULT_PROFILE
 from chartkit.scan.gate.baseline import BaselineMatcher, open_baseline
 from chartkit.scan.gate.gate import Gate
 from chartkit.scan.gate.options import GateOptions
 from chartkit.scan.gate.outcome import conclude
 from chartkit.scan.gate.selection import PolicyTraits, Selection
 from chartkit.scan.inputs import is_stored
-from chartkit.scan.options import DEFAULT_PROFILE, ScanOptions
 from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
@@ -86,7 +86,37 @@ class Console:
             self.stderr(line)
 
 
-def parse_outputs(options: ScanOptions) -> list[Output]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """Options of reports.
+
+    outputs: `FORMAT` or `FORMAT=FILE`; query: a JMESPath expression over the JSON report;
+    owner_label: the label of objects by which HTML counts; timings: whether to measure what
+    policies take.
+    """
+
+    outputs: tuple[str, ...]
+    query: str | None
+    owner_label: str
+    report_per: str
+    detailed: bool
+    timings: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """What the reports of a scan need to know besides its results; outputs: the reports;
+    uses_default: whether the default profile judges."""
+
+    gate: GateOptions
+    options: OutputOptions
+    outputs: Sequence[Output]
+    console: Console
+    selection: Selection
+    uses_default: bool
+
+
+def parse_outputs(options: OutputOptions) -> list[Output]:
     """Return the reports that the options name; raise InputError."""
     outputs = parse_all(with_query(options.outputs, options.query), is_stored)
     if options.report_per == "object" and not {each.format for each in outputs} & _SPLIT:
@@ -135,26 +165,25 @@ class ScanReport:
 
     def __init__(
         self,
-        options: ScanOptions,
-        outputs: Sequence[Output],
+        reporting: Reporting,
         requests: Requests,
-        console: Console,
-        selection: Selection,
         deletions: Sequence[Deletion] | None = None,
         is_live: bool = True,
     ) -> None:
         """is_live: whether reports on standard output may begin before all objects are judged.
         Raise InputError for a baseline that cannot be read, and for selectors of policies that
         match none."""
-        policies, now = requests.policies.policies, datetime.now(UTC)
+        options, outputs, console = reporting.options, reporting.outputs, reporting.console
+        selection, policies = reporting.selection, requests.policies.policies
+        now = datetime.now(UTC)
         self.options = ReportOptions(
             detailed=options.detailed,
             colour=console.screen.colour,
             now=now,
             width=console.screen.width,
             per=ReportPer(options.report_per),
-            quiet=options.gate.quiet,
-            fail_on=options.gate.fail_on,
+            quiet=reporting.gate.quiet,
+            fail_on=reporting.gate.fail_on,
             owner_label=options.owner_label,
             comment_limit=COMMENT_LIMIT,
             deletions=None if deletions is None else as_rows(deletions),
@@ -164,22 +193,27 @@ class ScanReport:
         if console.guide is not None and any(each.format in _GUIDING for each in outputs):
             guidance = console.guide({each.name for each in facts.values()})
         self.recipe = ReportRecipe(
-            options.gate, selection, outputs, self.options, options.query, guidance, now.date()
+            reporting.gate,
+            selection,
+            outputs,
+            self.options,
+            options.query,
+            guidance,
+            now.date(),
         )
         facts = self.recipe.guided(facts)
         traits = PolicyTraits(policies, facts)
-        matcher = open_baseline(options.gate, now.date())
-        self._gate_options = options.gate
+        matcher = open_baseline(reporting.gate, now.date())
+        self._gate_options = reporting.gate
         self.running = [each for each in policies if not selection or selection.runs(traits, each)]
         self._begin = partial(self.recipe.begin, traits, facts)
         self._reports = self._begin(matcher, console.stdout, is_live)
         self._gate = self._reports.gate
         self._console = console
         self.shown = _shown_places({each.format for each in outputs})
-        beside = options.env, options.cluster.policies_from, options.cluster.cluster_policies
-        self._uses_default = not (options.request.named_policies or options.is_json or any(beside))
+        self._uses_default = reporting.uses_default
         self._has_text = Output("text") in outputs
-        self._asks_registries = options.request.registry.asks_registries
+        self._asks_registries = requests.inputs.registry is not None
         self._timings = Timings() if options.timings else None
         self._deprecations = requests.policies.deprecations if options.detailed else ()
 

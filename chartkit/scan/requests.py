@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from chartkit.documents.reader import (
-    Document,
-    Source,
-    empty_document,
-    parse_yaml,
-    read_source,
-    read_text,
-)
+from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
 from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames, group_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Resource
 from chartkit.report import PolicyFacts
+from chartkit.scan import DEFAULT_NAMESPACE
 from chartkit.scan.environment import Completion, ProjectEnvironment, UnsentObjects
 from chartkit.scan.gitops import RELEASE_GROUPS
 from chartkit.scan.ineffective import overlooked
@@ -37,26 +30,57 @@ from chartkit.scan.inputs import (
     read_inputs,
     read_payloads,
 )
-from chartkit.scan.options import RegistryOptions, RequestOptions
-from chartkit.scan.policies import PolicySet, load_policies
+from chartkit.scan.policies import PolicyOptions, PolicySet, load_policies
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
-from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inputs
-from chartkit.schemas.json_schema import require_single_keys
+from chartkit.scan.user_inputs import (
+    UserInputs,
+    WorldOptions,
+    load_user_inputs,
+    read_exceptions,
+)
 
 if TYPE_CHECKING:
     from chartkit.scan.changes import Changes
     from chartkit.scan.custom_resources.results import CustomResources
 
-_REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
-    "--registry-mirror": lambda options: options.registry_mirrors,
-    "--registry-ca": lambda options: options.registry_authorities,
-    "--registry-plain-http": lambda options: options.registry_plain,
-    "--registry-cache": lambda options: options.registry_cache,
-    "--trusted-root": lambda options: options.trusted_root,
-}
-
-
 _VARIABLE: Final = re.compile(r"\{\{(.*?)\}\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions:
+    """Options that say which objects are judged.
+
+    paths: as the user wrote them, URLs among them; exclude: patterns of paths that are left out;
+    crds: files, folders and charts with definitions of custom kinds; named_namespace: None if not
+    given.
+    """
+
+    paths: tuple[str, ...]
+    exclude: tuple[str, ...] = ()
+    crds: tuple[str, ...]
+    named_namespace: str | None
+    release: str
+    kube_version: str | None
+    api_defaults: bool
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that charts are rendered for."""
+        return DEFAULT_NAMESPACE if self.named_namespace is None else self.named_namespace
+
+    @property
+    def only_namespace(self) -> str:
+        """The only namespace of a cluster to read; empty for all."""
+        return self.named_namespace or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOptions:
+    """Options that say which objects are put before which policies, and what these find."""
+
+    inputs: InputOptions
+    policies: PolicyOptions
+    world: WorldOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +141,12 @@ def load_requests(
     """Load policies, objects and user inputs, as `load_judges` and `read_requests` do;
     needs_objects: whether there is nothing to do without objects."""
     if needs_objects:
-        require_paths(options)
+        require_paths(options.inputs)
     judges = load_judges(options, note, environment)
     return read_requests(judges, options, stdin, note, environment=environment)
 
 
-def require_paths(options: RequestOptions) -> None:
+def require_paths(options: InputOptions) -> None:
     """Raise InputError for options that name no path of objects."""
     if not options.paths:
         raise InputError("Missing argument 'PATH…'", hint="- is standard input")
@@ -160,7 +184,7 @@ def load_judges(
     environment: the one whose policies are loaded in place of those that the options name. Raise
     InputError.
     """
-    inputs = load_user_inputs(options, note)
+    inputs = load_user_inputs(options.world, note)
     around = load_surroundings(options, note)
     if environment is None:
         policies = load_named_policies(options, around)
@@ -185,25 +209,25 @@ def read_requests(
     is_json: whether the inputs are any JSON, for policies of evaluation mode JSON; changes: those
     without which files need not be read. Raise InputError.
     """
-    policies, inputs = judges.policies, judges.inputs
+    policies, inputs, given = judges.policies, judges.inputs, options.inputs
     if is_json:
         return Requests(policies, _load_payloads(options, stdin, note), {}, {}, inputs)
     _require_variables(options, policies)
     chart = ChartOptions(
         values=inputs.chart_values,
-        release=options.release,
-        namespace=options.namespace,
-        kube_version=options.kube_version or (environment.kube_version if environment else None),
+        release=given.release,
+        namespace=given.namespace,
+        kube_version=given.kube_version or (environment.kube_version if environment else None),
         api_versions=environment.api_versions if environment else (),
     )
     if changes is not None:
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
     objects = _load_objects(options, stdin, note, chart, reads)
-    honours = bool(options.exceptions) or environment is not None
+    honours = bool(options.policies.exceptions) or environment is not None
     for diagnostic in overlooked(objects, honours, judges.identities):
         note(diagnostic)
-    if options.api_defaults:
+    if given.api_defaults:
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         objects = all_as_stored(objects)
@@ -217,14 +241,15 @@ def read_requests(
 def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
     """Raise InputError for a setting that is no variable of a policy where a chart is scanned: it
     is meant as Helm's `--set`."""
-    if not options.settings:
+    settings = options.world.settings
+    if not settings:
         return
-    own = [each for each in options.paths if not is_remote(each)]
+    own = [each for each in options.inputs.paths if not is_remote(each)]
     if not any(map(has_chart, matching(own))):
         return
     bodies = json.dumps([each.policy.resource.body for each in policies.policies], default=str)
     used = " ".join(_VARIABLE.findall(bodies))
-    for part in (part for setting in options.settings for part in setting.split(",")):
+    for part in (part for setting in settings for part in setting.split(",")):
         name = part.partition("=")[0]
         start = re.escape(".".join(name.strip().split(".")[:2]))
         if not name.startswith("request.") and not re.search(rf"(?<![.\w]){start}\b", used):
@@ -237,9 +262,9 @@ def _identity(resource: Resource) -> tuple[str, str, str]:
 
 
 def _load_payloads(options: RequestOptions, stdin: TextIO, note: Note) -> list[Resource]:
-    if options.api_defaults:
+    if options.inputs.api_defaults:
         raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
-    with _local(options.paths, options, note) as (paths, named, noting):
+    with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
         return list(map(named, read_payloads(paths, stdin, noting)))
 
 
@@ -251,8 +276,8 @@ def _load_objects(
     reads: Callable[[Path], bool] | None,
 ) -> list[Resource]:
     """Return the objects at the paths, and those of the releases that they declare."""
-    with _local(options.paths, options, note) as (paths, named, noting):
-        objects = read_inputs(paths, stdin, noting, chart, reads, options.exclude)
+    with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
+        objects = read_inputs(paths, stdin, noting, chart, reads, options.inputs.exclude)
         if any(group_of(each) in RELEASE_GROUPS for each in objects):
             from chartkit.scan.gitops.releases import release_objects
 
@@ -262,7 +287,7 @@ def _load_objects(
 
 def read_definitions(options: RequestOptions, note: Note) -> list[Resource]:
     """Return the definitions of custom kinds that the user names; raise InputError."""
-    with _local(options.crds, options, note) as (crds, named, noting):
+    with options.world.network.local(options.inputs.crds, note) as (crds, named, noting):
         return list(map(named, read_crds(crds, noting)))
 
 
@@ -286,100 +311,27 @@ def custom_resources(
 def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:
     """Load the policies that the options name, also by URLs; raise InputError."""
     parameters: dict[str, Json] = {}
-    for text in options.parameters:
+    for text in options.policies.parameters:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise InputError(f"--param '{text}' is not NAME=VALUE")
         parameters[name] = parse_yaml(value)
     notes: list[Diagnostic] = []
-    with _local(options.policies, options, notes.append) as (policies, named, _):
+    names = options.policies.policies
+    with options.world.network.local(names, notes.append) as (policies, named, _):
         found = load_policies(
             policies,
             parameters,
             surroundings,
-            options.policy_type,
+            options.policies.policy_type,
             named=named,
         )
     return replace(found, notes=(*notes, *found.notes)) if notes else found
 
 
-@contextmanager
-def _local(
-    paths: Sequence[str], options: RequestOptions, note: Note
-) -> Iterator[tuple[Sequence[str], Callable[[Resource], Resource], Note]]:
-    """Give paths with what URLs hold in their place, with a function that gives objects the
-    locations of messages, and one that takes notes; raise InputError."""
-    if not any(map(is_remote, paths)):
-        yield paths, lambda resource: resource, note
-        return
-    from chartkit.scan.remote import RemotePaths
-
-    remote = RemotePaths(options.network.allowed_hosts, note)
-    with remote.naming() as renaming:
-        yield remote.local(paths), remote.resource, renaming
-
-
 def load_surroundings(options: RequestOptions, note: Note) -> PolicyAttachments:
     """Load exceptions and settings for policies; raise InputError and CompileError."""
-    with _local(options.exceptions, options, note) as (paths, named, noting):
+    network = options.world.network
+    with network.local(options.policies.exceptions, note) as (paths, named, noting):
         surroundings = read_exceptions([Path(each) for each in paths], noting, named)
-    return replace(surroundings, allows_http=options.network.allows_http)
-
-
-def load_user_inputs(options: RequestOptions, note: Note) -> UserInputs:
-    """Load the user's settings for requests, with the registries and services that may be called;
-    raise InputError."""
-    inputs = read_user_inputs(
-        [_values(each, options, note) for each in options.values],
-        options.settings,
-        options.userinfo,
-        options.context_file,
-    )
-    inputs = _with_registries(inputs, options.registry)
-    if not options.network.allowed_hosts:
-        return inputs
-    from chartkit.network.http.allowed import read_hosts
-    from chartkit.network.services import Services
-
-    return replace(inputs, services=Services(read_hosts(options.network.allowed_hosts)))
-
-
-def _values(text: str, options: RequestOptions, note: Note) -> Path | Document:
-    """Return a values file, that of a URL as the document in it; raise InputError."""
-    if not is_remote(text):
-        return Path(text)
-    from chartkit.scan.remote import RemotePaths
-
-    remote = RemotePaths(options.network.allowed_hosts, note)
-    with remote.naming():
-        [file] = remote.local([text])
-        content = read_source(file)
-    name = remote.name(file)
-    documents = read_text(content, name)
-    if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
-    document = documents[0] if documents else empty_document(Source(name, content))
-    require_single_keys(document)
-    return document
-
-
-def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:
-    if not options.asks_registries:
-        for option, value in _REFINING.items():
-            if value(options):
-                message = f"{option} has no effect: registries are not asked"
-                raise InputError(message, hint="add --registry")
-        return inputs
-    from chartkit.network.registry.images import Registries
-    from chartkit.network.registry.settings import read_settings
-    from chartkit.network.verifiers import image_verifier
-
-    settings = read_settings(
-        options.registry_mirrors,
-        options.registry_plain,
-        options.registry_authorities,
-        options.registry_cache,
-    )
-    registries = Registries(settings)
-    signatures = image_verifier(registries, options.trusted_root)
-    return replace(inputs, registry=registries, signatures=signatures)
+    return replace(surroundings, allows_http=network.allows_http)

@@ -23,6 +23,24 @@ from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Options that say how objects are judged.
+
+    is_json: whether the inputs are any JSON rather than Kubernetes objects; audit_warn: whether
+    failures of policies that only audit are warnings; at: the time for which deletions are planned;
+    changed_since: the revision since which objects must have changed to be judged; jobs: the most
+    processes that judge at a time; executor: the address of other machines that judge.
+    """
+
+    is_json: bool
+    audit_warn: bool
+    at: str | None
+    changed_since: str | None
+    jobs: int = 1
+    executor: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ScanContext:
     """Settings that the requests of a scan share.

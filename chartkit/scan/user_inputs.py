@@ -5,12 +5,20 @@ What answers for a cluster is imported for policies that look at more than their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.documents.reader import Document, read_file
+from chartkit.documents.reader import (
+    Document,
+    Source,
+    empty_document,
+    read_file,
+    read_source,
+    read_text,
+)
 from chartkit.documents.unread import require_read
 from chartkit.engine import (
     OFFLINE,
@@ -38,12 +46,71 @@ from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureS
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.exceptions.files import exceptions_below
-from chartkit.scan.inputs import Note, existing
+from chartkit.scan.inputs import Note, existing, is_remote
+from chartkit.schemas.json_schema import require_single_keys
 
 if TYPE_CHECKING:
     from chartkit.engine.context.global_context import GlobalContextEntry
 
 CLI_GROUP: Final = "cli.kyverno.io/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryOptions:
+    """Options for asking registries about images. All but `asks_registries` need that one."""
+
+    asks_registries: bool
+    registry_mirrors: tuple[str, ...]
+    registry_authorities: Path | None
+    registry_plain: tuple[str, ...]
+    registry_cache: Path | None
+    trusted_root: Path | None
+
+
+_REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
+    "--registry-mirror": lambda options: options.registry_mirrors,
+    "--registry-ca": lambda options: options.registry_authorities,
+    "--registry-plain-http": lambda options: options.registry_plain,
+    "--registry-cache": lambda options: options.registry_cache,
+    "--trusted-root": lambda options: options.trusted_root,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkOptions:
+    """Options for URLs, and for the services that policies ask; allows_http: whether policies of a
+    namespace may do so."""
+
+    allowed_hosts: tuple[str, ...]
+    allows_http: bool
+
+    @contextmanager
+    def local(
+        self, paths: Sequence[str], note: Note
+    ) -> Iterator[tuple[Sequence[str], Callable[[Resource], Resource], Note]]:
+        """Give paths with what URLs hold in their place, with a function that gives objects the
+        locations of messages, and one that takes notes; raise InputError."""
+        if not any(map(is_remote, paths)):
+            yield paths, lambda resource: resource, note
+            return
+        from chartkit.scan.remote import RemotePaths
+
+        remote = RemotePaths(self.allowed_hosts, note)
+        with remote.naming() as renaming:
+            yield remote.local(paths), remote.resource, renaming
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldOptions:
+    """Options that say what requests and policies find. values: as the user wrote them, URLs among
+    them; settings: `NAME=VALUE`."""
+
+    values: tuple[str, ...]
+    settings: tuple[str, ...]
+    userinfo: Path | None
+    context_file: Path | None
+    registry: RegistryOptions
+    network: NetworkOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +275,62 @@ def exception_objects(
         for row in rows:
             note(row)
     return found
+
+
+def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
+    """Load the user's settings for requests, with the registries and services that may be called;
+    raise InputError."""
+    inputs = read_user_inputs(
+        [_values(text, options.network, note) for text in options.values],
+        options.settings,
+        options.userinfo,
+        options.context_file,
+    )
+    inputs = _with_registries(inputs, options.registry)
+    if not options.network.allowed_hosts:
+        return inputs
+    from chartkit.network.http.allowed import read_hosts
+    from chartkit.network.services import Services
+
+    return replace(inputs, services=Services(read_hosts(options.network.allowed_hosts)))
+
+
+def _values(text: str, network: NetworkOptions, note: Note) -> Path | Document:
+    """Return a values file, that of a URL as the document in it; raise InputError."""
+    if not is_remote(text):
+        return Path(text)
+    from chartkit.scan.remote import RemotePaths
+
+    remote = RemotePaths(network.allowed_hosts, note)
+    with remote.naming():
+        [file] = remote.local([text])
+        content = read_source(file)
+    name = remote.name(file)
+    documents = read_text(content, name)
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    document = documents[0] if documents else empty_document(Source(name, content))
+    require_single_keys(document)
+    return document
+
+
+def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:
+    if not options.asks_registries:
+        for option, value in _REFINING.items():
+            if value(options):
+                message = f"{option} has no effect: registries are not asked"
+                raise InputError(message, hint="add --registry")
+        return inputs
+    from chartkit.network.registry.images import Registries
+    from chartkit.network.registry.settings import read_settings
+    from chartkit.network.verifiers import image_verifier
+
+    settings = read_settings(
+        options.registry_mirrors,
+        options.registry_plain,
+        options.registry_authorities,
+        options.registry_cache,
+    )
+    registries = Registries(settings)
+    signatures = image_verifier(registries, options.trusted_root)
+    return replace(inputs, registry=registries, signatures=signatures)

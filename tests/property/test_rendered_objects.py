@@ -19,7 +19,7 @@ from chartkit.model import Body, Json, Location, Resource
 from chartkit.render.checks import permissions
 from chartkit.render.compare.report import comparison, report
 from chartkit.render.compare.sides import Side
-from chartkit.scan.installed.configuration import config_names
+from chartkit.scan.configuration import config_names
 from chartkit.values.lint import RENDERED_RULES, lint
 from tests.command_reports import OWN, in_format
 from tests.unit.values.lint.test_lint import subject

@@ -12,11 +12,9 @@ import click
 from chartkit.addons.migrate.files.options import MigrationOptions
 from chartkit.addons.migrate.plan.options import InventoryOptions
 from chartkit.addons.migrate.values.command import migrate_values
-from chartkit.cli.options.cluster import context_option, record_option
-from chartkit.cli.options.groups import Choice, takes
-from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
-from chartkit.cli.options.jobs import jobs_option
+from chartkit.cli.options.groups import Choice, jobs_option, takes
 from chartkit.cli.options.output import TEXT, Notes, OutputOptions, reports, show
+from chartkit.cli.options.project import CHART_OPTIONS, context_option, helm_option, record_option
 from chartkit.cli.terminal import progress, take_back
 
 

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from chartkit.addons.serve.serving.run import ListenOptions
-from chartkit.cli.options.cluster import context_option, policies_from_option
-from chartkit.cli.options.groups import Choice, takes
-from chartkit.cli.options.numbers import number_option
-from chartkit.cli.options.project import environment_option, project_environment, project_option
-from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.cli.options.groups import Choice, number_option, takes
+from chartkit.cli.options.project import (
+    context_option,
+    environment_option,
+    policies_from_option,
+    project_environment,
+    project_option,
+)
+from chartkit.cli.options.request import takes_request
 from chartkit.errors import InputError
-from chartkit.scan.options import RequestOptions
 
 if TYPE_CHECKING:
     from chartkit.addons.serve.admission.reloading import Source
+    from chartkit.addons.serve.serving.run import ListenOptions
+    from chartkit.scan.requests import RequestOptions
 
 LISTEN_OPTIONS: Final = (
     policies_from_option(
@@ -156,8 +160,8 @@ LISTEN_OPTIONS: Final = (
 
 
 @click.command()
-@takes(RequestOptions, *REQUEST_OPTIONS)
-@takes(ListenOptions, *LISTEN_OPTIONS)
+@takes_request
+@takes("chartkit.addons.serve.serving.run:ListenOptions", *LISTEN_OPTIONS)
 @environment_option
 @project_option
 def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path: Path) -> None:
@@ -173,9 +177,9 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
     from chartkit.addons.serve.serving.run import run
 
     given = {
-        "--userinfo": (options.userinfo, "a review names its user"),
-        "--api-defaults": (options.api_defaults, "an API server has set them"),
-        "PATH -": ("-" in options.paths, "files are read again when they change"),
+        "--userinfo": (options.world.userinfo, "a review names its user"),
+        "--api-defaults": (options.inputs.api_defaults, "an API server has set them"),
+        "PATH -": ("-" in options.inputs.paths, "files are read again when they change"),
     }
     for name, (value, reason) in given.items():
         if value:
@@ -194,16 +198,15 @@ def _source(
     together."""
     from chartkit.addons.serve.serving.policies import ClusterPolicies, FileSource
     from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded
-    from chartkit.scan.environment import require_no_named_policies
 
     given = listen.policies_from
     if given is not None:
-        require_no_named_policies(options, "--policies-from")
+        options.policies.require_none_named("--policies-from")
         if env is not None:
             raise InputError("--policies-from and --env do not go together", hint="leave one out")
         source = ClusterSource(listen.context) if given == LIVE else recorded(given)
         return partial(ClusterPolicies, options, source)
     if env is None:
         return partial(FileSource, options)
-    require_no_named_policies(options)
+    options.policies.require_none_named()
     return partial(FileSource, options, partial(project_environment, path, env))

@@ -1,14 +1,16 @@
-"""Options of a command: parsed into one frozen dataclass, and shown in sections."""
+"""Kinds of options, and options of a command parsed into one frozen dataclass or in sections."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Final, TypeVar, get_type_hints
 
 import click
 
+from chartkit.addon import loaded
 from chartkit.suggestions import suggestion
 
 T = TypeVar("T")
@@ -45,18 +47,22 @@ class SectionedCommand(click.Command):
                 formatter.write_dl(records)
 
 
-def takes(parsed: Callable[..., T], *options: Option) -> Callable[[Callable[..., Any]], Any]:
+def takes(
+    parsed: Callable[..., Any] | str, *options: Option
+) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that adds options to a command, which gets them as its first argument, or
     after those of decorators above.
 
-    parsed: a dataclass with a field for each option; a field that is a dataclass itself takes the
-    options named after that one's fields.
+    parsed: a dataclass with a field for each option, or its `module:name`, which is imported when
+    the command runs; a field that is a dataclass itself takes the options named after that one's
+    fields. Options without a field are arguments of their own.
     """
 
     def decorate(command: Callable[..., Any]) -> Any:
         @wraps(command)
         def call(*before: Any, **given: Any) -> Any:
-            return command(*before, build(parsed, given), **given)
+            made = loaded(parsed) if isinstance(parsed, str) else parsed
+            return command(*before, build(made, given), **given)
 
         decorated: Any = call
         for option in reversed(options):
@@ -75,3 +81,64 @@ def build(parsed: Callable[..., T], given: dict[str, Any]) -> T:
             for name in (field.name for field in fields(parsed))  # type: ignore[arg-type]
         }
     )
+
+
+def number_option(
+    name: str,
+    limits: tuple[float, float | None],
+    default: float | None,
+    help_text: str,
+    *,
+    unit: str | None = None,
+    parameter: str | None = None,
+) -> Option:
+    """Return an option that takes a number, a whole one if its lower limit is one.
+
+    limits: the least and the most, None for no most; default: None if the option can be left out;
+    unit: as help names it; parameter: where it is not named as the option is.
+    """
+    kind = click.FloatRange if isinstance(limits[0], float) else click.IntRange
+    return click.option(
+        name,
+        *((parameter,) if parameter else ()),
+        type=kind(*limits),
+        default=default,
+        show_default=default is not None,
+        metavar=unit,
+        help=help_text,
+    )
+
+
+download_timeout_option = number_option(
+    "--timeout",
+    (0.1, None),
+    None,
+    "The time limit for a server's answer; 20 if not given.",
+    unit="SECONDS",
+)
+
+
+def cores() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def jobs_option(work: str) -> Option:
+    """Return the option `--jobs N`; work: what the processes do, as `judge objects`."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=cores,
+        show_default="the processors",
+        metavar="N",
+        help=f"The most processes that {work} at a time; results come in the order of the input.",
+    )
+
+
+cache_option: Final[Option] = click.option(
+    "--cache/--no-cache",
+    default=True,
+    help="Whether to use results of earlier runs. Default: they are used.",
+)

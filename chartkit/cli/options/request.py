@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
-from chartkit.cli.options.groups import Choice
-from chartkit.cli.options.helm import CHART_OPTIONS, helm_option
-from chartkit.scan.options import DEFAULT_PROFILE
+from chartkit.cli.options.groups import Choice, takes
+from chartkit.cli.options.project import CHART_OPTIONS, helm_option
+from chartkit.scan import DEFAULT_PROFILE
 
 _path_option = partial(click.option, type=click.Path(path_type=Path))
 
@@ -157,3 +157,7 @@ REQUEST_OPTIONS: Final = (
     *REGISTRY_OPTIONS,
     *NETWORK_OPTIONS,
 )
+
+
+takes_request: Final = takes("chartkit.scan.requests:RequestOptions", *REQUEST_OPTIONS)
+"""Adds the options to a command, which gets them as `RequestOptions`."""

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.groups import takes
-from chartkit.cli.options.numbers import number_option
+from chartkit.cli.options.groups import number_option
 from chartkit.cli.options.output import Notes, OutputOptions, reports, show
 from chartkit.cli.options.project import environment_option, project_environment, project_option
-from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.cli.options.request import takes_request
 from chartkit.errors import InputError
-from chartkit.scan.options import RequestOptions
 
 if TYPE_CHECKING:
     from chartkit.project.project import ExceptionRules
     from chartkit.scan.environment import ProjectEnvironment
     from chartkit.scan.exceptions.model import FiledException
+    from chartkit.scan.requests import RequestOptions
 
 
 @click.group()
@@ -51,7 +50,7 @@ def list_(options: OutputOptions, files: Sequence[Path], names: Sequence[str], p
 
 
 @exceptions.command(short_help="Find exceptions that are expired, unused, too wide or unknown.")
-@takes(RequestOptions, *REQUEST_OPTIONS)
+@takes_request
 @environment_option
 @project_option
 @number_option(
@@ -82,7 +81,7 @@ def check(
     filed, environment, rules, paths = _subjects(options, env, path, notes)
     if not paths:
         click.echo("no objects: what is unused or too wide is not looked for", err=True)
-    given = replace(options, paths=paths)
+    given = replace(options, inputs=replace(options.inputs, paths=paths))
     with needs_of(given, environment, sys.stdin, notes) as (policies, needs):
         found = list(checked(filed, policies, needs, rules, datetime.now(UTC), soon_days))
     show(check_report(filed, found), output)
@@ -98,33 +97,32 @@ def _subjects(
     from chartkit.project.project import FILE_NAME, ExceptionRules, read_project
     from chartkit.project.settings import NamedFile
     from chartkit.render.environment import project_exceptions
-    from chartkit.scan.environment import require_no_named_policies
     from chartkit.scan.exceptions.files import read_files
     from chartkit.scan.exceptions.model import filed
     from chartkit.scan.inputs import is_remote
 
     if env is None:
-        if not options.exceptions:
+        if not options.policies.exceptions:
             raise InputError("no exceptions are named", hint="--exceptions FILE, or --env NAME")
-        if any(map(is_remote, options.exceptions)):
+        if any(map(is_remote, options.policies.exceptions)):
             raise InputError("files are checked, and a URL names none", hint="download it first")
-        named = [NamedFile(Path(each), Location(each)) for each in options.exceptions]
+        named = [NamedFile(Path(each), Location(each)) for each in options.policies.exceptions]
         has_project = (path / FILE_NAME if path.is_dir() else path).is_file()
         none = ExceptionRules((), None, Location(FILE_NAME))
         rules = read_project(path).exception_rules if has_project else none
-        return list(map(filed, read_files(named, note))), None, rules, options.paths
-    require_no_named_policies(options)
+        return list(map(filed, read_files(named, note))), None, rules, options.inputs.paths
+    options.policies.require_none_named()
     project = read_project(path)
     chosen = project.environment(env)
     found = project_environment(path, env)
     own = tuple(each for each in found.resources if not is_exception(each))
     shipped = project_exceptions(project, chosen)
-    paths = options.paths or tuple(str(each.path) for each in chosen.workloads)
+    paths = options.inputs.paths or tuple(str(each.path) for each in chosen.workloads)
     return list(shipped.filed), replace(found, resources=own), project.exception_rules, paths
 
 
 @exceptions.command(short_help="Write PolicyExceptions for suppressions or findings.")
-@takes(RequestOptions, *REQUEST_OPTIONS)
+@takes_request
 @environment_option
 @project_option
 @click.option(
@@ -169,14 +167,13 @@ def write(
     Exits 1 if a suppression does not hold, or if no exception can stand for it or for a finding.
     """
     from chartkit.documents.yaml_dump import dump_documents
-    from chartkit.scan.environment import require_no_named_policies
     from chartkit.scan.exceptions.written import annotated, of_findings
     from chartkit.scan.gate.exceptions import exceptions_of
     from chartkit.scan.requests import load_requests
 
     environment = None if env is None else project_environment(path, env)
     if environment is not None:
-        require_no_named_policies(options)
+        options.policies.require_none_named()
     notes = Notes()
     requests = load_requests(options, sys.stdin, notes, environment=environment)
     today = datetime.now(UTC).date()

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.model import Body, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.json_text import json_text
+from chartkit.report.json_report import json_text
 from chartkit.report.model import ReportOptions
 from chartkit.report.spool import Spool
 

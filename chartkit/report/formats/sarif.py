@@ -17,7 +17,7 @@ from chartkit.documents.unread import UNREAD
 from chartkit.model import Body, Location, Severity, Status
 from chartkit.report.finding import Finding, FindingFormat, FindingRule
 from chartkit.report.findings import Acceptance, AcceptedAs, FieldPlace
-from chartkit.report.json_text import json_text, quoted
+from chartkit.report.json_report import json_text, quoted
 from chartkit.report.model import ReportOptions
 from chartkit.report.spool import Spool
 

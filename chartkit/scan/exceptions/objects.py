@@ -14,9 +14,9 @@ from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.exceptions.need import Needs
 from chartkit.scan.inputs import Note
-from chartkit.scan.options import RequestOptions
-from chartkit.scan.requests import load_named_policies, load_requests, load_user_inputs
+from chartkit.scan.requests import RequestOptions, load_named_policies, load_requests
 from chartkit.scan.run import ScanContext
+from chartkit.scan.user_inputs import load_user_inputs
 
 
 @contextmanager
@@ -25,11 +25,11 @@ def needs_of(
 ) -> Iterator[tuple[Sequence[RunnablePolicy], Needs | None]]:
     """Yield policies without exceptions, and what the objects at the paths need of those; None
     without paths. Raise InputError."""
-    recordings = [path for path in map(Path, options.paths) if is_recording(path)]
-    if recordings and len(options.paths) > 1:
+    recordings = [path for path in map(Path, options.inputs.paths) if is_recording(path)]
+    if recordings and len(options.inputs.paths) > 1:
         raise InputError("a recording is read alone", hint="leave the other PATHs out")
-    without = replace(options, exceptions=())
-    if options.paths and not recordings:
+    without = replace(options, policies=replace(options.policies, exceptions=()))
+    if options.inputs.paths and not recordings:
         requests = load_requests(without, stdin, note, environment=environment)
         policies = requests.policies.policies
         yield policies, Needs(policies, requests.objects, requests.context(requests.world()))
@@ -52,13 +52,13 @@ def _recorded(
     from chartkit.scan.cluster import Survey, open_cluster
     from chartkit.scan.cluster_source import ClusterSource
 
-    source = ClusterSource(recording=recording, namespace=options.named_namespace or "")
+    source = ClusterSource(recording=recording, namespace=options.inputs.only_namespace)
     with open_cluster(source) as reader:
         survey = Survey(reader, NO_ATTACHMENTS)
         context = ScanContext(
             survey.namespaces,
             survey.namespace_objects,
-            survey.world(load_user_inputs(options, note)),
+            survey.world(load_user_inputs(options.world, note)),
             plural_of=reader.discovery.plural,
         )
         yield Needs(policies, list(survey.objects(policies)), context)

@@ -10,11 +10,7 @@ from pathlib import Path
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.report.notes import grouped
-from chartkit.report.outputs import Output
-from chartkit.scan.environment import Completed, Completion, ProjectEnvironment, uncompleted
-from chartkit.scan.gate.selection import Selection
-from chartkit.scan.inputs import is_remote
-from chartkit.scan.options import ScanOptions
+from chartkit.scan.environment import Completion, ProjectEnvironment, uncompleted
 from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.interrupt import Interrupts
 from chartkit.scan.parallel.pool import can_fork, in_order
@@ -30,28 +26,10 @@ from chartkit.scan.parallel.streaming import (
     open_stream,
 )
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.reporting import CLEANUP, Console, ScanReport, require_policies
-from chartkit.scan.requests import Judges, Requests
-from chartkit.scan.run import ScanContext, Sink
+from chartkit.scan.reporting import CLEANUP, Console, Reporting, ScanReport, require_policies
+from chartkit.scan.requests import Judges, RequestOptions, Requests
+from chartkit.scan.run import RunOptions, Sink
 from chartkit.scan.user_inputs import exception_objects
-
-
-def require_spreadable(options: ScanOptions, environment: ProjectEnvironment | None) -> None:
-    """Raise InputError for what other machines cannot judge, and for an address that is none."""
-    from chartkit.scan.parallel.dask_executor import scheduler_address
-
-    scheduler_address(options.executor or "")
-    others = {
-        "--cluster": options.cluster.cluster,
-        "--policies-from": options.cluster.policies_from is not None,
-        "--env": environment is not None,
-        "--exceptions URL": any(map(is_remote, map(str, options.request.exceptions))),
-        "-o html": any(each.partition("=")[0] == "html" for each in options.outputs),
-    }
-    for name, is_given in others.items():
-        if is_given:
-            message = f"--executor and {name} do not go together"
-            raise InputError(message, hint="leave one of them out")
 
 
 class _Held:
@@ -75,18 +53,20 @@ class _Held:
 
 
 def scan_stream(
-    options: ScanOptions,
-    outputs: Sequence[Output],
-    console: Console,
-    selection: Selection,
+    options: RequestOptions,
+    run: RunOptions,
+    reporting: Reporting,
     environment: ProjectEnvironment | None,
     judges: Judges,
     copies: Copies,
 ) -> int | None:
     """Scan large files part by part, and write the reports; None where they are small, or have to
     be read as a whole. copies: of inputs. Raise InputError."""
-    policies, inputs = judges.policies, judges.inputs
-    if (stream := _stream(options, judges, copies)) is None:
+    policies, inputs, console = judges.policies, judges.inputs, reporting.console
+    if run.is_json or inputs.chart_values or not inputs.is_isolated(policies.policies):
+        return None  # The objects need each other.
+    stream = open_stream(options.inputs, copies, 0 if run.executor else LEAST)
+    if stream is None:
         return None
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
@@ -97,21 +77,30 @@ def scan_stream(
     requests = Requests(policies, (), stream.labels, stream.namespaces, inputs, custom)
     reading = Reading(stream)
     try:
-        report = ScanReport(options, outputs, requests, holding, selection, is_live=False)
+        report = ScanReport(replace(reporting, console=holding), requests, is_live=False)
         completion = requests.completion(environment)
         there, here = completion.split()
-        if options.executor and not report.are_divisible:
+        if run.executor and not report.are_divisible:
             there, here = here, there
-        context = replace(requests.context(requests.world()), audit_warn=options.audit_warn)
-        judge = _part_judge(report, context, judges, there, options, environment)
-        if judge.shown is not None and here is uncompleted and options.executor is None:
+        context = replace(requests.context(requests.world()), audit_warn=run.audit_warn)
+        is_sent = run.executor is not None or (run.jobs > 1 and can_fork())
+        judge = PartJudge(
+            report.running,
+            context,
+            report.looks_at,
+            bool(options.policies.exceptions) or environment is not None,
+            judges.identities,
+            there,
+            report.shown if is_sent else None,
+        )
+        if judge.shown is not None and here is uncompleted and run.executor is None:
             judge = replace(judge, reports=report.divided())
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             report.add(resource, here(resource, results))
 
         with Interrupts() as interrupts, console.progress(len(stream.parts)) as step:
-            answers = _answers(options, stream, judge, judges, report)
+            answers = _answers(options, run, stream, judge, judges, report)
             _take(answers, report, sink, step, interrupts, reading)
         if not interrupts.exit_code:
             reading.require_objects()
@@ -145,58 +134,33 @@ def _release(
         console.remark(line)
 
 
-def _stream(options: ScanOptions, judges: Judges, copies: Copies) -> Stream | None:
-    """Return the inputs in parts; None where they are small or their objects need each other."""
-    inputs = judges.inputs
-    if options.is_json or inputs.chart_values or not inputs.is_isolated(judges.policies.policies):
-        return None
-    return open_stream(options.request, copies, 0 if options.executor else LEAST)
-
-
-def _part_judge(
-    report: ScanReport,
-    context: ScanContext,
-    judges: Judges,
-    completed: Completed,
-    options: ScanOptions,
-    environment: ProjectEnvironment | None,
-) -> PartJudge:
-    is_sent = options.executor is not None or (options.jobs > 1 and can_fork())
-    has_exceptions = bool(options.request.exceptions) or environment is not None
-    looks_at, identities = report.looks_at, judges.identities
-    return PartJudge(
-        report.running,
-        context,
-        looks_at,
-        has_exceptions,
-        identities,
-        completed,
-        report.shown if is_sent else None,
-    )
-
-
 def _answers(
-    options: ScanOptions, stream: Stream, judge: PartJudge, judges: Judges, report: ScanReport
+    options: RequestOptions,
+    run: RunOptions,
+    stream: Stream,
+    judge: PartJudge,
+    judges: Judges,
+    report: ScanReport,
 ) -> Generator[Answer]:
     """Return the answers to the parts of a stream in order, of processes here or elsewhere."""
-    if options.executor is None:
-        return in_order(options.jobs, judge, stream.parts)
+    if run.executor is None:
+        return in_order(run.jobs, judge, stream.parts)
     from chartkit.scan.parallel.dask_executor import judged_by_dask, scheduler_address
     from chartkit.scan.parallel.recipe import Recipe
 
     recipe = Recipe(
         judges.policies.found,
-        exception_objects([Path(each) for each in options.request.exceptions], lambda _: None),
+        exception_objects([Path(each) for each in options.policies.exceptions], lambda _: None),
         frozenset(each.policy.id for each in judge.policies),
         stream.shared,
         report.recipe.selection,
         frozenset(judges.identities),
         judges.inputs.user,
-        options.audit_warn,
-        options.request.network.allows_http,
+        run.audit_warn,
+        options.world.network.allows_http,
         report.recipe if report.are_divisible else None,
     )
-    return judged_by_dask(scheduler_address(options.executor), recipe, stream.parts)
+    return judged_by_dask(scheduler_address(run.executor), recipe, stream.parts)
 
 
 def _take(

@@ -45,12 +45,12 @@ from chartkit.scan.inputs import (
     walk,
     without_answers,
 )
-from chartkit.scan.options import RequestOptions
 from chartkit.scan.parallel.copies import COMPRESSED_LEAST, Copies
 from chartkit.scan.parallel.judged import Judged, judged
 from chartkit.scan.parallel.lists import NotAList
 from chartkit.scan.parallel.partition import Part, Slice, is_compressed, parts, sliced, total
 from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
+from chartkit.scan.requests import InputOptions
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Stream:
         return namespaces_among(self.shared)
 
 
-def open_stream(options: RequestOptions, copies: Copies, least: int = LEAST) -> Stream | None:
+def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> Stream | None:
     """Return inputs in parts; None where they have fewer bytes, or have to be read as a whole.
     copies: gets those of compressed files."""
     if options.crds or options.api_defaults or options.paths.count(STDIN) > 1:

@@ -13,7 +13,8 @@ import pytest
 from chartkit.cli.options.groups import build
 from chartkit.cli.preview import preview
 from chartkit.cli.scan import scan
-from chartkit.scan.options import RequestOptions, ScanOptions
+from chartkit.scan.options import ScanOptions
+from chartkit.scan.requests import RequestOptions
 
 
 def field_names(parsed: Any) -> Iterator[str]:
@@ -25,7 +26,10 @@ def field_names(parsed: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("command", "parsed", "others"),
-    [(scan, ScanOptions, set()), (preview, RequestOptions, {"outputs", "query", "show_secrets"})],
+    [
+        (scan, ScanOptions, {"env", "path", "watch"}),
+        (preview, RequestOptions, {"outputs", "query", "show_secrets"}),
+    ],
     ids=["scan", "preview"],
 )
 def test_each_option_is_a_field(command: click.Command, parsed: type, others: set[str]) -> None:
@@ -39,6 +43,6 @@ def test_fields_get_their_options_values() -> None:
     given: dict[str, Any] = dict.fromkeys(field_names(RequestOptions))
     given |= {"trusted_root": Path("root"), "output": "text"}
     options = build(RequestOptions, given)
-    assert options.registry.trusted_root == Path("root")
-    assert options.policies == ("pss-restricted",)
+    assert options.world.registry.trusted_root == Path("root")
+    assert options.policies.policies == ("pss-restricted",)
     assert given == {"output": "text"}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chartkit.model import Json
-from chartkit.report.json_text import json_text
+from chartkit.report.json_report import json_text
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.scan.options import DEFAULT_NAMESPACE
+from chartkit.scan import DEFAULT_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

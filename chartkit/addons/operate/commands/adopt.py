@@ -5,23 +5,25 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from chartkit.addon import required
-from chartkit.addons.operate.adopt.model import DEFAULT_ENVIRONMENT, AdoptOptions
-from chartkit.cli.options.cluster import context_option, record_option
 from chartkit.cli.options.groups import takes
-from chartkit.cli.options.helm import helm_option
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
+from chartkit.cli.options.project import context_option, helm_option, record_option
 from chartkit.cli.terminal import take_back, track
+
+if TYPE_CHECKING:
+    from chartkit.addons.operate.adopt.model import AdoptOptions
 
 _FILE = click.Path(path_type=Path)
 
 
 @click.command()
 @takes(
-    AdoptOptions,
+    "chartkit.addons.operate.adopt.model:AdoptOptions",
     click.argument("paths", nargs=-1, metavar="[PATH…]"),
     click.option(
         "--env",
@@ -29,7 +31,7 @@ _FILE = click.Path(path_type=Path)
         multiple=True,
         metavar="NAME[=PATH]",
         help="An environment of the project, with what it has besides the other PATHs, such as a "
-        f"recording of its cluster; repeatable. Default: {DEFAULT_ENVIRONMENT}.",
+        "recording of its cluster; repeatable. Default: prd.",
     ),
     click.option(
         "--folder",

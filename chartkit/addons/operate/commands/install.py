@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chartkit.cli import boundary
-from chartkit.cli.options.cluster import context_option
-from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.numbers import number_option
-from chartkit.cli.options.project import project_option
+from chartkit.cli.options.groups import number_option
+from chartkit.cli.options.project import context_option, helm_option, project_option
 
 if TYPE_CHECKING:
     from chartkit.addons.operate.install.releases import Releases

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.helm import matrix_option
 from chartkit.cli.options.output import OutputOptions, reports, show
-from chartkit.cli.options.project import project_option
+from chartkit.cli.options.project import matrix_option, project_option
 from chartkit.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import click
 
 from chartkit.addons.operate.promote.options import PromoteOptions
-from chartkit.cli.options.cluster import context_option
-from chartkit.cli.options.groups import takes
-from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.numbers import number_option
+from chartkit.cli.options.groups import number_option, takes
 from chartkit.cli.options.output import TEXT, OutputOptions, reports, show
-from chartkit.cli.options.project import project_option
+from chartkit.cli.options.project import context_option, helm_option, project_option
 from chartkit.cli.terminal import take_back
 
 

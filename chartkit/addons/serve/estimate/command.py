@@ -5,21 +5,27 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.options.cluster import context_option
-from chartkit.cli.options.groups import takes
-from chartkit.cli.options.numbers import number_option
+from chartkit.cli.options.groups import number_option
 from chartkit.cli.options.output import Notes, OutputOptions, reports, show
-from chartkit.cli.options.project import environment_option, project_environment, project_option
-from chartkit.cli.options.request import REQUEST_OPTIONS
+from chartkit.cli.options.project import (
+    context_option,
+    environment_option,
+    project_environment,
+    project_option,
+)
+from chartkit.cli.options.request import takes_request
 from chartkit.errors import InputError
-from chartkit.scan.options import RequestOptions
+
+if TYPE_CHECKING:
+    from chartkit.scan.requests import RequestOptions
 
 
 @click.command()
-@takes(RequestOptions, *REQUEST_OPTIONS)
+@takes_request
 @click.option("--cluster", is_flag=True, help="Count the objects of a live cluster, read-only.")
 @context_option
 @number_option(
@@ -54,7 +60,6 @@ def estimate(
     from chartkit.addons.serve.estimate.run import estimate as estimated
     from chartkit.addons.serve.estimate.sources import open_input
     from chartkit.scan.cluster_source import ClusterSource
-    from chartkit.scan.environment import require_no_named_policies
 
     output.parsed()
     notes = Notes()
@@ -62,11 +67,12 @@ def estimate(
         raise InputError("--context needs --cluster")
     environment = None
     if env is not None:
-        require_no_named_policies(options)
+        options.policies.require_none_named()
         environment = project_environment(path, env)
-        if not options.paths and not cluster:
-            options = replace(options, paths=_workloads(path, env))
-    live = ClusterSource(context, namespace=options.named_namespace or "") if cluster else None
+        if not options.inputs.paths and not cluster:
+            inputs = replace(options.inputs, paths=_workloads(path, env))
+            options = replace(options, inputs=inputs)
+    live = ClusterSource(context, namespace=options.inputs.only_namespace) if cluster else None
     with open_input(options, live, environment, nodes, sys.stdin, notes) as (given, unread):
         found = estimated(given)
     show(report(found), output)

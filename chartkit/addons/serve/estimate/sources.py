@@ -15,14 +15,14 @@ from chartkit.scan.cluster import Survey, open_cluster, served_names
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import Note
-from chartkit.scan.options import RequestOptions
 from chartkit.scan.requests import (
+    RequestOptions,
     Requests,
     load_named_policies,
     load_requests,
     load_surroundings,
-    load_user_inputs,
 )
+from chartkit.scan.user_inputs import load_user_inputs
 
 
 @contextmanager
@@ -37,13 +37,13 @@ def open_input(
     """Yield what to estimate, with a line for everything that could not be read; live: the cluster
     to read, None for the paths. Raise InputError, and SourceError where a cluster does not
     answer."""
-    recordings = [path for path in map(Path, options.paths) if is_recording(path)]
-    if recordings and (len(options.paths) > 1 or live is not None):
+    recordings = [path for path in map(Path, options.inputs.paths) if is_recording(path)]
+    if recordings and (len(options.inputs.paths) > 1 or live is not None):
         raise InputError("a recording is read alone", hint="leave the other PATHs out")
-    if live is not None and options.paths:
+    if live is not None and options.inputs.paths:
         raise InputError("--cluster and PATH do not go together", hint="leave one of them out")
     if recordings:
-        live = ClusterSource(recording=recordings[0], namespace=options.named_namespace or "")
+        live = ClusterSource(recording=recordings[0], namespace=options.inputs.only_namespace)
     if live is None:
         requests = load_requests(options, stdin, note, environment=environment)
         context = requests.context(requests.world())
@@ -61,7 +61,7 @@ def open_input(
             policies = load_named_policies(options, survey.around)
         for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
             note(diagnostic)
-        inputs = load_user_inputs(options, note)
+        inputs = load_user_inputs(options.world, note)
         requests = Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
         context = replace(requests.context(survey.world(inputs)), plural_of=reader.discovery.plural)
         running = [policy for policy in policies.policies if not policy.judges_json]

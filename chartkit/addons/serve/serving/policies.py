@@ -25,10 +25,9 @@ from chartkit.scan.cluster import Survey, answers
 from chartkit.scan.cluster_source import ClusterSource
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.inputs import is_remote
-from chartkit.scan.installed.cluster import InstalledPolicies, installed_environment
-from chartkit.scan.options import RequestOptions
+from chartkit.scan.installed import InstalledPolicies, installed_environment
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.requests import Requests, load_requests, load_surroundings
+from chartkit.scan.requests import RequestOptions, Requests, load_requests, load_surroundings
 
 if TYPE_CHECKING:
     from chartkit.network.cluster.live import Watches
@@ -98,12 +97,13 @@ class FileSource:
         does not compile."""
         options = self.options
         environment = None if self.environment is None else self.environment()
-        given = (*options.exceptions, *options.values)
-        named = (*options.paths, *options.named_policies, *options.crds, *given)
+        inputs, policies, user = options.inputs, options.policies, options.world
+        given = (*policies.exceptions, *user.values)
+        named = (*inputs.paths, *policies.named_policies, *inputs.crds, *given)
         own = environment.sources if environment is not None else ()
         self._roots = (
             *(Path(each) for each in named if not is_remote(each)),
-            *filter(None, (options.userinfo, options.context_file)),
+            *filter(None, (user.userinfo, user.context_file)),
             *own,
         )
         self._seen = dict(_signature(self._roots))

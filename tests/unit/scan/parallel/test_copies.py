@@ -11,11 +11,11 @@ from typing import cast
 
 import pytest
 
-from chartkit.scan.options import RequestOptions
 from chartkit.scan.parallel import copies
 from chartkit.scan.parallel.copies import Copies
 from chartkit.scan.parallel.partition import Slice
 from chartkit.scan.parallel.streaming import Stream, open_stream
+from chartkit.scan.requests import InputOptions
 
 _PADDING = "".join(f"{number * 7919 % 1000003}" for number in range(60_000))
 _TEXT = "".join(
@@ -33,7 +33,7 @@ def made() -> Iterator[Copies]:
 
 def _opened(path: Path | str, made: Copies) -> Stream | None:
     options = SimpleNamespace(paths=(str(path),), crds=(), exclude=(), api_defaults=False)
-    return open_stream(cast(RequestOptions, options), made)
+    return open_stream(cast(InputOptions, options), made)
 
 
 def _stream(path: Path | str, made: Copies) -> Stream:

@@ -261,9 +261,9 @@ def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
     for index, each in enumerate(found):
         folder = project / each
         if not folder.is_dir() and (made is None or folder.resolve() != made.resolve()):
-            place = documents[0].locate("library", index)
+            location = documents[0].locate("library", index)
             hint = "make the folder, or take it out of the list"
-            raise InputError(f"there is no policy library '{each}'", place, hint)
+            raise InputError(f"there is no policy library '{each}'", location, hint)
     return [project / each for each in found]
 
 

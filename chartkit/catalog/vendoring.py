@@ -146,18 +146,18 @@ def vendored_names(name: str | None, project: Path) -> list[str]:
 def _indexed(name: str, folder: Path, taken: SourceFiles) -> IndexedLibrary:
     indexed = index_files(name, folder, taken.files)
     if not indexed.entries:
-        place = Location(taken.origin.shown)
+        location = Location(taken.origin.shown)
         first = f"; {indexed.problems[0]}" if indexed.problems else ""
         hint = "a library is folders with policies of Kyverno in YAML files"
-        raise InputError(f"holds no policy{first}", place, hint)
+        raise InputError(f"holds no policy{first}", location, hint)
     return indexed
 
 
 def _free_name(name: str, source: str, project: Path) -> str:
     if not _NAME.fullmatch(name) or name == CHARTS:
         hint = "give one by --name: lower-case letters, digits, '-' and '.'"
-        place = Location(shown_source(source))
-        raise InputError(f"'{name}' cannot be the name of a library", place, hint)
+        location = Location(shown_source(source))
+        raise InputError(f"'{name}' cannot be the name of a library", location, hint)
     taken = [each for each in libraries(project) if each.name == name and not each.vendored]
     if taken:
         what = f"there is a library '{name}' already"
@@ -265,8 +265,8 @@ def default_name(source: str) -> str:
 
 def _no_ref(ref: str, source: str) -> None:
     if ref:
-        place = Location(shown_source(source))
-        raise InputError("a ref is for a git checkout", place, "leave --ref out")
+        location = Location(shown_source(source))
+        raise InputError("a ref is for a git checkout", location, "leave --ref out")
 
 
 def strip_root(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -292,8 +292,8 @@ class _Reader:
     def _at(self, start: int, message: str) -> InputError:
         line = self.source.text.count("\n", 0, start) + 1
         hint = "write it plainly; what differs between environments is for values to say"
-        place = Location(self.source.file, line)
-        return InputError(f"Helm code in a policy: {message}", place, hint)
+        location = Location(self.source.file, line)
+        return InputError(f"Helm code in a policy: {message}", location, hint)
 
 
 _MARK: Final = "\ue000"

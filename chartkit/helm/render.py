@@ -209,11 +209,11 @@ def _explain(
     match = next((place for place in places if (folder / place[2]).exists()), None)
     message = " ".join(text.split())
     if match:
-        place = Location(str(shown / match[2]), int(match[3]), int(match[4] or 0))
+        location = Location(str(shown / match[2]), int(match[3]), int(match[4] or 0))
         in_values = _VALUES_TEXT.search(message)
         if in_values:
-            return place, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
-        return place, f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}", None
+            return location, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
+        return location, f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}", None
     return Location(str(shown)), f"Helm refuses the chart: {message}", None
 
 
@@ -228,12 +228,12 @@ def _refused(
     path: list[str | int] = [*map(path_step, steps)]
     if problem.startswith("additional properties"):
         path.extend(_SCHEMA_KEY.findall(problem)[:1])
-    place = values.locate(path) or Location(str(shown / "values.yaml"))
+    location = values.locate(path) or Location(str(shown / "values.yaml"))
     name = ".".join(map(str, path)) or "the values"
     more = f"and {len(tops) - 1} more of the kind" if len(tops) > 1 else None
     reason = _SCHEMA_REASON.fullmatch(problem)
     why = reason[1] if reason else problem
-    return place, f"the chart's schema refuses '{name}': {why}", more
+    return location, f"the chart's schema refuses '{name}': {why}", more
 
 
 def _warning(text: str, shown: Path) -> Diagnostic:
@@ -292,9 +292,9 @@ def _resources(
         except InputError as error:
             raise _unreadable(str(shown), error) from None
         for resource in found:
-            place = Location(str(shown), lines.get(resource.kind, 1), 0, resource.location.path)
-            places = None if chart is None else TemplatePlaces(chart, name, number, place)
-            yield Resource(resource.body, replace(place, places=places))
+            location = Location(str(shown), lines.get(resource.kind, 1), 0, resource.location.path)
+            places = None if chart is None else TemplatePlaces(chart, name, number, location)
+            yield Resource(resource.body, replace(location, places=places))
 
 
 @lru_cache(maxsize=1024)

@@ -130,13 +130,13 @@ class KnownFault:
         """Return the release without the fault that comes next; None if none is known."""
         return next((affected.fixed for affected in self.affected if release in affected), None)
 
-    def diagnostic(self, message: str, place: Location | None, release: Release) -> Diagnostic:
+    def diagnostic(self, message: str, location: Location | None, release: Release) -> Diagnostic:
         """Return a warning with the release that is without the fault, and the source."""
         fixed = self.fixed_in(release)
         hint = (
             f"{fixed} does not: {self.source}" if fixed else f"no release fixes it: {self.source}"
         )
-        return Diagnostic(RULE_FAULT, Severity.WARNING, message, place, hint)
+        return Diagnostic(RULE_FAULT, Severity.WARNING, message, location, hint)
 
 
 @cache
@@ -146,12 +146,12 @@ def known_faults(data: ReleaseData = BUILT_IN) -> Sequence[KnownFault]:
 
 
 def faults_of(
-    release: Release | None, place: Location | None, data: ReleaseData = BUILT_IN
+    release: Release | None, location: Location | None, data: ReleaseData = BUILT_IN
 ) -> Iterator[Diagnostic]:
     """Return what a later release than this one fixes, whatever policies there are."""
     for fault in known_faults(data):
         if release is not None and fault.is_in(release) and fault.fixed_in(release):
-            yield fault.diagnostic(fault.message(release), place, release)
+            yield fault.diagnostic(fault.message(release), location, release)
 
 
 def running_release(engine: Sequence[Resource], component: str) -> Release | None:

@@ -110,7 +110,7 @@ def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
             f"give the Kyverno that is there {_RATE_FLAGS} and {TIMEOUT_FLAG}: {LONG_TIMEOUT} as "
             "arguments of the admission controller, or install in CEL"
         )
-        place = subject.policies.values.location
+        location = subject.policies.values.location
     else:
         # The seconds that the engine's arguments give its webhooks.
         given = [
@@ -123,10 +123,10 @@ def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
         ]
         seconds = given[-1] if given else _DEFAULT_SECONDS
         message = f"{what}: its webhooks wait up to {seconds} s, those for objects as well"
-        place = subject.engine.values.location
+        location = subject.engine.values.location
         longer = f"set {TIMEOUT_KEY}: {LONG_TIMEOUT}, or install in CEL"
         hint = longer if seconds == _DEFAULT_SECONDS else None
-    return Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
+    return Row(subject.environment.name, CHECK, Outcome.NOTE, message, location, hint)
 
 
 def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterable[Row]:
@@ -148,8 +148,8 @@ def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterabl
         "and the installation takes several times as long"
     )
     hint = "switch them off where the definitions are not, or say under apis that they are there"
-    place = subject.policies.values.location
-    yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
+    location = subject.policies.values.location
+    yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, location, hint)
 
 
 def _other_groups(policy: Resource) -> set[str]:

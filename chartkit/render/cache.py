@@ -315,7 +315,7 @@ def key_options(
 
 
 def _row_body(row: Row) -> Json:
-    place = row.location
+    location = row.location
     return {
         "environment": row.environment,
         "check": row.check,
@@ -324,13 +324,13 @@ def _row_body(row: Row) -> Json:
         "hint": row.hint,
         "policy": row.policy,
         "subject": row.subject,
-        "location": None if place is None else _place(place),
+        "location": None if location is None else _place(location),
     }
 
 
-def _place(place: Location) -> Json:
-    first, lines = (0, ()) if place.places is None else place.places.excerpt(place.line)
-    return [place.file, place.line, place.column, place.path, first, list(lines)]
+def _place(location: Location) -> Json:
+    first, lines = (0, ()) if location.places is None else location.places.excerpt(location.line)
+    return [location.file, location.line, location.column, location.path, first, list(lines)]
 
 
 def _read(body: Json) -> RenderResult | None:
@@ -341,12 +341,12 @@ def _read(body: Json) -> RenderResult | None:
 
 
 def _row(body: Body) -> Row:
-    place: Location | None = None
+    location: Location | None = None
     if body["location"]:
         file, line, column, path, first, lines = body["location"]
         known = KnownPlaces(file, {}, {line: (first, lines)}) if lines else None
-        place = Location(file, line, column, path, known)
+        location = Location(file, line, column, path, known)
     outcome = Outcome(body["outcome"])
     text, hint = body["message"], body["hint"]
     about = body["policy"], body["subject"]
-    return Row(body["environment"], body["check"], outcome, text, place, hint, *about)
+    return Row(body["environment"], body["check"], outcome, text, location, hint, *about)

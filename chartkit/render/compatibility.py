@@ -135,8 +135,8 @@ def cluster(kubernetes: Version, data: ReleaseData = BUILT_IN) -> VersionCheck:
 
 def environment(env: Environment, today: date) -> VersionCheck:
     """Return a project's environment: its pair of versions, and the form of its policies."""
-    place = env.locate("kyverno")
-    pair_of = (env.kyverno, env.kubernetes, today, place, env.release, env.versions)
+    location = env.locate("kyverno")
+    pair_of = (env.kyverno, env.kubernetes, today, location, env.release, env.versions)
     subject = pair(env.name, *pair_of, env.accepted)
     if env.policy_type is not PolicyType.ADMISSION:
         return subject
@@ -157,13 +157,13 @@ def chart(
     body = documents[0].body if documents else None
     if not isinstance(body, dict):
         raise InputError("must be a mapping", Location(str(file)))
-    place = documents[0].locate("appVersion")
+    location = documents[0].locate("appVersion")
     if "appVersion" not in body:
         hint = "appVersion says which Kyverno the chart is for"
-        raise InputError("names no Kyverno version", place, hint)
-    kyverno = parse_version(body["appVersion"], "Kyverno", place)
+        raise InputError("names no Kyverno version", location, hint)
+    kyverno = parse_version(body["appVersion"], "Kyverno", location)
     release = parse_release(body["appVersion"])
-    subject = pair(str(folder), kyverno, kubernetes, today, place, release, data)
+    subject = pair(str(folder), kyverno, kubernetes, today, location, release, data)
     given = _given_range(body)
     if given is None or subject.row is None:
         return subject
@@ -181,10 +181,10 @@ def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
     return (body["kubeVersion"], ("kubeVersion",)) if "kubeVersion" in body else None
 
 
-def _range(text: object, subject: VersionCheck, place: Location) -> list[Diagnostic]:
+def _range(text: object, subject: VersionCheck, location: Location) -> list[Diagnostic]:
     row, wanted = subject.row, subject.kubernetes
     if not isinstance(text, str):
-        raise InputError("a range of Kubernetes versions must be text", place)
+        raise InputError("a range of Kubernetes versions must be text", location)
     if row is None:
         return []
     known = compat.known_clusters(subject.data)
@@ -204,18 +204,18 @@ def _range(text: object, subject: VersionCheck, place: Location) -> list[Diagnos
                 admitted.append(version)
     if wanted is not None and wanted not in admitted:
         message = f"the chart's range {text} refuses Kubernetes {wanted}"
-        return [Diagnostic(_RANGE, Severity.ERROR, message, place)]
+        return [Diagnostic(_RANGE, Severity.ERROR, message, location)]
     if not any(row.support(each) is compat.Support.SUPPORTED for each in admitted):
         message = f"the chart's range {text} admits no cluster that Kyverno {row.kyverno}"
         right = compat.kube_version_range([row.kyverno], None, subject.data)
         hint = f"it supports {row.clusters}: write {right}"
-        return [Diagnostic(_RANGE, Severity.ERROR, f"{message} supports", place, hint)]
+        return [Diagnostic(_RANGE, Severity.ERROR, f"{message} supports", location, hint)]
     beyond = [str(e) for e in admitted if row.support(e) is not compat.Support.SUPPORTED]
     if not beyond:
         return []
     message = f"the chart's range {text} admits Kubernetes {', '.join(beyond)} too"
     hint = f"Kyverno {row.kyverno} supports {row.clusters}"
-    return [Diagnostic(_RANGE, Severity.WARNING, message, place, hint)]
+    return [Diagnostic(_RANGE, Severity.WARNING, message, location, hint)]
 
 
 def report(

@@ -180,9 +180,9 @@ class _Shipping:
         return f"policies.kyverno.io/{version}"
 
     def _row(
-        self, outcome: Outcome, message: str, place: Location, hint: str | None = None
+        self, outcome: Outcome, message: str, location: Location, hint: str | None = None
     ) -> None:
-        self.rows.append(Row(self._environment.name, CHECK, outcome, message, place, hint))
+        self.rows.append(Row(self._environment.name, CHECK, outcome, message, location, hint))
 
 
 def _legacy_names(resource: Resource) -> list[str]:

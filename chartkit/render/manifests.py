@@ -105,9 +105,9 @@ def _behind_an_edit(tree: Tree) -> Iterator[str]:
 
 def _row(tree: Tree, name: str) -> Row:
     message = "is older than the values, which were edited by hand since"
-    place = Location(str(tree.folder / name))
+    location = Location(str(tree.folder / name))
     return Row(
-        tree.folder.name, "files", Outcome.NOTE, message, place, "`chartkit render` updates it"
+        tree.folder.name, "files", Outcome.NOTE, message, location, "`chartkit render` updates it"
     )
 
 

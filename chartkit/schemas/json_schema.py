@@ -100,8 +100,8 @@ def require_schema(document: Document) -> Body:
     try:
         Draft202012Validator.check_schema(document.body)
     except SchemaError as error:
-        place = document.locate(*error.absolute_path)
-        raise InputError(f"is no JSON Schema: {error.message}", place, hint) from None
+        location = document.locate(*error.absolute_path)
+        raise InputError(f"is no JSON Schema: {error.message}", location, hint) from None
     body: Body = document.body
     return body
 
@@ -121,11 +121,11 @@ def require(document: LocatedValue, schema: Mapping[str, Any]) -> None:
 
 def require_single_keys(document: Document) -> None:
     """Raises InputError where a mapping has a key twice: YAML's readers drop the first one."""
-    place = document.repeated_key()
-    if place is not None:
-        name = place.path.rpartition("/")[2]
+    location = document.repeated_key()
+    if location is not None:
+        name = location.path.rpartition("/")[2]
         hint = "what stands below the first one would be lost: put both together"
-        raise InputError(f"the key '{name}' stands here a second time", place, hint)
+        raise InputError(f"the key '{name}' stands here a second time", location, hint)
 
 
 def require_no_object(document: Document) -> None:
@@ -149,8 +149,8 @@ def _diagnostic(
 
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int]:
-    place = diagnostic.location or Location("")
-    return place.line, place.column
+    location = diagnostic.location or Location("")
+    return location.line, location.column
 
 
 def _findings(error: Any) -> Iterator[_Finding]:

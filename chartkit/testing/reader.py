@@ -255,7 +255,7 @@ def _decoded(document: Document, body: Body, key: str, shape: Shape) -> Any:
 def _expectations(document: Document, results: list[Json]) -> Iterator[Expectation]:
     for index, result in enumerate(results):
         body = _checked(document, result, _RESULT_FIELDS, ("results", index))
-        place = document.locate("results", index)
+        location = document.locate("results", index)
         operation = body.get("operation") or ""
         if operation and operation not in OPERATIONS:
             hint = f"one of {', '.join(OPERATIONS)}"
@@ -268,7 +268,7 @@ def _expectations(document: Document, results: list[Json]) -> Iterator[Expectati
             policy=body.get("policy") or "",
             rule=body.get("rule") or "",
             result=body.get("result") or "",
-            location=place,
+            location=location,
             resources=None if resources is None else tuple(resources),
             specs=tuple(_specs(document, body.get("resourceSpecs") or [], index)),
             patched=body.get("patchedResources") or "",

@@ -154,12 +154,12 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
 
 
 def _rules(compiled: RunnablePolicy) -> PolicyRules:
-    place = compiled.policy.resource.location
-    key = (place.file, place.line, compiled.policy.name)
+    location = compiled.policy.resource.location
+    key = (location.file, location.line, compiled.policy.name)
     names = compiled.rules_in(frozenset(Phase))
     return PolicyRules(key, names, frozenset(compiled.rules_in(_JUDGING)))
 
 
 def _deletions(cleaner: Cleaner) -> PolicyRules:
-    place = cleaner.resource.location
-    return ruleless((place.file, place.line, cleaner.name), is_judging=True)
+    location = cleaner.resource.location
+    return ruleless((location.file, location.line, cleaner.name), is_judging=True)

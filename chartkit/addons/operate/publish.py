@@ -106,8 +106,8 @@ def write(archives: tuple[ChartArchive, ...], folder: Path) -> list[Path]:
             for name, content in texts.items():
                 files.enter_context(atomic.replacing(folder / name)).write(content)
     except OSError as error:
-        place = Location(str(error.filename or folder))
-        raise InputError(f"cannot be written: {error.strerror or error}", place) from None
+        location = Location(str(error.filename or folder))
+        raise InputError(f"cannot be written: {error.strerror or error}", location) from None
     return [folder / archive.file for archive in archives]
 
 
@@ -158,19 +158,19 @@ def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ..
 def _signer(key: Key) -> PySigner:
     import pysequoia
 
-    place = Location(str(key.file))
+    location = Location(str(key.file))
     content = read_bytes(key.file, _LARGEST_KEY)
     passphrase = read_text(key.passphrase).rstrip("\r\n") if key.passphrase else None
     try:
         secret = pysequoia.Tsk.from_bytes(content)
     except RuntimeError as error:
         hint = "export one by `gpg --export-secret-keys NAME`"
-        raise InputError(f"is not a secret OpenPGP key: {_reason(error)}", place, hint) from None
+        raise InputError(f"is not a secret OpenPGP key: {_reason(error)}", location, hint) from None
     try:
         return secret.signer(passphrase)
     except RuntimeError as error:
         missing = None if key.passphrase else "name its passphrase's file by --passphrase-file"
-        raise InputError(f"cannot sign: {_reason(error)}", place, missing) from None
+        raise InputError(f"cannot sign: {_reason(error)}", location, missing) from None
 
 
 def _reason(error: RuntimeError) -> str:

@@ -202,16 +202,16 @@ def _unseen(
     is about."""
     if not form.bodies:
         return
-    place = Location(form.source.file, 1)
+    location = Location(form.source.file, 1)
     if FORMS.get(form.kind) in _JUDGING and not looked_at and _judges(form):
         message = f"{form.kind} speaks of none of its good examples"
         hint = "have an object among them that it looks at and accepts"
-        yield Diagnostic(EXAMPLES, Severity.ERROR, message, place, hint)
+        yield Diagnostic(EXAMPLES, Severity.ERROR, message, location, hint)
     for name in rule_names(form):
         if name not in acted and form.source.file.endswith(POLICY_FILE):
             message = f"no bad example shows what rule '{name}' of {policy.name} does"
             hint = f"put an object into {BAD_FILE} that it acts on"
-            yield Diagnostic(UNSEEN, Severity.WARNING, message, place, hint)
+            yield Diagnostic(UNSEEN, Severity.WARNING, message, location, hint)
 
 
 def _judges(form: Form) -> bool:

@@ -231,18 +231,18 @@ def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
     file = policy.folder / METADATA_FILE
     missing = says_why(policy.title, policy.description)
     if missing:
-        place = read_file(file)[0].locate("description")
+        location = read_file(file)[0].locate("description")
         hint = "say what goes wrong without it, then what it asks for"
-        yield _error(DESCRIPTION, missing, place, hint)
+        yield _error(DESCRIPTION, missing, location, hint)
 
 
 def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
     """Require a remediation of policies that refuse objects."""
     if policy.remediation or not any(_REFUSING.intersection(_kinds(form)) for form in forms):
         return
-    place = Location(str(policy.folder / METADATA_FILE), 1)
+    location = Location(str(policy.folder / METADATA_FILE), 1)
     hint = "say in 'remediation' what the owner of a refused object changes"
-    yield Diagnostic(REMEDIATION, Severity.WARNING, "says no remediation", place, hint)
+    yield Diagnostic(REMEDIATION, Severity.WARNING, "says no remediation", location, hint)
 
 
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
@@ -263,13 +263,13 @@ def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
     names = {file.parent.name for file in files}
     known = names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
     for position, name in enumerate(policy.counterpart):
-        place = document.locate("counterpart", position)
+        location = document.locate("counterpart", position)
         if name == policy.name or name.endswith(f"/{policy.name}"):
-            yield _error(COUNTERPART, "is named as its own counterpart", place)
+            yield _error(COUNTERPART, "is named as its own counterpart", location)
         elif name not in known:
             hint = suggestion(name, sorted(known))
             message = f"its counterpart '{name}' is not in the library"
-            yield _error(COUNTERPART, message, place, hint)
+            yield _error(COUNTERPART, message, location, hint)
 
 
 def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
@@ -344,10 +344,10 @@ def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Ite
         if source is policy.template and body.get("kind") in ("ClusterPolicy", "Policy"):
             needed, use = cluster_policy_fields.minimum_version(body)
             if use is not None and needed > policy.minimum_kyverno:
-                place = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
+                location = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
                 message = f"claims Kyverno {policy.minimum_kyverno}, but {use.field.text} "
                 hint = f'say minimumKyverno: "{needed}"'
-                yield _error(MINIMUM, f"{message}came with {needed}", place, hint)
+                yield _error(MINIMUM, f"{message}came with {needed}", location, hint)
                 return
 
 

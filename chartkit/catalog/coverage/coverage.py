@@ -153,8 +153,8 @@ def _find(
         return library.find(reference)
     except InputError as error:
         # Places are looked for only where they are told: a standard names hundreds of policies.
-        place = control.locate_policy(position)
-        raise InputError(error.message, place, error.hint) from None
+        location = control.locate_policy(position)
+        raise InputError(error.message, location, error.hint) from None
 
 
 def _together(policies: Sequence[PolicyCover], environment: str) -> State:

@@ -103,24 +103,24 @@ def _no_admission() -> Diagnostic:
 
 def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
     count, component = controller.replicas, controller.component
-    place = (controller.scaler or controller.deployment).location
+    location = (controller.scaler or controller.deployment).location
     what = f"{component} has {'at least ' if controller.scaler else ''}{count} replica"
     what += "" if count == 1 else "s"
     least = minimum(component)
     hint = f"set {controller.values_key}: {least}"
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         message = f"{component} has {count!r} for its number of replicas"
-        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
+        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint)
     elif component == ADMISSION and count == 2:
         message = f"{what}, {_NOT_TWO}"
         one = hint if required else f"set {controller.values_key}: {ONE_OR_THREE}"
-        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, place, one)
+        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, location, one)
     elif required and count < least:
         message = f"{what}, and this environment must be highly available"
-        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
+        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint)
     elif required and component == ADMISSION and count > least:
         message = f"{what}; {least} are enough to be highly available"
-        yield Diagnostic(RULE_REPLICAS, Severity.NOTE, message, place, None)
+        yield Diagnostic(RULE_REPLICAS, Severity.NOTE, message, location, None)
 
 
 def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[Diagnostic]:

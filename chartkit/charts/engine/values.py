@@ -154,10 +154,10 @@ def at_sources(
     sources = own_values(environment).documents if environment.engine_values else ()
     files = {document.source.file: document for document in written}
     for diagnostic in found:
-        place = diagnostic.location
+        location = diagnostic.location
         source = None
-        if place is not None and place.file in files:
-            source = _source(place, files[place.file], sources)
+        if location is not None and location.file in files:
+            source = _source(location, files[location.file], sources)
         yield diagnostic if source is None else replace(diagnostic, location=source)
 
 

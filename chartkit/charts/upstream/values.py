@@ -86,8 +86,8 @@ def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said: 
     version = parse_version(chart.version, "policy-reporter's chart")
     if version.major != wanted.version.major:
         what = f"the vendored chart {chart.name} is {chart.version}, not {wanted.version}"
-        place = environment.locate(POLICY_REPORTER, "version")
-        raise InputError(what, place, f'write version: "{chart.version}"')
+        location = environment.locate(POLICY_REPORTER, "version")
+        raise InputError(what, location, f'write version: "{chart.version}"')
     return Said(monitoring.chart_values(wanted, environment.monitoring))
 
 
@@ -147,10 +147,10 @@ def _by_namespace(environment: Environment, named: Collection[str], defaults: Bo
     }
 
 
-def _left(what: str, place: Location) -> Diagnostic:
+def _left(what: str, location: Location) -> Diagnostic:
     message = f"upstream's chart has {what}: what chartkit.yaml says here has no effect"
     hint = "write it into the chart's values file, or render chartkit's own chart"
-    return Diagnostic("vendored", Severity.WARNING, message, place, hint)
+    return Diagnostic("vendored", Severity.WARNING, message, location, hint)
 
 
 def _cased(action: str, defaults: Body) -> str:
@@ -175,14 +175,14 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
     for index, reference in enumerate(environment.profiles):
         own = "profiles" in environment.keys.body
         if own:
-            place = environment.locate("profiles", index)
+            location = environment.locate("profiles", index)
         else:
-            place = environment.keys.document.locate("profiles", index)
-        profile = read_profile(reference, root, place)
+            location = environment.keys.document.locate("profiles", index)
+        profile = read_profile(reference, root, location)
         found |= set(_ancestry(profile))
         if profile.name not in {f"pss-{standard}" for standard in _STANDARDS}:
             what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
-            left.append(_left(what, place))
+            left.append(_left(what, location))
     return next((standard for standard in _STANDARDS if f"pss-{standard}" in found), ""), left
 
 

@@ -113,11 +113,11 @@ def _read(folder: Path) -> Vendored:
     return Vendored(folder, lock, chart)
 
 
-def kyverno_of(chart: ChartFiles, place: Location) -> Version | None:
+def kyverno_of(chart: ChartFiles, location: Location) -> Version | None:
     """The Kyverno that a chart is for; None where it is for no particular one."""
     if chart.name not in _OF_KYVERNO:
         return None
-    return parse_version(chart.app_version, "Kyverno", place)
+    return parse_version(chart.app_version, "Kyverno", location)
 
 
 def require_kyverno(found: Vendored, environment: Environment) -> None:
@@ -130,8 +130,8 @@ def require_kyverno(found: Vendored, environment: Environment) -> None:
     hint = f'set kyverno: "{own}", or vendor another version of the chart'
     if found.name == ENGINE:
         hint += "; or engine: false where another chart installs Kyverno"
-    place = environment.locate("kyverno")
-    raise InputError(f"{what}, not {environment.kyverno}", place, hint)
+    location = environment.locate("kyverno")
+    raise InputError(f"{what}, not {environment.kyverno}", location, hint)
 
 
 def plan(found: Vendored, environments: Iterable[Environment], root: Path) -> ChartPlan:
@@ -340,16 +340,16 @@ def fetch(offer: Offer, limits: Limits) -> bytes:
 
 
 def _offer(entry: Body, index: str, what: str) -> Offer:
-    place = Location(shown_url(index))
+    location = Location(shown_url(index))
     urls, found = entry.get("urls"), _digest(entry.get("digest"))
     if not isinstance(urls, list) or not urls or not isinstance(urls[0], str):
-        raise InputError(f"does not say where {what} is", place)
+        raise InputError(f"does not say where {what} is", location)
     if not found:
         hint = "download the archive yourself, see that it is the right one, and give it by --from"
-        raise InputError(f"has no digest for {what}", place, hint)
+        raise InputError(f"has no digest for {what}", location, hint)
     url = urljoin(index, urls[0])
     if checked_url(index).scheme == "https" and checked_url(url).scheme != "https":
-        raise InputError(f"leads from https to {shown_url(url)}", place)
+        raise InputError(f"leads from https to {shown_url(url)}", location)
     return Offer(url, found)
 
 

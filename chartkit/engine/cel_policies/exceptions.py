@@ -110,8 +110,8 @@ def without_effect(policy: CelPolicy, found: Iterable[CelException]) -> Iterator
             field = "images" if exception.images else "allowedValues"
             text = f"exception {exception.key} has no effect on {policy.kind_name} {policy.key}"
             message = f"{text}: the expressions of that kind cannot read its `{field}`"
-            place, hint = exception.location.within(f"/spec/{field}"), _WHOLE
-            yield Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint)
+            location, hint = exception.location.within(f"/spec/{field}"), _WHOLE
+            yield Diagnostic(WARNING_RULE, Severity.WARNING, message, location, hint)
 
 
 _WHOLE: Final = (

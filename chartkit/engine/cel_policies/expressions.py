@@ -188,8 +188,8 @@ class ExpressionCompiler:
     ) -> None:
         """Notes a problem with a text, at one of its characters; `check` raises it."""
         message = f"{path}: Invalid value: {quote(text)}: {problem}"
-        place = field_at(self._policy, path, offset)
-        self._problems.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, place, hint))
+        location = field_at(self._policy, path, offset)
+        self._problems.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, location, hint))
 
     def _hint(self, issues: Sequence[Issue]) -> str | None:
         """Return the name that was perhaps meant by the first one that is not known."""

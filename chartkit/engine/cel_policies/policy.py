@@ -127,8 +127,8 @@ def field_at(policy: CelPolicy, path: str, offset: int | None = None) -> Locatio
     character of its text."""
     pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
     whole = policy.resource.location
-    place = whole.within(pointer) if offset is None else whole.character(pointer, offset)
-    return replace(place, path=pointer)
+    location = whole.within(pointer) if offset is None else whole.character(pointer, offset)
+    return replace(location, path=pointer)
 
 
 MODE_RULE: Final = "policy-mode"
@@ -146,12 +146,12 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
     body = resource.body
     mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
     if mode in UNEVALUATED_MODES:
-        place = resource.location.within("/spec/evaluation/mode")
+        location = resource.location.within("/spec/evaluation/mode")
         message = f"spec.evaluation.mode: {mode} is not evaluated"
         hint = (
             f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
         )
-        raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])
+        raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, location, hint)])
     namespaced = resource.kind.startswith(NAMESPACED)
     policy = CelPolicy(
         kind=CelKind(str(kind)),

@@ -138,8 +138,8 @@ def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
                 continue
             message = f"{policy.key}: there is no resource '{resource}': the rule matches no object"
             path = f"spec.matchConstraints.resourceRules[{index}].resources[{at}]"
-            place, hint = field_at(policy, path), f"did you mean '{meant}'?"
-            diagnostics.append(Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint))
+            location, hint = field_at(policy, path), f"did you mean '{meant}'?"
+            diagnostics.append(Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint))
     return diagnostics
 
 
@@ -149,8 +149,8 @@ def _operations(policy: CelPolicy, index: int, rule: ResourceRule) -> Iterator[D
             message = f"{policy.key}: there is no operation '{operation}': no webhook can have it"
             path = f"spec.matchConstraints.resourceRules[{index}].operations[{at}]"
             hint = suggestion(operation.upper(), _OPERATIONS) or f"known: {', '.join(_OPERATIONS)}"
-            place = field_at(policy, path)
-            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+            location = field_at(policy, path)
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
 
 
 def _kinds(policy: CelPolicy) -> list[GroupVersionKind]:

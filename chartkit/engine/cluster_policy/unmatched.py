@@ -38,10 +38,10 @@ def unmatched(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[Diagnosti
         for path, resource_filter in filters_of(rule):
             for below, text, hint in _faults(resource_filter, cluster_wide):
                 pointer = pointer_of("spec", "rules", index, *path, "resources", *below)
-                place = policy.resource.location.within(pointer)
+                location = policy.resource.location.within(pointer)
                 end = "the rule matches none" if path[0] == "match" else "it excludes none"
                 message = f"{policy.key}: rule {rule.name}: {text}: {end}"
-                yield Diagnostic(WARNING_RULE, Severity.WARNING, message, place, hint)
+                yield Diagnostic(WARNING_RULE, Severity.WARNING, message, location, hint)
 
 
 def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault]:
@@ -90,17 +90,17 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
     """Yield a warning for each kind that is nearly one of Kubernetes', for each function of
     JMESPath that Kyverno does not have, for fields of `request` that are nearly such, and for keys
     next to which conditions are not read."""
-    for place, name, hint in unknown_functions(policy):
+    for location, name, hint in unknown_functions(policy):
         message = f"{policy.name}: there is no JMESPath function '{name}': its rule will fail"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
-    for place, name, hint in misspelt_requests(policy):
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
+    for location, name, hint in misspelt_requests(policy):
         message = f"{policy.name}: a request has no field '{name}': its value is null"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
     for path, key in _unread_keys(policy.resource.body.get("spec"), ("spec",)):
         message = f"{policy.name}: conditions have no key '{key}': what it has is not read"
-        place = policy.resource.location.within(pointer_of(*path, key))
+        location = policy.resource.location.within(pointer_of(*path, key))
         hint = suggestion(key, _BLOCKS) or f"known: {', '.join(_BLOCKS)}"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
     for pointer, selector in _selectors(policy.resource.body):
         group, _, kind, _ = parse_kind_selector(selector)
         if kind in _COMMON:
@@ -109,9 +109,9 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
 
         if meant := meant_kind(group, kind):
             message = f"{policy.name}: no object is of kind '{kind}': the rule matches none"
-            place = policy.resource.location.within(pointer)
+            location = policy.resource.location.within(pointer)
             hint = f"did you mean '{meant}'?"
-            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, place, hint)
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
 
 
 _BLOCKS: Final = ("any", "all")

@@ -283,9 +283,9 @@ def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple
     hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
     field, known = ("apiVersion", api_versions) if resource.kind in kinds else ("kind", kinds)
     meant = suggestion(str(resource.body.get(field)), known)
-    place = resource.location.within(f"/{field}")
+    location = resource.location.within(f"/{field}")
     hint = f"{meant} {hint}" if meant else hint
-    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place, hint)])
+    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, location, hint)])
 
 
 def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> Diagnostic:

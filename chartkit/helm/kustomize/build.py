@@ -44,9 +44,9 @@ def build(
     if tree.builds and found is None:
         count = len(tree.builds)
         what = counted(count, "kustomization is not built", "kustomizations are not built")
-        place = _place(tree, tree.builds[0]) if count == 1 else Location(tree.repository.shown)
+        location = _place(tree, tree.builds[0]) if count == 1 else Location(tree.repository.shown)
         message = f"{what}: there is no kustomize or kubectl program on PATH"
-        rows.append(unread(InputError(message, place, _INSTALL)))
+        rows.append(unread(InputError(message, location, _INSTALL)))
     if not tree.builds or found is None:
         return [], rows
     objects: list[Resource] = []
@@ -155,9 +155,9 @@ class _Builder:
         if any(kustomization.dropped for kustomization in closure):
             # What is left out has its row, and may be what kustomize misses.
             return _Built()
-        place = error.location or _place(self.tree, closure[0].folder)
+        location = error.location or _place(self.tree, closure[0].folder)
         hint = error.hint or f"kustomize build {self.tree.repository.name(closure[0].folder)}"
-        return _Built((), (unread(InputError(error.message, place, hint)),))
+        return _Built((), (unread(InputError(error.message, location, hint)),))
 
 
 class _Copy:

@@ -81,8 +81,8 @@ class _Patch:
         found = self._path(built, steps, value)
         if found is None:
             return None
-        place = self.document.locate(*found)
-        return place if self.around is None else self.around.place(place)
+        location = self.document.locate(*found)
+        return location if self.around is None else self.around.place(location)
 
     def _path(self, built: Json, steps: Sequence[str], value: Json) -> Sequence[str | int] | None:
         body = self.document.body
@@ -150,17 +150,17 @@ class BuiltPlaces:
             values.append(value)
         found = [] if self.base is None else followed(self.body, self.base.body, steps)
         for upto in range(len(steps), len(found), -1):
-            if place := self._patched(steps[:upto], values[upto]):
-                return place
+            if location := self._patched(steps[:upto], values[upto]):
+                return location
         if self.base is None:
             return self.begin
         # The base has the field, and an overlay may have given its value.
         is_value = len(found) == len(steps) > 0 and not isinstance(values[-1], (dict, list))
-        place = self._patched(steps, values[-1]) if is_value else None
+        location = self._patched(steps, values[-1]) if is_value else None
         before = pointed_at(self.base.body, found)
-        if is_value and place is None and before != values[-1]:
-            place = self._transformed(steps[-1], self.base.name, text_of(before))
-        return place or self.base.location.within(pointer_of(*found))
+        if is_value and location is None and before != values[-1]:
+            location = self._transformed(steps[-1], self.base.name, text_of(before))
+        return location or self.base.location.within(pointer_of(*found))
 
     def _transformed(self, field: str, name: str, before: str) -> Location | None:
         """Return the entry of a kustomization that gives a field its value."""

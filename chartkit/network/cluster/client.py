@@ -331,14 +331,14 @@ def _kubeconfigs() -> list[Path]:
 @contextmanager
 def _usable(config: Any, file: str) -> Iterator[None]:
     """Raise errors without the kubeconfig's own text, which may contain tokens and keys."""
-    place = Location(file)
+    location = Location(file)
     try:
         yield
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise InputError("is not YAML", Location(file, line)) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or 'an error'}", place) from None
+        raise InputError(f"cannot be read: {error.strerror or 'an error'}", location) from None
     except (
         config.ConfigException,
         yaml.YAMLError,
@@ -349,7 +349,7 @@ def _usable(config: Any, file: str) -> Iterator[None]:
     ) as error:
         hint = "`kubectl version` with the same context says more"
         kind = type(error).__name__
-        raise InputError(f"cannot be used as a kubeconfig ({kind})", place, hint) from None
+        raise InputError(f"cannot be used as a kubeconfig ({kind})", location, hint) from None
 
 
 @contextmanager

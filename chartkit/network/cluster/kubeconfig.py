@@ -39,9 +39,9 @@ def _documents(path: Path) -> list[Document]:
     try:
         return read_file(path)
     except InputError as error:
-        place = error.location or Location(str(path))
-        text = "is not YAML that can be read" if place.line else error.message
-        raise InputError(text, place) from None
+        location = error.location or Location(str(path))
+        text = "is not YAML that can be read" if location.line else error.message
+        raise InputError(text, location) from None
 
 
 def _check_part(document: Document, part: str) -> None:

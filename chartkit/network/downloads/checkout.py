@@ -68,22 +68,22 @@ def read_checkout(
     return commit, collected.finish()
 
 
-def store_pack(folder: Path, pack: bytes, algorithm: str, place: Location) -> None:
+def store_pack(folder: Path, pack: bytes, algorithm: str, location: Location) -> None:
     """Make an empty folder a checkout with the objects of a pack, which are checked by their
-    digests; algorithm: of these; place: where it came from. Raise InputError."""
-    _require_git("a repository", place, "install git, or give the URL of an archive")
+    digests; algorithm: of these; location: where it came from. Raise InputError."""
+    _require_git("a repository", location, "install git, or give the URL of an archive")
     made = _run(folder, ["init", "-q", "--template=", f"--object-format={algorithm}"])
     done = made if made.returncode else _run(folder, _INDEXING, pack, most_memory=_MEMORY)
     if done.returncode:
-        raise InputError("the server's answer is damaged, or too much", place)
+        raise InputError("the server's answer is damaged, or too much", location)
 
 
 def fetch_into(
-    folder: Path, remote: str, ref: str, ssh: str, limits: Limits, place: Location
+    folder: Path, remote: str, ref: str, ssh: str, limits: Limits, location: Location
 ) -> None:
     """Make an empty folder a checkout with what a ref of a repository names (empty: its HEAD), as
     FETCH_HEAD; ssh: the command by which it is reached. Raise InputError."""
-    _require_git("a repository", place)
+    _require_git("a repository", location)
     algorithm = "sha256" if len(ref) == _SHA256 and ref.isalnum() else "sha1"
     _run(folder, ["init", "-q", "--template=", f"--object-format={algorithm}"])
     options = ("-q", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance")
@@ -97,7 +97,7 @@ def fetch_into(
     if done.returncode:
         text = _error(done, "the server's answer is too much").removeprefix("fatal: ")
         hint = "ssh must know the host's key and use yours without asking: try ssh -T with the host"
-        raise InputError(f"git cannot fetch it: {text}", place, hint)
+        raise InputError(f"git cannot fetch it: {text}", location, hint)
 
 
 _FETCHING: Final = (
@@ -253,6 +253,6 @@ def _error(done: subprocess.CompletedProcess[bytes], otherwise: str) -> str:
     return said[0] if said else otherwise
 
 
-def _require_git(what: str, place: Location, hint: str = "install git") -> None:
+def _require_git(what: str, location: Location, hint: str = "install git") -> None:
     if shutil.which(_GIT) is None:
-        raise InputError(f"git is needed to read {what}", place, hint)
+        raise InputError(f"git is needed to read {what}", location, hint)

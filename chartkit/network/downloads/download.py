@@ -31,10 +31,10 @@ def download(url: str, limits: Limits, route: Route = anywhere) -> bytes:
     are taken from the environment; the system's own certificates are trusted besides.
     """
     checked_url(url)
-    place = Location(shown_url(url))
+    location = Location(shown_url(url))
     with closing(Transport(limits, route, logins=True)) as transport:
         answer = asked(transport, Request(url, limits.archive), limits)
-    return body_of(answer, place)
+    return body_of(answer, location)
 
 
 def asked(transport: Transport, request: Request, limits: Limits) -> Response:
@@ -45,22 +45,22 @@ def asked(transport: Transport, request: Request, limits: Limits) -> Response:
         raise failed(error, Location(shown_url(request.url)), limits) from None
 
 
-def body_of(answer: Response, place: Location) -> bytes:
+def body_of(answer: Response, location: Location) -> bytes:
     """Return what a server answers; raise InputError for any other status than 200."""
     if answer.is_passing:
         text = f"the server answers {answer.status}, in {answer.attempts} attempts"
-        raise InputError(text, place, _AGAIN)
+        raise InputError(text, location, _AGAIN)
     if answer.status != HTTPStatus.OK:
-        raise InputError(f"the server answers {answer.status}", place)
+        raise InputError(f"the server answers {answer.status}", location)
     return answer.body
 
 
-def failed(error: NetworkError, place: Location, limits: Limits) -> InputError:
+def failed(error: NetworkError, location: Location, limits: Limits) -> InputError:
     """Return the error of a source that could not be reached."""
     text = _words(error, limits)
     if error.is_passing:
-        return InputError(f"{text}, in {error.attempts} attempts", place, _AGAIN)
-    return InputError(text, place, _HINTS.get(error.fault))
+        return InputError(f"{text}, in {error.attempts} attempts", location, _AGAIN)
+    return InputError(text, location, _HINTS.get(error.fault))
 
 
 def _words(error: NetworkError, limits: Limits) -> str:
@@ -81,11 +81,11 @@ _SECRET = "the lock file would contain it: keep it in ~/.netrc, or download the 
 
 def checked_url(url: str) -> Url:
     """Return a URL of http or https; raises InputError for any other, or with a password."""
-    place = Location(shown_url(url))
+    location = Location(shown_url(url))
     try:
         found = read_url(url)
     except UrlError:
-        raise InputError("is not an http or https URL", place, _SHAPE) from None
+        raise InputError("is not an http or https URL", location, _SHAPE) from None
     if found.authorization:
-        raise InputError("a URL must not contain a name or password", place, _SECRET)
+        raise InputError("a URL must not contain a name or password", location, _SECRET)
     return found

@@ -163,8 +163,8 @@ def verify(folder: Path) -> list[Diagnostic]:
         else:
             continue
         hint = "put it back, or remove the folder and vendor it again"
-        place = Location(str(folder / name))
-        diagnostics.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, place, hint))
+        location = Location(str(folder / name))
+        diagnostics.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, location, hint))
     return diagnostics
 
 
@@ -256,13 +256,13 @@ class FileCollector:
 
     def announce(self, count: int, size: int) -> None:
         """Raises InputError where so many files, or one of such a size, are too much."""
-        limits, place = self._limits, Location(self._source)
+        limits, location = self._limits, Location(self._source)
         if count > limits.files:
-            raise InputError(f"has more than {limits.files:,} files", place)
+            raise InputError(f"has more than {limits.files:,} files", location)
         if size > limits.file:
-            raise InputError(f"has a file of more than {limits.file:,} bytes", place)
+            raise InputError(f"has a file of more than {limits.file:,} bytes", location)
         if self._total + size > limits.total:
-            raise InputError(f"is larger than {limits.total:,} bytes when unpacked", place)
+            raise InputError(f"is larger than {limits.total:,} bytes when unpacked", location)
 
     def add(self, name: str, content: bytes) -> None:
         """Add a file; raises InputError for too much, or a path that exists."""

@@ -80,11 +80,11 @@ def read_remote(text: str) -> RemoteSource:
     rest, _, fragment = text.partition("#")
     git = _GIT.match(rest)
     rest = rest[git.end() :] if git else rest
-    place = Location(shown_url(rest))
+    location = Location(shown_url(rest))
     is_ssh = _SSH.match(rest) is not None or _SHORT.match(rest) is not None
     if rest.lower().startswith("git://"):
         hint = "nothing says who answers there: give a URL of https or ssh"
-        raise InputError("cannot be fetched from there", place, hint)
+        raise InputError("cannot be fetched from there", location, hint)
     if is_ssh:
         scheme, separator, behind = rest.rpartition("ssh://")
         target, _, query = behind.partition("?")
@@ -94,39 +94,39 @@ def read_remote(text: str) -> RemoteSource:
         if fragment:
             raise InputError("a repository is pinned by a commit", shown, "write ?ref=COMMIT")
         path = checked_name(inner.strip("/"), shown.file) if inner.strip("/") else ""
-        return RemoteSource(url, path, _ref(query, place), is_git=True, is_ssh=True)
+        return RemoteSource(url, path, _ref(query, location), is_git=True, is_ssh=True)
     if not rest.lower().startswith(("http://", "https://")):
-        raise InputError("is not an http or https URL", place, "give one, or a path")
+        raise InputError("is not an http or https URL", location, "give one, or a path")
     pin = _PIN.fullmatch(fragment)
     if fragment and pin is None:
-        raise InputError("what is after # must be sha256= and 64 digits", place)
+        raise InputError("what is after # must be sha256= and 64 digits", location)
     scheme, _, behind = rest.partition("://")
     target, question, query = behind.partition("?")
     outer, slashes, inner = target.partition("//")
     is_git = git is not None or _REPOSITORY.search(outer) is not None
     if slashes and not is_git and not _ARCHIVE.search(outer):
         outer, inner = target, ""
-    path = checked_name(inner.strip("/"), place.file) if inner.strip("/") else ""
+    path = checked_name(inner.strip("/"), location.file) if inner.strip("/") else ""
     if not is_git:
         url = f"{scheme}://{outer}{question}{query}"
         checked_url(url)
         return RemoteSource(url, path, pin=pin[1].lower() if pin else "")
     if pin is not None:
-        raise InputError("a repository is pinned by a commit", place, "write ?ref=COMMIT")
+        raise InputError("a repository is pinned by a commit", location, "write ?ref=COMMIT")
     url = f"{scheme}://{outer}"
     checked_url(url)
-    return RemoteSource(url, path, _ref(query, place), is_git=True)
+    return RemoteSource(url, path, _ref(query, location), is_git=True)
 
 
-def _ref(query: str, place: Location) -> str:
+def _ref(query: str, location: Location) -> str:
     if not query:
         return ""
     given = parse_qs(query, keep_blank_values=True)
     if given.keys() != {"ref"} or len(given["ref"]) != 1 or not given["ref"][0]:
-        raise InputError("what is after ? must be ref= and a revision", place)
+        raise InputError("what is after ? must be ref= and a revision", location)
     ref = given["ref"][0]
     if ref.startswith("-") or not ref.isprintable():
-        raise InputError(f"'{ref}' is no revision", place)
+        raise InputError(f"'{ref}' is no revision", location)
     return ref
 
 

@@ -175,32 +175,32 @@ def _path() -> Path:
     return next((Path(one) for one in others if one and Path(one).is_file()), path)
 
 
-def _json(text: bytes, place: Location) -> Json:
+def _json(text: bytes, location: Location) -> Json:
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError("is not JSON", place) from None
+        raise InputError("is not JSON", location) from None
     return value
 
 
-def _auths(body: Json, place: Location) -> Mapping[str, Body]:
-    auths = _mapping(body, "auths", place)
+def _auths(body: Json, location: Location) -> Mapping[str, Body]:
+    auths = _mapping(body, "auths", location)
     return {key: value for key, value in auths.items() if isinstance(value, dict)}
 
 
-def _mapping(body: Json, key: str, place: Location) -> Body:
+def _mapping(body: Json, key: str, location: Location) -> Body:
     value = body.get(key) if isinstance(body, dict) else body
     if value is None and isinstance(body, dict):
         return {}
     if not isinstance(value, dict):
-        raise InputError(f"{key} must be a mapping", place)
+        raise InputError(f"{key} must be a mapping", location)
     return value
 
 
-def _helper(name: Json, place: Location) -> str:
+def _helper(name: Json, location: Location) -> str:
     """Return a helper's name, which becomes part of a program's: it must contain no path."""
     if not isinstance(name, str) or not _HELPER.match(name):
-        raise InputError("names a credential helper with an invalid name", place)
+        raise InputError("names a credential helper with an invalid name", location)
     return name
 
 

@@ -54,8 +54,8 @@ def enforcement(subject: CheckTarget) -> Iterator[Row]:
     """Yield a row for each way in which the environment's policies refuse or report less."""
     looks = (_actions, _overrides, _exclusions, _further_exceptions, _filters, _forms, _versions)
     for look in looks:
-        for message, place in look(subject):
-            yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place)
+        for message, location in look(subject):
+            yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, location)
 
 
 Finding = tuple[str, Location]
@@ -95,8 +95,8 @@ def _own_action(merged: Body, name: str) -> Json:
 
 def _action_place(subject: CheckTarget, values: ChartValues, name: str) -> Location:
     resolved = subject.resolved.policies[name] if subject.resolved else None
-    place = resolved.action_at if resolved is not None else None
-    return place or values.locate(("policies", name, "action"))
+    location = resolved.action_at if resolved is not None else None
+    return location or values.locate(("policies", name, "action"))
 
 
 def _enforces(action: Json) -> bool:
@@ -136,9 +136,9 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
     for who, path, given in lists:
         for index, one in enumerate(given if isinstance(given, list) else ()):
             if isinstance(one, dict) and not _enforces(one.get("action")) and refusing:
-                place = _override_place(subject, one) or values.locate((*path, index))
+                location = _override_place(subject, one) or values.locate((*path, index))
                 verb = "only report" if who == "policies" else "only reports"
-                yield f"{who} {verb} (Audit) in {_scope(one)}", place
+                yield f"{who} {verb} (Audit) in {_scope(one)}", location
 
 
 def _override_place(subject: CheckTarget, override: Body) -> Location | None:
@@ -167,18 +167,18 @@ def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
     for index, one in enumerate(mappings_at(merged, "exclude", "any")):
         given = places.get(repr(one.get("resources")))
         reason = f" ({given.reason})" if given and given.reason else ""
-        place = given.location if given else values.locate(("exclude", "any", index))
-        yield f"all policies leave out {_description(one.get('resources', one))}{reason}", place
+        location = given.location if given else values.locate(("exclude", "any", index))
+        yield f"all policies leave out {_description(one.get('resources', one))}{reason}", location
     if mappings_at(merged, "exclude", "all"):
         yield "all policies leave out what exclude.all names", values.locate(("exclude", "all"))
     own = [name for name in _names(subject) if mapping_at(merged, "policies", name).get("exclude")]
     if own:
         count = counted(len(own), "policy has exclusions", "policies have exclusions")
         resolved = subject.resolved.policies[own[0]] if subject.resolved else None
-        place = values.locate(("policies", own[0], "exclude"))
+        location = values.locate(("policies", own[0], "exclude"))
         if resolved is not None and resolved.exclude:
-            place = resolved.exclude[0].location
-        yield f"{count}: {abridged(own)}", place
+            location = resolved.exclude[0].location
+        yield f"{count}: {abridged(own)}", location
     for key in _NARROWING:
         if merged.get(key):
             yield f"values narrow policies: {key}", values.locate((key,))
@@ -219,8 +219,8 @@ def _filters(subject: CheckTarget) -> Iterator[Finding]:
         before, after = defaults.get(key), config.get(key)
         if after and after != before:
             message = f"Kyverno is not sent everything: config.{key}{_added(before, after)}"
-            place = values.locate(("config", key))
-            diagnostics.append(Diagnostic(CHECK, Severity.NOTE, message, place))
+            location = values.locate(("config", key))
+            diagnostics.append(Diagnostic(CHECK, Severity.NOTE, message, location))
     if mapping_at(values.values, *_IGNORING).get("enabled"):
         message = "requests pass where Kyverno does not answer: features.forceFailurePolicyIgnore"
         diagnostics.append(Diagnostic(CHECK, Severity.NOTE, message, values.locate(_IGNORING)))
@@ -258,8 +258,8 @@ def _forms(subject: CheckTarget) -> Iterator[Finding]:
         )
         yield message, env.locate_policy_type()
     if mapping_at(subject.policies.lint_subject().values).get("failurePolicy") == "Ignore":
-        place = subject.policies.lint_subject().locate(("failurePolicy",))
-        yield "requests pass where Kyverno does not answer: failurePolicy Ignore", place
+        location = subject.policies.lint_subject().locate(("failurePolicy",))
+        yield "requests pass where Kyverno does not answer: failurePolicy Ignore", location
 
 
 def _versions(subject: CheckTarget) -> Iterator[Finding]:
@@ -284,10 +284,10 @@ def _versions(subject: CheckTarget) -> Iterator[Finding]:
     version = _version(given)
     if version is not None and version < env.kubernetes:
         message = f"the Pod Security Standards are those of {given}, older than the cluster"
-        place = env.locate("parameters", _STANDARDS)
+        location = env.locate("parameters", _STANDARDS)
         if _STANDARDS not in env.parameters:
-            place = values.locate(("parameters", _STANDARDS))
-        yield message, place
+            location = values.locate(("parameters", _STANDARDS))
+        yield message, location
 
 
 def _selected(subject: CheckTarget) -> Mapping[str, ResolvedPolicy]:

@@ -122,13 +122,13 @@ def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
 
 def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     """Check that every rendered policy compiles."""
-    place = subject.policies.values.location
+    location = subject.policies.values.location
     right = counted(
         len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
     )
     warned = (diagnostic for diagnostic in compiled.warnings if diagnostic.rule_id != WARNING_RULE)
     diagnostics = as_refusals((*compiled.diagnostics, *warned))
-    return rows(subject.environment.name, POLICIES, diagnostics, right, place)
+    return rows(subject.environment.name, POLICIES, diagnostics, right, location)
 
 
 def workloads(
@@ -146,8 +146,8 @@ def workloads(
         warnings = filterfalse(is_unread, notes)
         yield from findings(env.name, HELM_WARNINGS, warnings, workload.location)
         what = ("workloads", shown)
-        place = workload.location
-        yield from _scan(subject, compiled, unsent, accepted, resources, what, place)
+        location = workload.location
+        yield from _scan(subject, compiled, unsent, accepted, resources, what, location)
 
 
 def own_pods(
@@ -216,7 +216,7 @@ def _scan(
     accepted: AcceptedViolations,
     found: Sequence[Resource],
     what: tuple[str, str],
-    place: Location,
+    location: Location,
 ) -> list[Row]:
     """Scan objects; what: the check's name, and a word for the objects."""
     by_id = {policy.policy.id: policy for policy in compiled.policies}
@@ -246,7 +246,7 @@ def _scan(
     kept = [each for each in away if each.reasons and (is_told or each.violations)]
     kept_away = _kept_away(unsent, kept)
     right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
-    return rows(env, what[0], kept_away, right, place, found_rows)
+    return rows(env, what[0], kept_away, right, location, found_rows)
 
 
 @dataclass(slots=True)
@@ -277,7 +277,7 @@ def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagn
     by_place: dict[Location | None, list[_UnsentObject]] = {}
     for unsent_object in found:
         by_place.setdefault(unsent.locate(unsent_object.reasons[0]), []).append(unsent_object)
-    for place, objects in by_place.items():
+    for location, objects in by_place.items():
         # Those with violations come first.
         ordered = sorted(objects, key=lambda each: not each.violations)
         shown = abridged([_identity(each.resource) for each in ordered])
@@ -286,7 +286,7 @@ def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagn
         message = f"not sent to Kyverno: {reasons}: {shown}"
         if violations:
             message += f"; {counted(violations, 'violation does', 'violations do')} not count"
-        yield Diagnostic("unsent", Severity.NOTE, message, place)
+        yield Diagnostic("unsent", Severity.NOTE, message, location)
 
 
 def _identity(resource: Resource) -> str:
@@ -311,6 +311,6 @@ def _violation(
     message = f"{subject}: {name}: {' '.join(result.message.split())}"
     hint = "fix it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
     field = next(iter(field_places(resource, result, 1)), None)
-    place = resource.location if field is None else field.value or field.location
+    location = resource.location if field is None else field.value or field.location
     outcome = Outcome.FAIL if refused else Outcome.WARNING
-    return Row(*row, outcome, message, place, hint, result.policy, subject)
+    return Row(*row, outcome, message, location, hint, result.policy, subject)

@@ -82,16 +82,16 @@ def examples(
 
 def without_examples(subject: CheckTarget) -> Iterable[Row]:
     """Yield a note: upstream's policies have no examples."""
-    place = subject.policies.values.location
+    location = subject.policies.values.location
     message = "upstream's policies have no examples: chartkit's library alone has them"
-    yield Row(subject.environment.name, "examples", Outcome.NOTE, message, place)
+    yield Row(subject.environment.name, "examples", Outcome.NOTE, message, location)
 
 
 def _without_examples(policy: FolderPolicy) -> Diagnostic:
     message = f"policy {policy.name} has no examples, and nothing shows what it does"
-    place = Location(str(policy.folder / POLICY_FILE), 1)
+    location = Location(str(policy.folder / POLICY_FILE), 1)
     hint = f"put objects that it accepts into {GOOD_FILE} next to it, and others into {BAD_FILE}"
-    return Diagnostic("examples", Severity.NOTE, message, place, hint)
+    return Diagnostic("examples", Severity.NOTE, message, location, hint)
 
 
 _Round = Sequence[tuple[FolderPolicy, Examples]]
@@ -261,17 +261,17 @@ def _left_out(shown: Iterable[_PolicyExamples], exclusions: Exclusions) -> Itera
     by_place: dict[Location, dict[str, int]] = {}
     for one in shown:
         places = [place for resource in one.missed for place in _places(resource, one, exclusions)]
-        for place in places:
-            counts = by_place.setdefault(place, {})
+        for location in places:
+            counts = by_place.setdefault(location, {})
             counts[one.name] = counts.get(one.name, 0) + 1
         if places and not one.acting:
             message = f"{one.name} can do nothing here: exclusions leave out all its bad examples"
             hint = _SWITCH_OFF.format(name=one.name)
             yield Diagnostic(one.name, Severity.WARNING, message, places[0], hint)
-    for place, counts in by_place.items():
+    for location, counts in by_place.items():
         count = counted(sum(counts.values()), "bad example", "bad examples")
         message = f"this exclusion leaves out {count} of {abridged(list(counts))}"
-        yield Diagnostic("exclusion", Severity.NOTE, message, place)
+        yield Diagnostic("exclusion", Severity.NOTE, message, location)
 
 
 def _places(

@@ -187,9 +187,9 @@ def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
     env, shipped = subject.environment, subject.exceptions
     if env.exceptions and subject.resolved is None:
         message = "upstream's chart has no exceptions: those of chartkit.yaml are not installed"
-        place = env.exceptions[0].location
+        location = env.exceptions[0].location
         hint = "apply the files, or render chartkit's own chart"
-        yield Row(env.name, CHECK, Outcome.WARNING, message, place, hint)
+        yield Row(env.name, CHECK, Outcome.WARNING, message, location, hint)
     yield from shipped.rows
     now, rules = datetime.combine(today, time.min, UTC), subject.project.exception_rules
     for exception in shipped.filed:
@@ -209,6 +209,6 @@ def exceptions(subject: CheckTarget, today: date) -> Iterator[Row]:
     for namespace in sorted(shipped.namespaces):
         if not heeded(features, namespace):
             message = f"Kyverno does not read exceptions in namespace {namespace}"
-            place = values.locate(("features", "policyExceptions"))
+            location = values.locate(("features", "policyExceptions"))
             hint = "features.policyExceptions: enabled: true, and its namespace or '*'"
-            yield Row(env.name, CHECK, Outcome.FAIL, message, place, hint)
+            yield Row(env.name, CHECK, Outcome.FAIL, message, location, hint)

@@ -90,12 +90,12 @@ def _ignored(subject: CheckTarget, policy: FolderPolicy) -> Iterator[Row]:
     only values decide."""
     for source in filter(None, (policy.template, policy.cel)):
         for match in _ACTION.finditer(source.text):
-            place = Location(source.file, source.text.count("\n", 0, match.start()) + 1)
+            location = Location(source.file, source.text.count("\n", 0, match.start()) + 1)
             message = f"{policy.name}: {match[1]} has no effect in chartkit's own format"
             hint = f"give the action in a profile: policies: {{{policy.reference}: {{action: …}}}}"
             if match[1] == "failurePolicy":
                 hint = f"set policies.{policy.name}.failurePolicy in the chart's values"
-            yield Row(subject.environment.name, CHECK, Outcome.WARNING, message, place, hint)
+            yield Row(subject.environment.name, CHECK, Outcome.WARNING, message, location, hint)
 
 
 def _rows(
@@ -139,8 +139,8 @@ def _changed(
             word = "is weakened" if before == ENFORCE else "refuses more"
             message = f"{policy.name} {word}: {'; '.join(dict.fromkeys(parts))}"
             hint = "without this action it keeps its own" if before == ENFORCE else None
-            place = _given_at(subject, policy.name)
-            yield Row(subject.environment.name, CHECK, outcome, message, place, hint)
+            location = _given_at(subject, policy.name)
+            yield Row(subject.environment.name, CHECK, outcome, message, location, hint)
 
 
 def _where(each: _OwnAction) -> str:
@@ -165,8 +165,8 @@ def _kept(
     outcome = Outcome.WARNING if looser and said else Outcome.NOTE
     message = f"{policy.name} keeps its own {', '.join(dict.fromkeys(parts))}, where {wanted}"
     hint = f"policies: {{{policy.name}: {{action: {env.action}}}}} gives it the environment's"
-    place = env.locate("action") if said else env.locate()
-    yield Row(env.name, CHECK, outcome, message, place, hint)
+    location = env.locate("action") if said else env.locate()
+    yield Row(env.name, CHECK, outcome, message, location, hint)
 
 
 def _given_at(subject: CheckTarget, name: str) -> Location:
@@ -217,10 +217,10 @@ def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
         if not (rule.body.get("validate") or rule.verify_images):
             continue
         if "failureAction" in mapping_at(rule.body, "validate"):
-            place = policy.document.locate("spec", "rules", index, "validate", "failureAction")
+            location = policy.document.locate("spec", "rules", index, "validate", "failureAction")
         else:
-            place = policy.document.locate("spec", "validationFailureAction")
-        yield _one(before, after, rule.name, (_ELSEWHERE, {}), place, "")
+            location = policy.document.locate("spec", "validationFailureAction")
+        yield _one(before, after, rule.name, (_ELSEWHERE, {}), location, "")
         own = set()
         for override, at in _overrides(policy, before, index):
             where, namespaces = _probe(override)
@@ -229,7 +229,7 @@ def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
         for override in (*after.failure_action_overrides, *_in_rule(after, rule.name)):
             where, namespaces = _probe(override)
             if namespaces not in own:
-                yield _one(before, after, rule.name, where, place, namespaces)
+                yield _one(before, after, rule.name, where, location, namespaces)
 
 
 def _in_rule(policy: Policy, rule: str) -> Sequence[ActionOverride]:
@@ -243,11 +243,11 @@ def _one(
     after: Policy,
     rule: str,
     where: tuple[str, Mapping[str, str]],
-    place: Location,
+    location: Location,
     namespaces: str,
 ) -> _OwnAction:
     was, now = (rule_action(policy, rule, *where) for policy in (before, after))
-    return _OwnAction(was, now, place, namespaces)
+    return _OwnAction(was, now, location, namespaces)
 
 
 def _overrides(
@@ -287,11 +287,11 @@ def _of_cel(
     own = mapping_at(policy.body, "spec").get("validationActions")
     if UNKNOWN in str(own) or "validations" not in policy.body["spec"]:
         return
-    place = policy.document.locate("spec", "validationActions")
+    location = policy.document.locate("spec", "validationActions")
     before = _denies(policy.body)
-    yield _OwnAction(before, _denies(there.body), place)
+    yield _OwnAction(before, _denies(there.body), location)
     if split:
-        yield _OwnAction(before, AUDIT, place, "some namespaces")
+        yield _OwnAction(before, AUDIT, location, "some namespaces")
 
 
 def _of_bindings(
@@ -299,12 +299,12 @@ def _of_bindings(
 ) -> Iterator[_OwnAction]:
     for document in policy.bound:
         name = str(document.body["metadata"]["name"])
-        place = document.locate("spec", "validationActions")
+        location = document.locate("spec", "validationActions")
         before, kind = _denies(document.body), document.body["kind"]
         for suffix, where in (("", ""), *_SPLIT):
             for there in rendered.get(f"{name}{suffix}", ()):
                 if there.kind == kind:
-                    yield _OwnAction(before, _denies(there.body), place, where)
+                    yield _OwnAction(before, _denies(there.body), location, where)
 
 
 def _denies(body: Body) -> str:

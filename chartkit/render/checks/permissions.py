@@ -73,22 +73,22 @@ def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Itera
         if makes is not False:
             diagnostics += _lacking(policy, needed.permissions, allowed)
         diagnostics += _read(policy, needed, there)
-    place = subject.policies.values.location
+    location = subject.policies.values.location
     if subject.environment.kyverno < _GATHERS and any(
         resource.kind == "ClusterRole" for resource in rendered
     ):
-        diagnostics.append(_not_gathered(subject, place))
+        diagnostics.append(_not_gathered(subject, location))
     right = f"{counted(count, 'permission', 'permissions')} beyond those of Kyverno's chart"
-    return rows(subject.environment.name, "permissions", diagnostics, right, place)
+    return rows(subject.environment.name, "permissions", diagnostics, right, location)
 
 
-def _not_gathered(subject: CheckTarget, place: Location) -> Diagnostic:
+def _not_gathered(subject: CheckTarget, location: Location) -> Diagnostic:
     message = (
         f"the chart of Kyverno {subject.environment.kyverno} does not gather the ClusterRoles that "
         f"the policies' chart makes; that of {_GATHERS} is the first"
     )
     hint = "give the permissions in the values of Kyverno's chart, or update it"
-    return Diagnostic("permissions", Severity.WARNING, message, place, hint)
+    return Diagnostic("permissions", Severity.WARNING, message, location, hint)
 
 
 def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]]:

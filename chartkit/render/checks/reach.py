@@ -47,16 +47,16 @@ def never_acts(
     known = list(dict.fromkeys(reasons))
     texts = ", ".join(f"{reason} ({unsent.locate(reason)})" for reason in known)
     why = f"nothing that it looks at is sent to Kyverno: {texts}"
-    place = unsent.locate(known[0])
+    location = unsent.locate(known[0])
     if only_reports:
         message = f"{name} is judged in background scans alone: {why}"
-        return Diagnostic(name, Severity.NOTE, message, place)
+        return Diagnostic(name, Severity.NOTE, message, location)
     message = f"{name} can never act here: {why}; background scans alone may report it"
     hint = (
         f"set {unsent.remedy(known)} in the values of Kyverno's chart, or switch it off: "
         f"policies: {{{name}: {{enabled: false}}}}"
     )
-    return Diagnostic(name, Severity.WARNING, message, place, hint)
+    return Diagnostic(name, Severity.WARNING, message, location, hint)
 
 
 def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
@@ -144,10 +144,10 @@ def removed_generators(subject: CheckTarget) -> Iterable[Row]:
     try:
         before = list(_generating(read_source(file), str(file)))
     except InputError as error:
-        place = error.location or Location(str(file))
+        location = error.location or Location(str(file))
         message = f"generating policies were not compared with the last render: {error.message}"
         hint = "`chartkit render` replaces the file"
-        yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
+        yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, location, hint)
         return
     if before:
         yield from _rows(subject, {identity(resource): resource for resource in before}.values())

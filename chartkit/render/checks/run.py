@@ -102,9 +102,9 @@ _NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in th
 
 def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     """Yield Kyverno's warnings about the policies."""
-    place, name = subject.policies.values.location, subject.environment.name
+    location, name = subject.policies.values.location, subject.environment.name
     warned = [diagnostic for diagnostic in compiled.warnings if diagnostic.rule_id == WARNING_RULE]
-    yield from findings(name, POLICY_WARNINGS, warned, place)
+    yield from findings(name, POLICY_WARNINGS, warned, location)
     cleaning = (one.resource for one in compiled.cleanup if isinstance(one, CleanupPolicy))
     known = (*(policy.policy.resource for policy in compiled.policies), *cleaning)
     for text in dict.fromkeys(map(deprecation, known)):

@@ -24,16 +24,16 @@ from chartkit.wording import counted
 def compatibility(subject: CheckTarget) -> Iterable[Row]:
     """Check that this Kyverno supports this Kubernetes."""
     env = subject.environment
-    place = env.locate("kyverno")
-    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), place, env.versions)
+    location = env.locate("kyverno")
+    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), location, env.versions)
     right = f"Kyverno {env.kyverno} supports Kubernetes {env.kubernetes}"
     if env.eks:
         right += " (Amazon EKS)"
     if env.accepted and verdict.supported:
-        place = env.locate("compatibility")
+        location = env.locate("compatibility")
         right += "; `compatibility.accept` is not needed"
-    diagnostics = compat.diagnostics(verdict, place, env.accepted)
-    return rows(env.name, "compatibility", diagnostics, right, place)
+    diagnostics = compat.diagnostics(verdict, location, env.accepted)
+    return rows(env.name, "compatibility", diagnostics, right, location)
 
 
 def faults(subject: CheckTarget) -> Iterable[Row]:
@@ -41,21 +41,21 @@ def faults(subject: CheckTarget) -> Iterable[Row]:
     and for each advisory about it that needs no policy of the project."""
     env, engine = subject.environment, subject.engine
     for fault in known_faults(env.versions):
-        release, place = env.release, env.locate("kyverno")
+        release, location = env.release, env.locate("kyverno")
         if engine is not None:
             release = running_release(engine.rendered().resources, fault.controller)
         if release is None or not fault.is_in(release):
             continue
         if engine is not None:
-            place = engine.lint_subject().locate(fault.image_path)
+            location = engine.lint_subject().locate(fault.image_path)
         policies = [each for each in subject.policies.rendered().resources if fault.concerns(each)]
         check = "known faults" if policies else "advisories"
         messages = [fault.message(release, resource) for resource in policies]
         if not policies and fault.exposure:
             messages = [fault.message(release)]
         for message in messages:
-            hint = fault.diagnostic(message, place, release).hint
-            yield Row(env.name, check, Outcome.WARNING, message, place, hint)
+            hint = fault.diagnostic(message, location, release).hint
+            yield Row(env.name, check, Outcome.WARNING, message, location, hint)
 
 
 def values(subject: CheckTarget) -> Iterable[Row]:
@@ -64,8 +64,8 @@ def values(subject: CheckTarget) -> Iterable[Row]:
         rules = (*VALUES_RULES, *REFUSED_RULES)
         diagnostics = _at_sources([*lint(chart.lint_subject(), rules), *_refused(chart)], chart)
         right = f"{chart.name}: every key is known"
-        place = chart.values.location
-        yield from rows(subject.environment.name, "values", diagnostics, right, place)
+        location = chart.values.location
+        yield from rows(subject.environment.name, "values", diagnostics, right, location)
 
 
 def helm(subject: CheckTarget) -> Iterable[Row]:
@@ -78,10 +78,10 @@ def helm(subject: CheckTarget) -> Iterable[Row]:
         diagnostics = _at_sources([*diagnostics, *_dry_run(chart)], chart)
         count = len(rendered.resources)
         right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"
-        place = chart.values.location
+        location = chart.values.location
         env = subject.environment
-        yield from rows(env.name, "helm", diagnostics, right, place)
-        yield from findings(env.name, HELM_WARNINGS, dict.fromkeys(warned), place)
+        yield from rows(env.name, "helm", diagnostics, right, location)
+        yield from findings(env.name, HELM_WARNINGS, dict.fromkeys(warned), location)
 
 
 def availability(subject: CheckTarget) -> Iterable[Row]:
@@ -132,8 +132,8 @@ def _dry_run(chart: Chart) -> list[Diagnostic]:
         return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
     if notes.strip():
         return []
-    place = chart.values.location
-    return [Diagnostic("helm", Severity.WARNING, f"{chart.name} shows no NOTES", place)]
+    location = chart.values.location
+    return [Diagnostic("helm", Severity.WARNING, f"{chart.name} shows no NOTES", location)]
 
 
 def _placed(diagnostic: Diagnostic, chart: Chart) -> Diagnostic:

@@ -83,8 +83,8 @@ def _of_environment(name: str, values: ChartValues, deployers: Sequence[str]) ->
         concerned = [deployer for deployer in deployers if deployer in pitfall.deployers]
         if concerned and value_at(values.values, pitfall.path) == pitfall.value:
             message = f"{', '.join(concerned)}: {pitfall.message}"
-            place = values.locate(pitfall.path)
-            yield Row(name, _CHECK, Outcome.WARNING, message, place, pitfall.hint)
+            location = values.locate(pitfall.path)
+            yield Row(name, _CHECK, Outcome.WARNING, message, location, pitfall.hint)
 
 
 KEEP: Final = {"helm.sh/resource-policy": "keep"}

@@ -38,9 +38,9 @@ class ChartValues:
         """The place that decides a value: the last file that has the whole path, or most of it."""
         best = self.defaults.locate(*path)
         for document in self.overlays:
-            place = document.locate(*path)
-            if place.path.count("/") >= best.path.count("/"):
-                best = place
+            location = document.locate(*path)
+            if location.path.count("/") >= best.path.count("/"):
+                best = location
         return best
 
 
@@ -89,13 +89,13 @@ class Rule:
         """
         raise NotImplementedError
 
-    def error(self, message: str, place: Location, hint: str) -> Diagnostic:
+    def error(self, message: str, location: Location, hint: str) -> Diagnostic:
         """Return an error of this rule."""
-        return Diagnostic(self.id, Severity.ERROR, message, place, hint)
+        return Diagnostic(self.id, Severity.ERROR, message, location, hint)
 
-    def warning(self, message: str, place: Location, hint: str) -> Diagnostic:
+    def warning(self, message: str, location: Location, hint: str) -> Diagnostic:
         """Return a warning of this rule."""
-        return Diagnostic(self.id, Severity.WARNING, message, place, hint)
+        return Diagnostic(self.id, Severity.WARNING, message, location, hint)
 
     @property
     def explanation(self) -> Explanation:

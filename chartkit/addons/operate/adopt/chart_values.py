@@ -104,10 +104,10 @@ class _Taker:
         self._selection: frozenset[str] = frozenset()
         self._policies: dict[str, Body] = {}
 
-    def row(self, outcome: Outcome, subject: str, message: str, place: Location) -> None:
+    def row(self, outcome: Outcome, subject: str, message: str, location: Location) -> None:
         hint = _HINT.format(self._environment) if outcome is Outcome.LEFT else ""
         name = f"{subject} of kyverno-policies"
-        self.rows.append(Row(outcome, name, message, place, hint, self._environment))
+        self.rows.append(Row(outcome, name, message, location, hint, self._environment))
 
     def _say(self, outcome: Outcome, key: str, message: str) -> None:
         self.row(outcome, key, message, self.document.locate(key))

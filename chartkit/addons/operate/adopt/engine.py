@@ -231,8 +231,8 @@ def _kyverno(
 
 
 def _row(estate: Estate, subject: str, message: str, resource: Resource | None = None) -> Row:
-    place = resource.location if resource is not None else None
-    return Row(Outcome.TAKEN, subject, message, place, "", estate.name)
+    location = resource.location if resource is not None else None
+    return Row(Outcome.TAKEN, subject, message, location, "", estate.name)
 
 
 def _installed_by(chart: Version) -> Iterator[Version]:
@@ -293,15 +293,15 @@ def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
         try:
             migration = migrate(values.document, given=values.chart or versions.chart)
         except InputError as error:
-            place, hint = error.location or _place(values), error.hint or ""
-            rows.append(Row(Outcome.LEFT, _SUBJECT, error.message, place, hint, estate.name))
+            location, hint = error.location or _place(values), error.hint or ""
+            rows.append(Row(Outcome.LEFT, _SUBJECT, error.message, location, hint, estate.name))
             continue
         texts[name] = migration.text
         if not versions.has_engine:
             message = f"{name} is not used while Kyverno is installed by another chart"
             hint = "set engine: true and name it under engineValues, once Kyverno is upgraded"
-            place = Location(values.document.source.file, 1)
-            rows.append(Row(Outcome.NOTE, _SUBJECT, message, place, hint, estate.name))
+            location = Location(values.document.source.file, 1)
+            rows.append(Row(Outcome.NOTE, _SUBJECT, message, location, hint, estate.name))
         rows += _rows(migration, values, name, estate.name)
     return EngineFiles(texts, tuple(rows))
 
@@ -325,10 +325,10 @@ def _step(step: Step, values: EngineValues, environment: str) -> Row:
     outcome = {Change.ASKED: Outcome.LEFT, Change.REMOVED: Outcome.LEFT}.get(
         step.outcome, Outcome.CHANGED
     )
-    place = Location(values.document.source.file, step.line or 1)
+    location = Location(values.document.source.file, step.line or 1)
     message = {Change.ASKED: "is for you to decide", Change.REMOVED: "has no counterpart"}.get(
         step.outcome, "changes where it stands"
     )
     return Row(
-        outcome, f"{_SUBJECT} {step.key}", f"{message}: {step.why}", place, step.do, environment
+        outcome, f"{_SUBJECT} {step.key}", f"{message}: {step.why}", location, step.do, environment
     )

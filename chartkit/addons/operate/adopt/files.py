@@ -86,19 +86,19 @@ class FileReader:
             message = f"{_ALL_NEITHER}: {abridged(list(self._neither))}"
             row = Row(Outcome.NOTE, f"{len(self._neither)} files", message, None, _VALUES_HINT)
             self.estate.rows.append(row)
-        for file, place in self._neither.items() if len(self._neither) == 1 else ():
-            row = Row(Outcome.NOTE, f"file {file}", _NEITHER, place, _VALUES_HINT)
+        for file, location in self._neither.items() if len(self._neither) == 1 else ():
+            row = Row(Outcome.NOTE, f"file {file}", _NEITHER, location, _VALUES_HINT)
             self.estate.rows.append(row)
 
     def _unread(self, row: Diagnostic) -> None:
         """Add the row about a file, folder or chart that cannot be read, or holds no object."""
-        place = row.location
-        file = place.file if place is not None else ""
-        if not is_unread(row) and place is not None:
-            self._neither[file] = place
+        location = row.location
+        file = location.file if location is not None else ""
+        if not is_unread(row) and location is not None:
+            self._neither[file] = location
             return
         subject, hint = f"file {file}", row.hint or ""
-        self.estate.rows.append(Row(Outcome.UNREAD, subject, row.message, place, hint))
+        self.estate.rows.append(Row(Outcome.UNREAD, subject, row.message, location, hint))
 
     def _note(self, diagnostic: Diagnostic) -> None:
         place, hint = diagnostic.location, diagnostic.hint or ""
@@ -177,9 +177,9 @@ class FileReader:
         sorter = Sorter(self.estate)
         found = resources([document])
         if (line := _code_line(document)) is not None and any(map(sorter.is_kyvernos, found)):
-            place = Location(document.source.file, line)
+            location = Location(document.source.file, line)
             self.estate.rows += [
-                Row(Outcome.LEFT, Piece(each).subject, "has Helm code", place, _CHART_HINT)
+                Row(Outcome.LEFT, Piece(each).subject, "has Helm code", location, _CHART_HINT)
                 for each in found
             ]
             return
@@ -193,8 +193,8 @@ class FileReader:
         if _chart_body(folder).get("name") == _ENGINE:
             message = "is Kyverno's own chart: its values.yaml are the defaults"
             hint = "name your own values file"
-            place = Location(str(folder))
-            self.estate.rows.append(Row(Outcome.NOTE, f"chart {folder}", message, place, hint))
+            location = Location(str(folder))
+            self.estate.rows.append(Row(Outcome.NOTE, f"chart {folder}", message, location, hint))
             return 1
         notes: list[Diagnostic] = []
         rendered = render_inputs(folder, ChartOptions(), notes.append)
@@ -216,8 +216,8 @@ def _unreadable(file: Path, error: Exception) -> Diagnostic:
         line = None
     if line is None or not is_unread(row):
         return row
-    place = Location(str(file), line)
-    return replace(row, message="has Helm code", location=place, hint=_CHART_HINT)
+    location = Location(str(file), line)
+    return replace(row, message="has Helm code", location=location, hint=_CHART_HINT)
 
 
 def _code_line(document: Document) -> int | None:

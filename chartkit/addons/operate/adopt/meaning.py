@@ -107,7 +107,7 @@ def _compared(
     policy: AdoptedPolicy, template: RenderedPolicy, budget: int, step: Callable[[], int]
 ) -> Iterator[Row]:
     resource, name = policy.piece.resource, template.policy.qualified
-    place = resource.location
+    location = resource.location
     equal = any(_says_the_same(resource.body, each) for each in _forms(template))
     proof = None if equal else _proof(resource, template, (), budget, step)
     if proof is None and not equal:
@@ -117,7 +117,7 @@ def _compared(
         why = "its spec is equal" if equal else "no request was found that shows a difference"
         message = f"means the same as {name}: {why}"
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
-        yield Row(Outcome.NOTE, policy.piece.subject, message, place, hint)
+        yield Row(Outcome.NOTE, policy.piece.subject, message, location, hint)
         return
     stored = [difference for difference in proof.differences if difference.stored]
     if stored:
@@ -132,7 +132,7 @@ def _compared(
         )
     else:
         message = f"has the name of {name}; whether it means the same was not shown"
-    yield Row(Outcome.NOTE, policy.piece.subject, message, place)
+    yield Row(Outcome.NOTE, policy.piece.subject, message, location)
 
 
 def _forms(template: RenderedPolicy) -> tuple[Body, ...]:

@@ -257,13 +257,13 @@ def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
     """Put a policy of a library in the place of one in use, with a row for each environment."""
     given = (mapping_at(setting, "parameters") for setting in found.settings.values())
     names = " and ".join(dict.fromkeys(str(name) for each in given for name in each))
-    place = policy.piece.resource.location
+    location = policy.piece.resource.location
     message = (
         f"→ {found.reference}, which means the same with {names} of each environment: no request "
         "was found that shows a difference"
     )
     hint = "its rules and messages have other names and words: `chartkit diff` shows each"
-    yield Row(Outcome.TAKEN, policy.piece.subject, message, place, hint)
+    yield Row(Outcome.TAKEN, policy.piece.subject, message, location, hint)
     for name, piece in list(policy.variants.items()):
         resource = replace(piece.resource, body=found.bodies[name])
         policy.variants[name] = replace(piece, resource=resource, text="")
@@ -302,8 +302,8 @@ def _refusal(resource: Resource) -> tuple[str, str] | None:
 
 
 def _left(piece: Piece, estate: Estate, message: str, hint: str) -> Row:
-    place = piece.resource.location
-    return Row(Outcome.LEFT, piece.subject, message, place, hint, estate.name)
+    location = piece.resource.location
+    return Row(Outcome.LEFT, piece.subject, message, location, hint, estate.name)
 
 
 def _bound(piece: Piece, bindings: Iterable[Piece]) -> tuple[Piece, ...]:
@@ -333,9 +333,9 @@ def _require_usable(found: PolicyInventory) -> None:
             reason = _unusable(library, policy.name, parent)
             if reason is not None:
                 del found.policies[policy.name]
-                place = policy.piece.resource.location
+                location = policy.piece.resource.location
                 message, hint = reason
-                found.rows.append(Row(Outcome.LEFT, policy.piece.subject, message, place, hint))
+                found.rows.append(Row(Outcome.LEFT, policy.piece.subject, message, location, hint))
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:
@@ -352,23 +352,23 @@ def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, s
 def _taken(policy: AdoptedPolicy, environments: Sequence[str]) -> Iterator[Row]:
     """Yield the rows about a policy that the project has."""
     piece = policy.piece
-    place = piece.resource.location
+    location = piece.resource.location
     actions = described_actions(piece.resource.body)
     if not policy.replaced_by:
         message = f"→ {policy.file}" + (f"; its own action stays: {actions}" if actions else "")
-        yield Row(Outcome.TAKEN, piece.subject, message, place)
+        yield Row(Outcome.TAKEN, piece.subject, message, location)
     for name, settings in policy.settings.items():
         if settings:
-            yield Row(Outcome.TAKEN, piece.subject, described(settings), place, "", name)
+            yield Row(Outcome.TAKEN, piece.subject, described(settings), location, "", name)
     missing = [name for name in environments if name not in policy.variants]
     if missing:
         message = f"is switched off in {', '.join(missing)}, which did not have it"
-        yield Row(Outcome.TAKEN, piece.subject, message, place)
+        yield Row(Outcome.TAKEN, piece.subject, message, location)
     origin = origin_of(piece.resource, piece.chart)
     if origin.tool in _DEPLOYERS:
         message = f"is still installed by {origin}"
         hint = "take it out there without deleting the policy, before chartkit's chart has it"
-        yield Row(Outcome.NOTE, piece.subject, message, place, hint)
+        yield Row(Outcome.NOTE, piece.subject, message, location, hint)
 
 
 def settings_of(

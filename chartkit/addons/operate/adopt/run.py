@@ -198,8 +198,8 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
 
 
 def _row(outcome: Outcome, piece: Piece, message: str, hint: str, estate: Estate) -> Row:
-    place = piece.resource.location
-    return Row(outcome, piece.subject, message, place, hint, estate.name)
+    location = piece.resource.location
+    return Row(outcome, piece.subject, message, location, hint, estate.name)
 
 
 def _file(environment: str, resource: Resource) -> str | None:
@@ -299,8 +299,8 @@ def _require_free(options: AdoptOptions, files: dict[str, str]) -> None:
     if there and not options.force and not options.dry_run:
         name = FILE_NAME if FILE_NAME in there else there[0]
         hint = "--folder names another one, --force overwrites"
-        place = Location(str(options.folder / name))
-        raise InputError("is there already, and is not overwritten", place, hint)
+        location = Location(str(options.folder / name))
+        raise InputError("is there already, and is not overwritten", location, hint)
 
 
 def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Iterator[Estate]:

@@ -144,9 +144,9 @@ def try_out(
         except SourceError:
             raise
         except ChartkitError as error:
-            place = _relative(error.location, root)
+            location = _relative(error.location, root)
             message = f"does not render: {_without(error.message, root)}"
-            return [Row(Outcome.LEFT, "project", message, place, error.hint or "")]
+            return [Row(Outcome.LEFT, "project", message, location, error.hint or "")]
         finally:
             adopted.set_baselines({name: text for name, text in found.items() if text})
 
@@ -166,9 +166,9 @@ def _rows(
     failed = [row for row in result.rows if row.outcome is Check.FAIL]
     for row in (each for each in failed if each.check != UNREAD):  # These have rows already.
         message = f"`chartkit render` refuses it: {_without(row.message, root)}"
-        place = _relative(row.location, root)
+        location = _relative(row.location, root)
         subject = f"check {row.check}"
-        yield Row(Outcome.LEFT, subject, message, place, row.hint or "", row.environment or "")
+        yield Row(Outcome.LEFT, subject, message, location, row.hint or "", row.environment or "")
     for estate in estates:
         environment = environments[estate.name]
         after = Side("", tuple(_in_use(estate)))

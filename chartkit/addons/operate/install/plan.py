@@ -105,8 +105,8 @@ def plan(
     names = [ENGINE, POLICIES] if environment.engine else [POLICIES]
     refusals = _unsupported(environment, environment.kyverno, live)
     if not drift_allowed and checked(project, ()).drift:
-        place = Location(str(project.charts))
-        refusals.append(f"{place}: differs from chartkit.yaml (run `chartkit render`)")
+        location = Location(str(project.charts))
+        refusals.append(f"{location}: differs from chartkit.yaml (run `chartkit render`)")
     steps = []
     for name in [] if refusals else names:
         there = releases.read(name)
@@ -134,10 +134,10 @@ def _unsupported(environment: Environment, kyverno: Version, live: Version) -> l
 def _judged(environment: Environment, kyverno: Version, live: Version) -> list[Diagnostic]:
     """Return the findings about a pair of versions; a warning if it is the one that chartkit.yaml
     accepts."""
-    place = environment.locate("kyverno")
-    verdict = compat.judge(kyverno, live, date.today(), place, environment.versions)
+    location = environment.locate("kyverno")
+    verdict = compat.judge(kyverno, live, date.today(), location, environment.versions)
     is_own = (kyverno, live) == (environment.kyverno, environment.kubernetes)
-    return compat.diagnostics(verdict, place, environment.accepted if is_own else "")
+    return compat.diagnostics(verdict, location, environment.accepted if is_own else "")
 
 
 def _step(

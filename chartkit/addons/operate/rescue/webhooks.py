@@ -149,22 +149,22 @@ def read(file: Path) -> Record:
     """Read a record; raise InputError for a file that is none."""
     documents = read_file(file)
     body = documents[0].body if documents else None
-    place = Location(str(file))
+    location = Location(str(file))
     listed = body.get("opened") if isinstance(body, dict) else None
     cluster = body.get("cluster") if isinstance(body, dict) else None
     if not (isinstance(cluster, str) and isinstance(listed, list)):
-        raise InputError("is no record of opened webhooks", place, _HINT)
-    return Record(cluster, tuple(_opened(each, place) for each in listed))
+        raise InputError("is no record of opened webhooks", location, _HINT)
+    return Record(cluster, tuple(_opened(each, location) for each in listed))
 
 
-def _opened(body: Any, place: Location) -> Opened:
+def _opened(body: Any, location: Location) -> Opened:
     known = isinstance(body, dict) and set(body) == set(_KEYS)
     if not known or not all(isinstance(body[key], str) for key in _KEYS):
         keys = ", ".join(_KEYS)
-        raise InputError(f"each item of `opened` has the texts {keys}", place, _HINT)
+        raise InputError(f"each item of `opened` has the texts {keys}", location, _HINT)
     if body["kind"] not in KINDS or body["failurePolicy"] not in (FAIL, IGNORE):
         text = f"'{body['kind']}' with '{body['failurePolicy']}' is no webhook's failure policy"
-        raise InputError(text, place, _HINT)
+        raise InputError(text, location, _HINT)
     return Opened(**body)
 
 
@@ -175,8 +175,8 @@ def write(file: Path, record: Record) -> None:
         with atomic.replacing(file) as stream:
             stream.write(dump_yaml(body).encode())
     except OSError as error:
-        place = Location(str(file))
-        raise InputError(f"cannot be written: {error.strerror or error}", place) from None
+        location = Location(str(file))
+        raise InputError(f"cannot be written: {error.strerror or error}", location) from None
 
 
 @dataclass(frozen=True, slots=True)

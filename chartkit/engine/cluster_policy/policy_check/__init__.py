@@ -30,9 +30,9 @@ def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
     except ConditionsMalformed as error:
         fault = error.message
     if fault:
-        place, meant = fault_place(policy, fault)
+        location, meant = fault_place(policy, fault)
         hint = meant or _hint(policy)
-        raise CompileError([Diagnostic(POLICY_RULE, Severity.ERROR, fault, place, hint)])
+        raise CompileError([Diagnostic(POLICY_RULE, Severity.ERROR, fault, location, hint)])
 
 
 def _hint(policy: Policy) -> str | None:

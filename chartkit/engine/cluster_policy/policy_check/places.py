@@ -85,8 +85,8 @@ def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | 
     whole = re.match(r"[\w.-]*", query)
     meant = nearest(whole[0] if whole else "", _QUERY_NAMES, 1) if "." in query else []
     hint = suggestion(root, known) or (f"did you mean '{meant[0]}'?" if meant else None)
-    place = _text_place(policy, rule, lambda each: each.replace('"', "") == query)
-    return None if place is None else (place, hint)
+    location = _text_place(policy, rule, lambda each: each.replace('"', "") == query)
+    return None if location is None else (location, hint)
 
 
 def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
@@ -99,8 +99,8 @@ def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | Non
         offset = error.offset
     except JMESPathError:
         pass
-    place = _text_place(policy, rule, lambda each: each == query, offset)
-    return None if place is None else (place, None)
+    location = _text_place(policy, rule, lambda each: each == query, offset)
+    return None if location is None else (location, None)
 
 
 def _operator(policy: Policy, rule: FieldPath, _named: re.Match[str]) -> Place | None:
@@ -159,8 +159,8 @@ def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | Non
         for name, begin in _unknown_calls(text, path[-1] == "jmesPath"):
             from chartkit.engine.jmespath.functions import FUNCTIONS
 
-            place = policy.resource.location.character(pointer_of(*path), begin)
-            yield place, name, suggestion(name, FUNCTIONS)
+            location = policy.resource.location.character(pointer_of(*path), begin)
+            yield location, name, suggestion(name, FUNCTIONS)
 
 
 def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
@@ -169,8 +169,8 @@ def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
     for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
         for name, begin in _named(text, path[-1] == "jmesPath", _REQUEST_FIELD):
             if name not in _REQUEST_FIELDS and (hint := suggestion(name, _REQUEST_FIELDS)):
-                place = policy.resource.location.character(pointer_of(*path), begin)
-                yield place, name, hint
+                location = policy.resource.location.character(pointer_of(*path), begin)
+                yield location, name, hint
 
 
 def _unknown_calls(text: str, is_query: bool) -> Iterator[tuple[str, int]]:

@@ -83,21 +83,21 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
             of_kinds.setdefault(text, []).append(resource)
     for text, resources in of_kinds.items():
         count = counted(len(resources), "policy", "policies")
-        place = resources[0].location
-        yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", place, _PLAN)
+        location = resources[0].location
+        yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", location, _PLAN)
 
 
 def policy_warnings(policy: Policy) -> list[Diagnostic]:
     """Return the warnings for the author of a ClusterPolicy or Policy that compiles, each once."""
     found = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))
-    name, place = policy.name, policy.resource.location
+    name, location = policy.name, policy.resource.location
     return [
         # Advice that holds for some policies alone is a note.
         Diagnostic(
             WARNING_RULE,
             Severity.NOTE if text in _ADVICE else Severity.WARNING,
             f"{name}: {text}",
-            place,
+            location,
             hint,
         )
         for text, hint in found

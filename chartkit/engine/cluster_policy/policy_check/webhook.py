@@ -27,9 +27,9 @@ def webhook_refusals(
     """Yield a warning, in Kyverno's words, for each reason to refuse a policy; problems: why its
     webhook's match conditions do not compile."""
     for path, text in _faults(policy, cluster_wide, problems):
-        place = policy.resource.location.within(pointer_of(*path))
+        location = policy.resource.location.within(pointer_of(*path))
         message = f"{policy.key}: {text}"
-        yield Diagnostic(rule_id, Severity.WARNING, message, place, _HINT)
+        yield Diagnostic(rule_id, Severity.WARNING, message, location, _HINT)
 
 
 def _faults(

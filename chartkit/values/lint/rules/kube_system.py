@@ -41,8 +41,8 @@ config:
         message = "the webhooks see kube-system: while Kyverno is away, its pods cannot be made "
         message += "anew"
         hint = f"add {_NAME_LABEL} NotIn [{_SYSTEM}] to config.webhooks.namespaceSelector"
-        place = subject.locate(("config", "webhooks", "namespaceSelector", "matchExpressions"))
-        yield self.warning(message, place, hint)
+        location = subject.locate(("config", "webhooks", "namespaceSelector", "matchExpressions"))
+        yield self.warning(message, location, hint)
 
 
 def _excludes(selector: Body) -> bool:

@@ -66,5 +66,5 @@ class MissingDefinition(Rule):
             message = f"'{name}' is true and renders nothing: nothing says that there is "
             message += _MONITORING
         hint = f"say under apis in chartkit.yaml whether it is there: {_MONITORING}: true"
-        place = subject.locate(enabled[0]) if enabled else rendered[0].location
-        yield self.warning(message, place, hint)
+        location = subject.locate(enabled[0]) if enabled else rendered[0].location
+        yield self.warning(message, location, hint)

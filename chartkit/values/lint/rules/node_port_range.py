@@ -29,6 +29,6 @@ class NodePortRange(Rule):
             if not isinstance(number, int) or not _FIRST <= number <= _LAST:
                 message = f"node port {number} of Service {service.name} is outside "
                 message += f"{_FIRST}–{_LAST}"
-                place = place_of(subject, number, service, 0)
+                location = place_of(subject, number, service, 0)
                 hint = "choose one inside, or leave it out and Kubernetes chooses"
-                yield self.error(message, place, hint)
+                yield self.error(message, location, hint)

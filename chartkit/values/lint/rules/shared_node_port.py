@@ -37,7 +37,7 @@ cleanupController:
             if owners:
                 message = f"node port {number} of Service {service.name} is taken by "
                 message += owners[0].name
-                place = place_of(subject, number, service, len(owners))
+                location = place_of(subject, number, service, len(owners))
                 hint = "give each its own, or leave it out and Kubernetes chooses"
-                yield self.error(message, place, hint)
+                yield self.error(message, location, hint)
             owners.append(service)
